@@ -64,7 +64,7 @@ def test_weights_within_a_class_are_those_of_algorithm_1(size: int, share: int) 
 
 
 def test_whole_weights_are_plain_round_robin() -> None:
-    """Each sum of fractions is cut: 1.73 to 1, and 0.98 to 0, which is no weight."""
+    """Each sum of fractions is cut: 1.73 to 1, and 0.98 to 0, which is not a weight."""
     whole, _ = shares(', drr_awc = { interval = "1 ms", total_weight = "integer" }')
     plain, _ = shares("")
     fraction, _ = shares(', drr_awc = { interval = "1 ms" }')

@@ -168,7 +168,7 @@ def test_either_end_has_its_queue_pair_in_the_table_and_its_packets_in_the_captu
         ("fcoe = { rdma = {} }", "fcoe over rdma: FCoE is Fibre Channel"),
         (
             'poisson = { rate = "1 Gb/s", tcp = {} }',
-            "frames of a source over tcp: its frames are due by a clock",
+            "frames of a source over tcp: frames are sent at scheduled times",
         ),
         ("window = { rdma = {} }", "unknown key `rdma`: a window sends frames without a transport"),
         ('conversation = { messages = "iwarp_read", rdma = {} }', "iwarp over rdma: iWARP makes RDMA"),

@@ -248,7 +248,7 @@ WRONG = [
     (["trace", "convert", "small.toml"], "--out"),
     (["trace", "convert", "small.toml", "-o", "x.txt"], "x.txt: expected a name that ends in .goal"),
     (["trace", "convert", "small.toml", "-o", "x.bin"], "small.toml: is a scenario of Penstock"),
-    (["trace", "convert", "smal.toml", "-o", "x.bin"], "smal.toml: is no file; did you mean small.toml?"),
+    (["trace", "convert", "smal.toml", "-o", "x.bin"], "smal.toml: is not a file; did you mean small.toml?"),
     (["trace", "check", "small.toml", "--ranks", "0"], "1 of 1 file was refused"),
     (["trace", "train", "--layers", "x", "-o", "x.bin"], "--parameters requires an argument"),
     (["calibrate", "small.toml"], "has no rows of nccl-tests or perftest"),

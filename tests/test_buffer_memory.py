@@ -176,7 +176,7 @@ def test_check_says_what_cannot_come_about() -> None:
     assert verdict("500 kB") == "marks only if 5 ports or more send to it: one is paused at 111111 B"
     assert verdict("100 kB") == "marks before any pause"
     notes = "\n".join(thresholds(text)["notes"])
-    assert "promises 1000000 B of headroom and has 400000 B: 2.5 times" in notes
+    assert "has 400000 B of headroom for 1000000 B configured in its groups (2.5 times as much)" in notes
     tight = lossy(
         f"{IN % ''}, {OUT % '500 kB'}",
         f'{PG % "200 kB"}, q = {{ pool = "out" }}',

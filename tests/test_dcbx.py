@@ -404,7 +404,7 @@ while True:
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None and other.stdout.readline() == "there\n"
         try:
-            with pytest.raises(InputError, match="is not believed: its user is 65534; expected 0"):
+            with pytest.raises(InputError, match="is rejected: its user is 65534; expected 0"):
                 ask(name)
         finally:
             other.kill()

@@ -88,7 +88,7 @@ def test_filters_that_mean_the_same(
     ("text", "said"),
     [
         ("vlan.prio == 3", "no field or protocol vlan.prio; did you mean vlan.priority"),
-        ("vlan.priority = 3", "is no sign"),
+        ("vlan.priority = 3", "is not a sign"),
         ("vlan.priority ==", "at the end: expected a value behind =="),
         ("(pfc", "expected )"),
         ("pfc pause", "expected and, or, or the end"),

@@ -131,7 +131,7 @@ FRAMES = SONIC.partition("xoff =")[0] + 'xoff = "40 frames"\nxon = "9 frames"\n'
 WATCHED = SONIC.replace('duration = "1 us"', 'duration = "1 s"') + WATCHDOG
 
 NUMBER = r"\d+"
-COLOURS = ("green", "yellow", "red")
+COLORS = ("green", "yellow", "red")
 WRED = ("min_threshold", "max_threshold", "drop_probability")
 FIELDS = {
     "BUFFER_POOL": {"type": "ingress|egress", "mode": "static|dynamic", "size": NUMBER, "xoff": NUMBER},
@@ -146,8 +146,8 @@ FIELDS = {
     "PORT": {"speed": NUMBER, "mtu": NUMBER},
     "WRED_PROFILE": {
         "ecn": "ecn_none|ecn_all",
-        **{f"wred_{colour}_enable": "true|false" for colour in COLOURS},
-        **{f"{colour}_{what}": NUMBER for colour in COLOURS for what in WRED},
+        **{f"wred_{color}_enable": "true|false" for color in COLORS},
+        **{f"{color}_{what}": NUMBER for color in COLORS for what in WRED},
     },
     "CABLE_LENGTH": {"Ethernet0": r"\d+m"},
     "PFC_WD": {

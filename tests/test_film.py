@@ -98,11 +98,11 @@ def test_a_recording_plays_the_film(suffix: str, tmp_path: Path) -> None:
     path = result.record(tmp_path / "new" / f"run.{suffix}", seconds=3)
     with Image.open(path) as image:
         frames = image.n_frames  # type: ignore[attr-defined]
-        colours = np.asarray(image.convert("RGB")).reshape(-1, 3)
+        colors = np.asarray(image.convert("RGB")).reshape(-1, 3)
     # Frames of one picture may be merged by the format.
     assert 2 <= frames <= len(found["used"])
     assert sum(recorded(result, path)) == pytest.approx(3_000, rel=0.1)
-    assert len(np.unique(colours, axis=0)) > 5
+    assert len(np.unique(colors, axis=0)) > 5
 
 
 def test_a_recording_names_what_it_cannot_do(tmp_path: Path) -> None:

@@ -360,7 +360,7 @@ def test_why_on_the_command_line(penstock: Command, tmp_path: Path) -> None:
     assert "these routes can deadlock" in checked.stderr
     ran = penstock("run", scenario, "--no-report")
     assert ran.returncode == 1
-    assert "deadlocked: 4 queues wait for each other in a circle from" in ran.stderr
+    assert "deadlocked: 4 queues wait for each other in a cycle from" in ran.stderr
     run = json.loads((tmp_path / "out/ring/run.json").read_text("utf-8"))
     assert run["complete"] is False
     assert run["ended_by"].startswith("a deadlock of 4 queues")

@@ -20,17 +20,17 @@ def test_scripts_run(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (tmp_path / f"{script.stem}.png").stat().st_size > 10_000
 
 
-def test_results_share_axes_and_colours() -> None:
+def test_results_share_axes_and_colors() -> None:
     one = ps.run("first-light")
     figure = plots.series({"one": one, "other": one}, "flow_throughput_bps", ["victim-2", "aggressor"])
     first, second = figure.axes
     assert (first.get_xlim(), first.get_ylim()) == (second.get_xlim(), second.get_ylim())
     # Lines go on to the end of the run: the last bin is drawn, too.
     assert {float(line.get_xdata()[-1]) for line in first.lines} == {first.get_xlim()[1]}
-    colours = [[line.get_color() for line in axes.lines] for axes in figure.axes]
-    assert colours[0] == colours[1] and len(set(colours[0])) == 2
+    colors = [[line.get_color() for line in axes.lines] for axes in figure.axes]
+    assert colors[0] == colors[1] and len(set(colors[0])) == 2
     alone = plots.series(one, "flow_throughput_bps", ["aggressor"])
-    assert alone.axes[0].lines[0].get_color() == colours[0][1]
+    assert alone.axes[0].lines[0].get_color() == colors[0][1]
 
 
 def test_what_is_not_there() -> None:

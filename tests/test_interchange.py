@@ -162,7 +162,7 @@ def _topology(found: dict[str, Any]) -> str:
         (
             "ns3-topology",
             "2 1 1\n1\n0 1 1Gbps 0.5ps 0\n",
-            "file.txt:3: the delay is 0.5ps, which is no whole",
+            "file.txt:3: the delay is 0.5ps, which is not a whole",
         ),
         ("ns3-topology", "2 1 1\n1\n0 1 1.2.3Gbps 1us 0\n", "file.txt:3: the rate is 1.2.3Gbps; expected"),
         ("ns3-topology", "2 1 1\n1\n0 1 1Gbps 1us 2\n", "file.txt:3: the error rate is 2"),

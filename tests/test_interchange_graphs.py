@@ -229,7 +229,7 @@ def test_any_table_of_transfers_is_the_one_that_was_written(rows: list[tuple[int
         (
             "csv",
             "start_s,from,to,bytes\n1,a,b,4\n" + "1" * 200_000 + ",a,b,4\n",
-            "file:3: this is no table of values",
+            "file:3: this is not a table of values",
         ),
         (
             "csv",

@@ -124,7 +124,7 @@ def test_ports_that_differ_need_a_name() -> None:
         ),
         ("nv set interface swp1 qos pfc profile nobody", "1: no command sets the pfc profile nobody"),
         ("nv set system hostname leaf1", "1: no command sets mapping, pfc"),
-        ("nv set qos roce\nhello", "2: hello is no command of NVUE"),
+        ("nv set qos roce\nhello", "2: hello is not an NVUE command"),
         ("nv set qos egress-scheduler default-global traffic-class 3", "1: qos egress-scheduler"),
         ("nv set qos mapping default-global dscp 5-3 switch-priority 1", "1: dscp is 5-3; expected a whole"),
         (

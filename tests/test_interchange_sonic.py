@@ -149,7 +149,7 @@ PROFILE = "pg_lossless_100000_40m_profile"
         ("[" * 100_000, "nested too deeply"),
         ({"sonic-port-qos-map:sonic-port-qos-map": {}}, "has none of the tables"),
         ({"PORT_QOS_MAP": {}}, "has no port"),
-        ({"PORT_QOS_MAP": [], "QUEUE": {}}, "PORT_QOS_MAP: is no table"),
+        ({"PORT_QOS_MAP": [], "QUEUE": {}}, "PORT_QOS_MAP: is not a table"),
         ({"PORT_QOS_MAP": {"Ethernet0": "3,4"}}, "PORT_QOS_MAP|Ethernet0: is 3,4; expected fields"),
         (changed("PORT_QOS_MAP", "Ethernet0", pfc_enable="3,8"), "pfc_enable is 3,8; expected priorities"),
         (
@@ -162,7 +162,10 @@ PROFILE = "pg_lossless_100000_40m_profile"
         (changed("SCHEDULER", "scheduler.1", type="DRR"), "type is DRR; expected DWRR, WRR, STRICT"),
         (changed("SCHEDULER", "scheduler.1", weight="0"), "weight is 0; expected a whole number from 1"),
         (changed("QUEUE", "Ethernet0|7", scheduler="gone"), "SCHEDULER has no entry gone"),
-        (changed("QUEUE", "Ethernet0|7-x", scheduler="scheduler.0"), "QUEUE|Ethernet0|7-x: 7-x is no number"),
+        (
+            changed("QUEUE", "Ethernet0|7-x", scheduler="scheduler.0"),
+            "QUEUE|Ethernet0|7-x: 7-x is not a number",
+        ),
         (changed("QUEUE", "Ethernet0|3", scheduler="scheduler.0"), "says 3 of Ethernet0 as well"),
         (changed("BUFFER_PROFILE", PROFILE, pool="gone"), "BUFFER_POOL has no entry gone"),
         (

@@ -85,11 +85,11 @@ def passes(source: int, to: int) -> str:
     [
         (goal("calc 10", passes(0, 2), passes(1, 3), "recv 8b from 2"), 1, "its program has ended"),
         (goal("send 8b to 1", "recv 8b from 0 tag 4", "", ""), 1, "with tag 4 of rank 0 (h0)"),
-        (goal("", "recv 8b from -1", "", ""), 1, "no rank sends one that matches"),
+        (goal("", "recv 8b from -1", "", ""), 1, "no rank sends a matching one"),
         (
             goal(passes(3, 1), passes(0, 2), passes(1, 3), passes(2, 0)),
             None,
-            "wait for each other in a circle",
+            "wait for each other in a cycle",
         ),
     ],
     ids=["chain", "tag", "any", "circle"],

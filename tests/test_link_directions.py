@@ -205,7 +205,7 @@ def test_keys_of_directions_are_checked() -> None:
     with pytest.raises(ps.ScenarioError, match="both phy and reverse_rate are given"):
         fabric({}, (10, 1), phy="slowest").run()
     fault = {"link": ["s0", "s1"], "towards": "h0", "at": "1 us", "rate": "1 Gb/s"}
-    with pytest.raises(ps.ScenarioError, match='"h0" is no end of the link'):
+    with pytest.raises(ps.ScenarioError, match='"h0" is not an end of the link'):
         fabric({}, (4, 1), faults=[fault]).run()
     twice = [{**fault, "towards": "s1"}, {"link": ["s0", "s1"], "at": "1 us", "rate": "2 Gb/s"}]
     with pytest.raises(ps.ScenarioError, match="the link changes its rate twice at 1 us"):

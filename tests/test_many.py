@@ -107,7 +107,7 @@ def test_two_threads_run_at_the_same_time() -> None:
 BROKEN = SMALL.replace('queue = "200 frames"', 'total = "22 frames"')
 
 
-def test_a_broken_promise_has_what_was_measured() -> None:
+def test_a_run_that_is_not_lossless_has_what_was_measured() -> None:
     with pytest.raises(ps.SimulationError, match="total_limit") as caught:
         ps.run(ps.Scenario.from_toml(BROKEN))
     result = caught.value.result

@@ -54,7 +54,7 @@ def test_what_is_wrong_with_the_file_itself_has_its_place(penstock: Command, tmp
             "m=quantile(flows.latency_p99_ns)",
             "quantile() cannot take one value; expected quantile(column, share)",
         ),
-        ('m=abs("text")', 'the text "text" is no number'),
+        ('m=abs("text")', 'the text "text" is not a number'),
     ],
 )
 def test_a_function_of_a_measure_says_what_it_takes(

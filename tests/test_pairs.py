@@ -68,7 +68,7 @@ def test_differences_are_of_pairs() -> None:
     assert not found["frames_dropped"].is_certain
 
 
-def test_a_picture_has_a_row_for_each_and_colour_for_what_is_certain() -> None:
+def test_a_picture_has_a_row_for_each_and_color_for_what_is_certain() -> None:
     first = {seed: _run(1e9 + seed, 1000.0 * seed) for seed in range(5)}
     second = {seed: _run(1e9 + seed + 5e6 + 1e5 * seed, 1000.0 * seed + (-1) ** seed) for seed in range(5)}
     figure = plots.differences(pairs.differences(first, second))

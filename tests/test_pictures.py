@@ -19,7 +19,7 @@ from penstock.analysis.decimate import envelope, merge_bins, merge_spans, rows_b
 from penstock.analysis.tiers import step, tiers
 from penstock.errors import ResultError
 from penstock.plots.cells import blocks
-from penstock.plots.style import PAUSE_COLOUR, rate_scale, spread
+from penstock.plots.style import PAUSE_COLOR, rate_scale, spread
 from penstock.plots.timeline import by_number as timeline_rows
 from penstock.result import Result
 from penstock.scenario import Scenario
@@ -134,7 +134,7 @@ def test_watermarks_stand_at_their_lines(made_up: Result) -> None:
     top = axes.get_ylim()[1]
     at = {text.get_text(): text.xy[1] * top * 1024 for text in axes.texts}
     assert at == {"xon": pytest.approx(1_000.0), "target, xoff": pytest.approx(2_000.0)}, (
-        "not the limit, which is far above; no headroom, which is no level; no level of a line not drawn"
+        "not the limit, which is far above; no headroom, which is not a level; no level of a line not drawn"
     )
     assert [text.get_text() for text in axes.get_legend().get_texts()] == [queue]
 
@@ -152,7 +152,7 @@ def series_of(metric: str, values: dict[str, list[float]]) -> pa.Table:
     )
 
 
-def test_no_two_lines_have_one_colour_and_hosts_have_a_panel(made_up: Result) -> None:
+def test_no_two_lines_have_one_color_and_hosts_have_a_panel(made_up: Result) -> None:
     flows = {f"flow-{k}": [1e9 + 1e8 * k] * 4 for k in range(8)}
     queues = {
         "sw.0->h0/0": [9e4] * 4,
@@ -178,7 +178,7 @@ def test_no_two_lines_have_one_colour_and_hosts_have_a_panel(made_up: Result) ->
     ]
     drawn = [line.get_color() for axes in panels for line in axes.lines if line.get_linestyle() == "-"]
     assert len(drawn) == len(set(drawn)) == 22
-    assert PAUSE_COLOUR not in drawn
+    assert PAUSE_COLOR not in drawn
     assert panels[2].get_ylim()[1] < 100, "queues of hosts would squeeze the others"
     queues["h0.0->sw/0"], queues["h1.0->sw/0"] = [100.0] * 4, [100.0] * 4
     made_up._tables["series"] = series_of("queue_bytes", queues)
@@ -352,10 +352,10 @@ def test_a_large_fabric_is_drawn_as_cells(made_up: Result) -> None:
     said = {text.get_text() for text in axes.texts}
     assert {"host → leaf", "leaf → host", "leaf → spine", "spine → leaf", "leaf0", "leaf1"} <= said
     up, down = axes.images[2:]
-    colours = [{tuple(dot) for row in image.get_array() for dot in row} for image in (up, down)]
+    colors = [{tuple(dot) for row in image.get_array() for dot in row} for image in (up, down)]
     amber, red = (224, 138, 0), (179, 25, 79)
-    assert amber in colours[0] and red not in colours[0], "h3 was paused"
-    assert red in colours[1] and amber not in colours[1], "leaf0 lost frames to h3"
+    assert amber in colors[0] and red not in colors[0], "h3 was paused"
+    assert red in colors[1] and amber not in colors[1], "leaf0 lost frames to h3"
 
 
 @pytest.mark.parametrize(("groups", "largest"), [(1, 1), (1, 64), (8, 8), (128, 8), (512, 16), (3, 1_000)])

@@ -193,7 +193,7 @@ def test_ports_without_a_speed_need_the_rate(penstock: Command, tmp_path: Path) 
     found = of_text(text, "--rate", "100 Gb/s", penstock=penstock, folder=tmp_path)
     assert [one["link"] for one in found["classes"]] == ["100 Gb/s"]
     done = penstock("check", "first-light", "--rate", "100 Gb/s")
-    assert (done.returncode, "first-light: is no configuration of a switch" in done.stderr) == (2, True)
+    assert (done.returncode, "first-light: is not a configuration of a switch" in done.stderr) == (2, True)
 
 
 def test_other_formats_are_imported_first(penstock: Command, tmp_path: Path) -> None:

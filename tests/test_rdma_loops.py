@@ -32,8 +32,8 @@ priority = 3
 source = {{ rdma = {{ control = "dcqcn", mtu = "934 B"{own} }} }}
 """
 SAYS = re.compile(
-    r'(\d+) queue pairs of DCQCN at "(.*)" stay at rest if marks take ([\d.]+) (us|ns) at most'
-    r" to change rates, and they take ([\d.]+) (us|ns)"
+    r'(\d+) queue pairs of DCQCN at "(.*)" are stable with a loop delay of at most ([\d.]+) (us|ns)'
+    r", and it is ([\d.]+) (us|ns)"
 )
 
 
@@ -153,7 +153,7 @@ links = [
 def test_a_gap_that_a_nic_shares_is_longer_for_each() -> None:
     """The share of marks at rest is that of queue pairs with four times the gap."""
     star = '[topology.star]\nhosts = 5\nrate = "40 Gb/s"\ndelay = "1 us"\nphy = "none"\n'
-    share = re.compile(r"come to rest where ([\d.]+) %")
+    share = re.compile(r"are in equilibrium at ([\d.]+) %")
 
     def rests(own: str) -> str:
         found = share.search("\n".join(told(star, flow("h1..h4", "h0", own), most=0.0001)))

@@ -114,7 +114,7 @@ def test_times_and_timers(tmp_path: Path) -> None:
     [
         (
             lambda s: s.send("h0", "h5", 1),
-            '"h5" is no host of the session: expected h0 to h3; did you mean "h0"?',
+            '"h5" is not a host of the session: expected h0 to h3; did you mean "h0"?',
         ),
         (lambda s: s.send("h0", "h1", -1), "size is -1; expected a whole number of bytes"),
         (lambda s: s.send("h0", "h1", True), "size is True"),

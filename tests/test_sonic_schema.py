@@ -18,9 +18,9 @@ from conftest import DYNAMIC, Command
 from test_interchange_sonic import ETS, STATIC, WATCHDOG
 
 NUMBER = {"type": "string", "pattern": "^(0|[1-9][0-9]{0,19})$"}
-COLORS = ("none", "green", "yellow", "red", "green_yellow", "green_red", "yellow_red", "all")
-ECN = tuple(f"ecn_{colors}" for colors in COLORS)
-COLOURS = ("green", "yellow", "red")
+ECN_COLORS = ("none", "green", "yellow", "red", "green_yellow", "green_red", "yellow_red", "all")
+ECN = tuple(f"ecn_{colors}" for colors in ECN_COLORS)
+COLORS = ("green", "yellow", "red")
 EIGHT = {"type": "string", "pattern": "^[0-7]$"}
 
 
@@ -89,9 +89,9 @@ SCHEMA: dict[str, Any] = {
             NAME,
             {
                 "ecn": {"enum": [*ECN]},
-                **{f"wred_{colour}_enable": {"enum": ["true", "false"]} for colour in COLOURS},
-                **{f"{colour}_{what}_threshold": NUMBER for colour in COLOURS for what in ("min", "max")},
-                **{f"{colour}_drop_probability": between(0, 100) for colour in COLOURS},
+                **{f"wred_{color}_enable": {"enum": ["true", "false"]} for color in COLORS},
+                **{f"{color}_{what}_threshold": NUMBER for color in COLORS for what in ("min", "max")},
+                **{f"{color}_drop_probability": between(0, 100) for color in COLORS},
             },
             "ecn",
         ),
@@ -250,9 +250,9 @@ def test_maps_and_colors(penstock: Command, tmp_path: Path) -> None:
     (wred,) = exported(penstock, tmp_path, STATIC + COLORED)["WRED_PROFILE"].values()
     assert wred["ecn"] == "ecn_green_yellow"
     enabled = {"green": "false", "yellow": "true", "red": "true"}
-    assert {color: wred[f"wred_{color}_enable"] for color in COLOURS} == enabled
-    assert [wred[f"{color}_min_threshold"] for color in COLOURS] == ["100000", "50000", "100000"]
-    assert [wred[f"{color}_drop_probability"] for color in COLOURS] == ["20", "20", "50"]
+    assert {color: wred[f"wred_{color}_enable"] for color in COLORS} == enabled
+    assert [wred[f"{color}_min_threshold"] for color in COLORS] == ["100000", "50000", "100000"]
+    assert [wred[f"{color}_drop_probability"] for color in COLORS] == ["20", "20", "50"]
 
 
 @pytest.mark.parametrize("text", SCENARIOS.values(), ids=SCENARIOS)

@@ -178,7 +178,7 @@ def test_groups_of_a_file_of_astra(penstock: Command, tmp_path: Path) -> None:
     assert "rank 1 has 1 collectives and rank 0 has 0" in row["no_program"]
     (tmp_path / "groups.json").write_text('{"0": [0, -2]}', "utf-8")
     done = penstock("trace", "check", *names, "--groups", "groups.json")
-    assert "groups.json: group 0 is no list of ranks" in done.stdout
+    assert "groups.json: group 0 is not a list of ranks" in done.stdout
 
 
 def test_bad_traces_are_refused_with_a_place() -> None:
@@ -364,7 +364,7 @@ def test_bad_simai_workloads_are_refused_with_a_line() -> None:
         ),
         ("ep: 2", "ep: 3", "expert groups of 3 do not divide data groups of 4 ranks"),
         ("ga: 3", "ga: 1000000000000000", "16 ranks with 2 layers needs about"),
-        ("ep: 2", "epp: 2", "file:1: epp: is no key of a header; did you mean"),
+        ("ep: 2", "epp: 2", "file:1: epp: is not a key of a header; did you mean"),
         ("ALLTOALL_EP", "ALLTOAL_EP", r"file:5: collective ALLTOAL_EP; did you mean ALLTOALL"),
         ("\n2\n", "\n3\n", "file:2: says 3 layers; the file has 2"),
         (

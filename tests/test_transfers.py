@@ -83,7 +83,7 @@ def _delay(run: ps.Result) -> float:
     [
         ({"bytes": [3000, 0, 50_000]}, "a transfer of 0 B"),
         ({"bytes": [3000, None, 50_000]}, "no bytes"),
-        ({"time_us": [0.0, math.nan, 1.5]}, "is no time"),
+        ({"time_us": [0.0, math.nan, 1.5]}, "is not a time"),
         ({"time_us": [0.0, 5.0, 1.5]}, "is before the transfer above"),
         ({"to": ["h1", "h9", "h0"]}, "is not a host"),
     ],

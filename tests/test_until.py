@@ -127,7 +127,7 @@ def test_the_command_says_that_it_is_an_estimate(capsys: pytest.CaptureFixture[s
     said = " ".join(capsys.readouterr().out.split())
     assert "of 200 iterations (until 10 % at 95 %): all figures are estimates" in said
     assert main(["run", str(file), "--until", "often"]) == 2
-    assert '"often" is no precision; expected a half width' in capsys.readouterr().err
+    assert '"often" is not a precision; expected a half width' in capsys.readouterr().err
 
 
 def test_messages_show_lines_of_the_file_beside_the_option(

@@ -128,7 +128,7 @@ CASES = {
     "deadlocked": (DEADLOCK, "bad", 1),
     "hung": (HUNG, "bad", 1),
     "lost_lossless": (SHORT, "bad", 1),
-    "broken_promise": (
+    "not_lossless": (
         SHORT.replace('source = "greedy"', 'source = { constant = { rate = "1 Gb/s" } }'),
         "bad",
         1,
@@ -175,7 +175,7 @@ def test_check_says_what_a_run_will(penstock, tmp_path: Path) -> None:
     (tmp_path / "quiet.toml").write_text(QUIET)
     broken = penstock("check", "short.toml")
     assert broken.returncode == 1
-    assert broken.stdout.startswith("short.toml: broken promise: headroom 1000 B is less than what a link")
+    assert broken.stdout.startswith("short.toml: not lossless: headroom 1000 B is less than what a link")
     assert not broken.stdout.rstrip().endswith("ok")
     fine = penstock("check", "quiet.toml")
     assert (fine.returncode, fine.stdout) == (0, "quiet.toml: ok\n")
@@ -217,7 +217,7 @@ def test_of_several_runs_the_gravest_state_comes_first() -> None:
         assert of_text(judged.state, str(judged)).state == judged.state, name
 
 
-def test_every_state_has_words_a_colour_and_a_code() -> None:
+def test_every_state_has_words_a_color_and_a_code() -> None:
     assert set(STATES) == set(TONES)
     assert set(STATES) > FAILED
     for state in STATES:

@@ -106,7 +106,7 @@ async function heights() {{
   }}
   return found;
 }}
-async function colours() {{
+async function colors() {{
   const chips = (frame) => frame.locator("#time .chart").first().locator(".chip", {{ hasText: "one" }});
   return Promise.all(frames.map((frame) => chips(frame).locator(".swatch").getAttribute("style")));
 }}
@@ -119,7 +119,7 @@ async function settled(look, is) {{
   return found;
 }}
 const found = await settled(heights, ([whole, half]) => whole > 1.8 * half);
-const [left, right] = await settled(colours, ([left, right]) => left === right);
+const [left, right] = await settled(colors, ([left, right]) => left === right);
 const tables = frames.map((frame) => frame.locator("#tables"));
 await tables[1].evaluate((one) => one.scrollIntoView());
 const tops = () => Promise.all(tables.map((one) => one.evaluate((it) => it.getBoundingClientRect().top)));

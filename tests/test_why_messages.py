@@ -143,7 +143,7 @@ def test_messages_that_are_not_there() -> None:
             why(result, name)
     last = result.table("transfers").num_rows - 1
     with pytest.raises(
-        InputError, match=f"'x' is no number of a transfer; expected its row .*, 0 to {last}$"
+        InputError, match=f"'x' is not a number of a transfer; expected its row .*, 0 to {last}$"
     ):
         why(result, "writes#x")
     with pytest.raises(InputError, match="no port, node or flow"):
@@ -158,10 +158,7 @@ def test_more_lost_than_late() -> None:
     row = known.row | {"completion_ns": known.row["ideal_ns"] + 100.0}
     early = dataclasses.replace(known, row=row, spent=spent | {"host_ns": 4_000.0})
     said = " ".join(messages.sentences(result, early))
-    assert (
-        "It was 100 ns late: it lost 4 us (100 %) to its NIC, which was busy; and it made up for 3.9 us"
-        in said
-    )
+    assert "It was 100 ns late: it lost 4 us (100 %) to its NIC, which was busy; it gained 3.9 us" in said
 
 
 def test_json_has_the_message(penstock: Command, tmp_path: Path) -> None:
@@ -201,7 +198,7 @@ def test_reads_are_told_and_one_that_is_not_whole_is_an_error_that_says_so() -> 
     whole = {row["transfer"] for row in result.rows("message_times")}
     left = next(nth for nth, _ in enumerate(result.rows("transfers")) if nth not in whole)
     said = " ".join(why(result, f"writes#{min(whole)}"))
-    assert "waiting to be asked for" in said
+    assert "waiting for its request" in said
     with pytest.raises(
         InputError, match=f"'writes#{left}': .* expected a message over RDMA that is complete"
     ):
@@ -230,10 +227,10 @@ frame = "4300 B"
     assert text in " ".join(ran.stdout.split())
     result = Result.load(tmp_path / "out")
     said = [line for line in why(result, "writes[h1]") if "error" in line]
-    assert len(said) == 1 and said[0].startswith("Its queue pair came to be in error at 3")
+    assert len(said) == 1 and said[0].startswith("Its queue pair entered the error state at 3")
     assert "after 3 timeouts" in said[0]
     assert not any("error" in line for line in why(result, "writes[h2]"))
-    assert any("Of its 2 queue pairs one came to be in error" in line for line in why(result, "writes"))
+    assert any("Of its 2 queue pairs one entered the error state" in line for line in why(result, "writes"))
     lost = next(n for n, row in enumerate(result.rows("transfers")) if row["source"] == "h1")
-    with pytest.raises(InputError, match=r"complete\. Its queue pair came to be in error at"):
+    with pytest.raises(InputError, match=r"complete\. Its queue pair entered the error state at"):
         why(result, f"writes#{lost}")

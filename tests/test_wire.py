@@ -97,8 +97,8 @@ def test_frames_of_real_agents(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "this is no capture: accepted are pcapng and pcap"),
-        (b"name,value\n1,2\n", "this is no capture"),
+        (b"", "this is not a capture: accepted are pcapng and pcap"),
+        (b"name,value\n1,2\n", "this is not a capture"),
         (None, "no such file"),
     ],
     ids=["empty", "a table", "missing"],

@@ -1,6 +1,6 @@
 """Draws the pictures in docs/images, and checks each picture against its data.
 
-    python tools/pictures.py            draws the pictures of runs, and copies the one of a study
+    python tools/pictures.py            draws the pictures of runs
     python tools/pictures.py --check    lists pictures that are older than their data (exit code 1: some)
 
 A picture of a run carries the run's fingerprint. Pictures of a study carry a digest of all fingerprints in
@@ -32,8 +32,6 @@ RUNS = {"first-light": "timeline", "pause-storm": "congestion"}
 """Scenarios whose run is drawn, with the kind of picture."""
 GALLERY = DOCS / "gallery"
 """Scripts that draw one picture each, with the same name."""
-COVER = ("hagen-2012-ch7", "ch7")
-"""The study whose picture is shown first, and its name."""
 
 
 def main() -> int:
@@ -60,8 +58,6 @@ def draw() -> None:
             fingerprint = _runs_of(script)
             shutil.copyfile(f"{script.stem}.png", IMAGES / f"{script.stem}.png")
         stamp(IMAGES / f"{script.stem}.png", fingerprint)
-    study, picture = COVER
-    shutil.copyfile(DOCS / f"studies/{study}/{picture}.png", IMAGES / f"{study}.png")
 
 
 def _runs_of(script: Path) -> str:
@@ -77,14 +73,13 @@ def stale() -> Iterator[str]:
         known |= {IMAGES / f"{script.stem}.png": _runs_of(script) for script in GALLERY.glob("*.py")}
     for entry in library.studies():
         stem = entry.name.replace("/", "-")
-        pictures = [*(DOCS / "studies" / stem).glob("*.png"), *IMAGES.glob(f"{stem}.png")]
-        known |= dict.fromkeys(pictures, trajectories(entry.path))
+        known |= dict.fromkeys((DOCS / "studies" / stem).glob("*.png"), trajectories(entry.path))
     for file in sorted([*IMAGES.glob("*.png"), *(DOCS / "studies").rglob("*.png")]):
         found, expected = stamped(file), known.get(file)
         if expected is None:
-            yield f"{file.relative_to(ROOT)}: nobody knows what it shows"
+            yield f"{file.relative_to(ROOT)}: its data is unknown"
         elif found != expected:
-            yield f"{file.relative_to(ROOT)}: drawn of {found or 'we know not what'}, now {expected}"
+            yield f"{file.relative_to(ROOT)}: drawn from {found or 'unknown data'}, now {expected}"
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@
 //! - *tcp*: on the paths of *fat-tree*, a transfer over TCP from each host, with a window of 64 KiB.
 //! - *dcqcn*: n queue pairs at one receiver under DCQCN, links of 100 Gb/s, frames of 1,090 bytes, RED marks; with PFC armed.
 //! - *dcqcn-tree*: such queue pairs on the paths of *hashed*.
+//! - *rdma*, *rdma-tree*: as *dcqcn* and *dcqcn-tree*, without a control.
 //! - *transfers*: on the paths of *hashed*, 13 transfers over TCP of 15 kB each from each host to 13 others, which begin within
 //!   100 us.
 //! - *bottleneck*: 10 transfers over TCP share 50 Mb/s behind a queue of 100 frames, as `peers/ns2.tcl` has it.
@@ -27,18 +28,17 @@ mod service_classes;
 
 use fabric::choice::PathChoice;
 use fabric::spec::{
-    FlowSpec, Forwarding, HostSpec, LimiterSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing,
-    Role, Spec, SwitchSpec, Way, WhenFull,
+    FlowSpec, HostSpec, LimiterSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Role, Spec, SwitchSpec,
+    Way,
 };
 use fabric::topology::{Cable, FatTree, Graph, NodeRole, Shape, Star};
 use flow_control::{Accounting, Control, PauseKind, PauseSpec};
-use frame::{ClassMap, NodeId, Priority};
+use frame::{NodeId, Priority};
 use queueing::{
-    Action, Alpha, AttachmentSpec, BufferSpec, CongestionPointParams, Limit, LimiterScope, ManagerSpec,
-    PoolSpec, PoolsSpec, PortSelector, ProfileSpec, RateControlSpec, RatePointParams, RateReactionParams,
+    Action, Alpha, AttachmentSpec, CongestionPointParams, Limit, LimiterScope, ManagerSpec, PoolSpec,
+    PoolsSpec, PortSelector, ProfileSpec, RateControlSpec, RatePointParams, RateReactionParams,
     ReactionPointParams, RedParams, Rules, SharedMemorySpec, Side,
 };
-use scheduling::SchedulerSpec;
 use std::sync::Arc;
 use transport::{
     Application, ConnectionSpec, ControllerSpec, Delay, FixedWindowParams, Growth, RequestResponseSpec,
@@ -61,7 +61,7 @@ pub struct Options {
 }
 
 /// The workload of this name: `star`, `qcn`, `fecn`, `qcn-limiters`, `qcn-points`, `window`, `red`, `bottleneck`, `classes`,
-/// `classes-credits`, `dcqcn-N`, `dcqcn-tree-K`, `dynamic-threshold-N` and `pools-N` (an incast of N whose switch shares its
+/// `classes-credits`, `dcqcn-N`, `dcqcn-tree-K`, `rdma-N`, `rdma-tree-K`, `dynamic-threshold-N` and `pools-N` (an incast of N whose switch shares its
 /// memory), `fat-tree-K`, `tcp-K`, `transfers-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`, `flows-N`.
 pub fn workload(name: &str, options: Options) -> Option<Spec> {
     if let Some(control) = options.control {
@@ -128,8 +128,10 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
     {
         return half_way(kind, k.parse().ok()?, cable, options);
     }
-    if let Some((kind, size)) = name.rsplit_once('-').filter(|it| ["dcqcn", "dcqcn-tree"].contains(&it.0)) {
-        return queue_pairs::fabric(kind == "dcqcn-tree", size.parse().ok()?, options);
+    if let Some((kind, size)) = name.rsplit_once('-')
+        && ["dcqcn", "dcqcn-tree", "rdma", "rdma-tree"].contains(&kind)
+    {
+        return queue_pairs::fabric(kind, size.parse().ok()?, options);
     }
     if let Some(k) = name.strip_prefix("transfers-") {
         return transfers(k.parse().ok()?, cable, options);
@@ -416,33 +418,8 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         response_time: None,
         target: None,
     }));
-    let host = Arc::new(HostSpec {
-        classes: ClassMap::SEPARATE,
-        scheduler: SchedulerSpec::StrictPriority,
-        queue_limit: None,
-        when_full: WhenFull::Block,
-        flow_control: flow_control.clone(),
-        receive: None,
-        send: None,
-        limiters: None,
-        nic_limits: None,
-    });
-    let switch = Arc::new(SwitchSpec {
-        remaps: Vec::new(),
-        weights: std::sync::Arc::default(),
-        forwarding: Forwarding::StoreAndForward,
-        latency: Time::ZERO,
-        queueing: Queueing::Output,
-        path_choice: Default::default(),
-        classes: ClassMap::SEPARATE,
-        scheduler: SchedulerSpec::StrictPriority,
-        buffer: BufferSpec::default(),
-        shared_memory: None,
-        pools: None,
-        managers: Default::default(),
-        flow_control,
-        trimming: None,
-    });
+    let host = Arc::new(HostSpec { flow_control: flow_control.clone(), ..Default::default() });
+    let switch = Arc::new(SwitchSpec { flow_control, ..Default::default() });
     let role = |role| match role {
         NodeRole::Host => Role::Host(host.clone()),
         NodeRole::Switch => Role::Switch(switch.clone()),

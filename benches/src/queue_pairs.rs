@@ -1,21 +1,27 @@
-//! Queue pairs under DCQCN.
+//! Queue pairs, under DCQCN or without a control.
 
 use crate::{Options, change_switches, connection, spec};
 use fabric::spec::Spec;
 use fabric::topology::{Cable, FatTree, Shape, Star};
 use frame::NodeId;
 use queueing::{Action, ManagerSpec, RedParams};
-use transport::{Application, DcqcnPreset, RdmaControlKeys, RdmaKeys};
+use transport::{Application, DcqcnPreset, NoControlKeys, RdmaControlKeys, RdmaKeys};
 use units::{Amount, BitRate, Time};
 
-/// Queue pairs under DCQCN: of `size` hosts to one, or of each host of a fat-tree of `size` ports to the one half way round.
-pub fn fabric(tree: bool, size: u64, options: Options) -> Option<Spec> {
+/// The workload `kind`: queue pairs of `size` hosts to one, or, if its name ends with `tree`, of each host of a fat-tree of `size` ports to
+/// the one half way round. Those of *dcqcn* have that control, those of *rdma* none.
+pub fn fabric(kind: &str, size: u64, options: Options) -> Option<Spec> {
+    let tree = kind.ends_with("tree");
     let gbps = if tree { 10 } else { 100 };
     let cable = Cable::new(BitRate::from_gbps(gbps), Time::from_us(1));
     let shape = if tree { FatTree::new(size, cable).graph() } else { Star::new(size + 1, cable).graph() };
     let graph = shape.ok()?;
     let hosts: Vec<NodeId> = graph.hosts().collect();
-    let control = RdmaControlKeys::Dcqcn(DcqcnPreset::Paper.keys());
+    let control = if kind.starts_with("dcqcn") {
+        RdmaControlKeys::Dcqcn(DcqcnPreset::Paper.keys())
+    } else {
+        RdmaControlKeys::None(NoControlKeys {})
+    };
     let (queue_pair, _) = RdmaKeys { control, ..RdmaKeys::default() }.carrier(None, 1_090).ok()?;
     let application = Application::Rdma(queue_pair);
     let to = |i: usize| if tree { hosts[(i + hosts.len() / 2) % hosts.len()] } else { hosts[0] };

@@ -112,7 +112,7 @@ def __getattr__(name: str) -> object:
         home = f"{__name__}.{_HOME[name]}"
         return import_module(f"{home}.{name}") if name == "oracle" else getattr(import_module(home), name)
     if not name.startswith("_"):
-        # A module of the package is no value of a key, and the keys take time to import.
+        # A module of the package is not a value of a key, and the keys take time to import.
         if find_spec(f"{__name__}.{name}") is not None:
             return import_module(f"{__name__}.{name}")
         if name in _traffic().__all__:

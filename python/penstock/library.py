@@ -37,7 +37,7 @@ _allow_files = False
 def allow_files() -> Iterator[None]:
     """Lets the scenarios of a block read files outside their folders, as ``--allow-files`` does.
 
-    Without it a scenario reads only files inside its folder, or inside the current one if it is no file. A
+    Without it a scenario reads only files inside its folder, or inside the current one if it is not a file. A
     message about a wrong line quotes the line, so that a scenario from somebody else could show any file.
     """
     global _allow_files

@@ -236,7 +236,7 @@ def _ensure_writable(parent: Path, directory: Path) -> None:
 
 def _fault(path: Path, name: str, size: int, digest: str) -> str | None:
     if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts or "\0" in name:
-        return f"{name!r} is no name of a file within it"
+        return f"{name!r} is not a name of a file within it"
     try:
         if path.is_symlink():
             return f"{name} is a symbolic link"

@@ -42,8 +42,8 @@ def test_memory_of_open_connections() -> None:
 def test_conformance_cases_of_the_page() -> None:
     families = [case.id[:2] for case in conformance.cases()]
     wire = page("wire.md")
-    assert figures(wire, r"`conform` runs (\d+) cases") == (len(families),)
-    assert figures(wire, r"the (\d+) cases that are not those of DCBX") == (
+    assert figures(wire, r"`penstock conform` runs (\d+) test cases") == (len(families),)
+    assert figures(wire, r"the (\d+) cases that are not about DCBX") == (
         len(families) - families.count("DX"),
     )
 
@@ -62,4 +62,4 @@ def test_virtual_channels(place: str) -> None:
             (ROOT / "crates/flow_control/src/credit.rs").read_text("utf-8").replace("//!", "").split()
         )
     assert figures(text, r'with `channels = "all"` there are (\d+), and flows name theirs') == channels
-    assert '"all" twenty at once' in page("reference/scenario.md")
+    assert '"all" for all twenty channels' in page("reference/scenario.md")

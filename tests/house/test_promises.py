@@ -32,12 +32,12 @@ def test_what_is_gone_or_different_is_told(
     promises: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     more = promises.current()
-    more["penstock-result/1"] |= {"flows.colour": "nm", "flows.latency_p99_ns": "s"}
+    more["penstock-result/1"] |= {"flows.color": "nm", "flows.latency_p99_ns": "s"}
     monkeypatch.setattr(promises, "PROMISED", tmp_path / "promised.json")
     promises.PROMISED.write_text(json.dumps(more), "utf-8")
     monkeypatch.setattr("sys.argv", ["promises.py"])
     assert promises.main() == 1
     reported = capsys.readouterr().out
-    assert "penstock-result/1: flows.colour (nm) is gone" in reported
+    assert "penstock-result/1: flows.color (nm) is gone" in reported
     assert "penstock-result/1: flows.latency_p99_ns (s) is ns" in reported
     assert json.loads(promises.PROMISED.read_text("utf-8")) == more

@@ -87,7 +87,7 @@ def test_a_declared_column_reaches_schema_and_page(
     result_types: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = {"name": "jitter_ns", "kind": "real", "nullable": True, "unit": "ns", "about": "Another meaning."}
-    more = {"name": "colour", "kind": "text", "nullable": False, "unit": "", "about": "Its colour."}
+    more = {"name": "color", "kind": "text", "nullable": False, "unit": "", "about": "Its color."}
     tables = [
         {**table, "columns": [*(c for c in table["columns"] if c["name"] != "jitter_ns"), one, more]}
         if table["name"] == "flows"
@@ -103,8 +103,7 @@ def test_a_declared_column_reaches_schema_and_page(
         "description": "Another meaning.",
     }
     assert (
-        "    jitter_ns: number | null;\n    colour: string;\n  };\n  demands: {"
-        in files[result_types.COLUMNS]
+        "    jitter_ns: number | null;\n    color: string;\n  };\n  demands: {" in files[result_types.COLUMNS]
     )
 
 

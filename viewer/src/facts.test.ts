@@ -18,7 +18,7 @@ describe("the sentence", () => {
   it("says what was simulated", () => {
     expect(sentence(report(fixtures.small()))).toBe("A fabric of 4 hosts and 1 switch, joined by 4 links at 10 Gb/s, carried 3 flows under targeted priority flow control (TPFC) for 10 ms of simulated time.");
     expect(sentence(report(fixtures.big()))).toMatch(/^A fabric of 1,024 hosts and 320 switches, joined by 3,072 links at 100 Gb\/s, carried 1,024 flows in 2 classes/);
-    expect(sentence(report(fixtures.empty()))).toBe("The fabric stood without traffic for 0 s of simulated time.");
+    expect(sentence(report(fixtures.empty()))).toBe("The fabric had no traffic for 0 s of simulated time.");
   });
 });
 

@@ -16,7 +16,7 @@ export function sentence(report: Report): string {
   const flows = report.table("flows");
   const parts = [hosts > 0 ? counted(hosts, "host") : "", switches > 0 ? counted(switches, "switch", "switches") : ""].filter((part) => part !== "");
   const fabric = parts.length > 0 ? `A fabric of ${listed(parts)}${linksOf(report.topology)}` : "The fabric";
-  const traffic = flows.rows > 0 ? `carried ${counted(flows.all, "flow")}${classesOf(flows)}` : "stood without traffic";
+  const traffic = flows.rows > 0 ? `carried ${counted(flows.all, "flow")}${classesOf(flows)}` : "had no traffic";
   const time = report.run.simulatedS === null ? "" : ` for ${seconds(report.run.simulatedS)} of simulated time`;
   return `${fabric} ${traffic}${report.flowControl ? ` ${report.flowControl}` : ""}${time}.`;
 }
@@ -51,9 +51,9 @@ function goodput(report: Report): Fact {
 
 function fairness(report: Report): Fact {
   const [worst] = report.fairness;
-  if (!worst) return { label: "Jain fairness", value: "–", meaning: "no two flows of a class asked for the same", tone: "plain" };
+  if (!worst) return { label: "Jain fairness", value: "–", meaning: "no two flows of a class had equal demand", tone: "plain" };
   const tone = worst.jain >= 0.95 ? "good" : worst.jain < 0.8 ? "warn" : "plain";
-  return { label: "Jain fairness", value: worst.jain.toFixed(3), meaning: `of ${evenOf(worst)}, which asked for the same`, tone };
+  return { label: "Jain fairness", value: worst.jain.toFixed(3), meaning: `of ${evenOf(worst)}, with equal demand`, tone };
 }
 
 /** "incast, 40 flows", or "one and two". */
@@ -123,13 +123,13 @@ const STATES: Record<string, string> = {
   deadlocked: "Deadlocked",
   hung: "Hung",
   lost_lossless: "Lost frames in a lossless class",
-  broken_promise: "Broken promise",
+  not_lossless: "Not lossless",
   unfinished: "Unfinished",
   stopped_early: "Stopped early",
   complete: "Complete",
 };
 
-/** The verdict on the run: its state in words, its colour, and a sentence for each finding. */
+/** The verdict on the run: its state in words, its color, and a sentence for each finding. */
 export function outcome(report: Report): { tone: Verdict["tone"]; text: string; findings: string[] } {
   const { state, tone, findings } = report.verdict;
   const words = (one: string): string => STATES[one] ?? one;

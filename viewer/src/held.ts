@@ -2,11 +2,11 @@
 import type { TableOf } from "./table";
 
 export const HOLDERS = [
-  ["held_by_application", "application", "It had nothing to send, or waited for its last acknowledgements."],
+  ["held_by_application", "application", "It had no data to send, or waited for its last acknowledgements."],
   ["held_by_receive_window", "receive window", "The receive window or the send buffer was full."],
-  ["held_by_congestion_control", "congestion control", "The congestion window, pacing, a handshake or a repair let nothing go."],
+  ["held_by_congestion_control", "congestion control", "The congestion window, pacing, a handshake or loss recovery did not permit sending."],
   ["held_by_pause", "pause", "A segment was ready, and its class was stopped at the NIC."],
-  ["held_by_host", "host", "A segment was ready, and the NIC was busy with what was there before."],
+  ["held_by_host", "host", "A segment was ready, and the NIC was sending earlier frames."],
 ] as const;
 
 export interface Held {

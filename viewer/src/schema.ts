@@ -33,7 +33,7 @@ export interface Run {
 
 /** The verdict on the run, which Python makes for all commands and pages. */
 export interface Verdict {
-  /** "deadlocked", "hung", "lost_lossless", "broken_promise", "unfinished", "stopped_early" or "complete". */
+  /** "deadlocked", "hung", "lost_lossless", "not_lossless", "unfinished", "stopped_early" or "complete". */
   state: string;
   text: string;
   tone: "good" | "warn" | "bad";
@@ -123,7 +123,7 @@ export function parseReport(text: string): Parsed {
   if (!isObject(document)) return fail("The result in this page is damaged", "It is not a JSON object.");
   const mismatch = schemaMismatch(document["schema"]);
   if (mismatch) return fail("This page cannot read this result", mismatch);
-  if (!isObject(document["run"])) return fail("The result in this page is damaged", "It does not say which run it belongs to (no “run”).");
+  if (!isObject(document["run"])) return fail("The result in this page is damaged", "It contains no description of its run (no “run”).");
 
   const totals = isObject(document["totals"]) ? document["totals"] : {};
   const facts = isObject(document["facts"]) ? document["facts"] : {};
@@ -155,12 +155,12 @@ export function parseReport(text: string): Parsed {
 export function schemaMismatch(schema: unknown): string | null {
   const found = typeof schema === "string" ? /^penstock-report\/(\d+)(\.\d+)?$/.exec(schema) : null;
   if (!found) {
-    return `It carries the schema “${String(schema ?? "none")}”; this page reads “${SCHEMA}”. It was probably not written by Penstock.`;
+    return `It has the schema “${String(schema ?? "none")}”; this page reads “${SCHEMA}”. It was probably not written by Penstock.`;
   }
   const major = Number(found[1]);
   if (major === 1) return null;
   const remedy = major > 1 ? "The result is newer than this page: make the report again with the newer Penstock." : "The result is older than this page: make the report again with the Penstock that wrote it.";
-  return `It carries the schema “${String(schema)}”; this page reads “${SCHEMA}”. ${remedy}`;
+  return `It has the schema “${String(schema)}”; this page reads “${SCHEMA}”. ${remedy}`;
 }
 
 function fail(title: string, message: string): Parsed {

@@ -5,12 +5,12 @@ export const THEMES = ["system", "light", "dark"] as const;
 const DARK = "(prefers-color-scheme: dark)";
 
 /**
- * Colours for canvases: the custom properties of app.css, read again whenever the scheme changes or the page is printed.
+ * Colors for canvases: the custom properties of app.css, read again whenever the scheme changes or the page is printed.
  */
 class Theme {
   /** "system", or what was chosen instead. */
   chosen: string = $state("system");
-  /** Grows when the colours may have changed; canvases redraw on it. */
+  /** Grows when the colors may have changed; canvases redraw on it. */
   version = $state(0);
   printing = $state(false);
   private known = new Map<string, string>();
@@ -38,7 +38,7 @@ class Theme {
   }
 
   /** The value of `--name`. */
-  colour(name: string): string {
+  color(name: string): string {
     let value = this.known.get(name);
     if (value === undefined) {
       value = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -48,7 +48,7 @@ class Theme {
   }
 
   font(size: number): string {
-    return `${size}px ${this.colour("font")}`;
+    return `${size}px ${this.color("font")}`;
   }
 }
 

@@ -135,7 +135,7 @@ const tests = {
     await context.close();
   },
 
-  async "queue pairs have their series, and a flow has one colour in all charts"() {
+  async "queue pairs have their series, and a flow has one color in all charts"() {
     const { page, complaints, context } = await open(write("rdma", fixtures.rdma()));
     const control = page.locator("#time .chart").nth(1);
     const shown = control.getByRole("combobox", { name: "Show" });
@@ -143,11 +143,11 @@ const tests = {
     await shown.selectOption({ label: "CNPs" });
     assert.match(await control.locator("table").textContent(), /CNPs.*queue pairs.*victim\/00 frames1 frame2 frames/s);
     await shot(page, "rdma-cnps");
-    const colours = async (chart) => Object.fromEntries(await chart.locator(".chip").evaluateAll((all) => all.map((one) => [one.querySelector(".name").textContent, one.querySelector(".swatch").style.background])));
+    const colors = async (chart) => Object.fromEntries(await chart.locator(".chip").evaluateAll((all) => all.map((one) => [one.querySelector(".name").textContent, one.querySelector(".swatch").style.background])));
     const latency = page.locator("#delays .chart").first();
-    assert.deepEqual(await colours(latency), await colours(page.locator("#time .chart").first()));
+    assert.deepEqual(await colors(latency), await colors(page.locator("#time .chart").first()));
     await page.locator("#time .remove").first().click();
-    assert.notEqual((await colours(latency))["burst[h0]"], "var(--series-0)"); // it is free for another flow
+    assert.notEqual((await colors(latency))["burst[h0]"], "var(--series-0)"); // it is free for another flow
     assert.deepEqual(complaints, []);
     await context.close();
   },
@@ -205,7 +205,7 @@ const tests = {
     await context.close();
   },
 
-  async "what a page beside this one shows too has the same colour in both"() {
+  async "what a page beside this one shows too has the same color in both"() {
     const { page, complaints, context } = await open(write("rdma", fixtures.rdma()));
     const shown = async (chart) => Object.fromEntries(await chart.locator(".chip").evaluateAll((all) => all.map((one) => [one.querySelector(".name").textContent, one.querySelector(".swatch").style.background.replace(/\D/g, "")])));
     const control = page.locator("#time .chart").nth(1);
@@ -239,7 +239,7 @@ const tests = {
     assert.notEqual(seen.light[1], seen.dark[1]);
     assert.deepEqual(seen.auto, seen.light);
     // What is chosen in the page itself holds.
-    await inside.getByRole("combobox", { name: "Colours" }).selectOption("dark");
+    await inside.getByRole("combobox", { name: "Colors" }).selectOption("dark");
     assert.equal(await inside.locator("body").evaluate((one) => getComputedStyle(one).backgroundColor), "rgb(15, 21, 27)");
     await context.close();
   },
@@ -337,7 +337,7 @@ const tests = {
     await page.getByRole("tab", { name: /Ports/ }).click();
     await page.getByRole("button", { name: "drops", exact: true }).first().click();
     await page.getByRole("searchbox", { name: "Search ports" }).last().fill("h3");
-    await page.getByRole("combobox", { name: "Colours" }).selectOption("dark");
+    await page.getByRole("combobox", { name: "Colors" }).selectOption("dark");
     await page.getByRole("link", { name: "Tables" }).click();
     const link = await hash();
     assert.equal(link, "#tables?at=500000&node=h3&time=2500000-7500000&table=ports&sort=-drops&find=h3&theme=dark");
@@ -357,7 +357,7 @@ const tests = {
     await shot(copy.page, "small-link");
     await copy.context.close();
     await page.goBack(); // the section
-    await page.goBack(); // the colours
+    await page.goBack(); // the colors
     assert.notEqual((await look(page)).ground, "rgb(15, 21, 27)");
     await page.goBack(); // the order of the table
     await page.waitForTimeout(50);
@@ -471,12 +471,12 @@ const tests = {
     for (const dark of [false, true]) {
       const { page, context } = await open(write("small", fixtures.small()), { dark });
       const faint = await page.evaluate(() => {
-        const parts = (colour) => colour.match(/[\d.]+/g).map(Number);
-        const light = (colour) => parts(colour).slice(0, 3).map((one) => (one /= 255) <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4).reduce((sum, one, at) => sum + one * [0.2126, 0.7152, 0.0722][at], 0);
+        const parts = (color) => color.match(/[\d.]+/g).map(Number);
+        const light = (color) => parts(color).slice(0, 3).map((one) => (one /= 255) <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4).reduce((sum, one, at) => sum + one * [0.2126, 0.7152, 0.0722][at], 0);
         const behind = (one) => {
           for (let at = one; at; at = at.parentElement) {
-            const colour = getComputedStyle(at).backgroundColor;
-            if (colour.startsWith("rgb(")) return colour;
+            const color = getComputedStyle(at).backgroundColor;
+            if (color.startsWith("rgb(")) return color;
           }
           return "rgb(255, 255, 255)";
         };

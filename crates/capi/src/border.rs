@@ -133,7 +133,7 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a 
     }
     // SAFETY: promised by the caller.
     let text = unsafe { CStr::from_ptr(pointer) };
-    text.to_str().map_err(|_| argument(&format!("{name} is no text in UTF-8")))
+    text.to_str().map_err(|_| argument(&format!("{name} is not UTF-8 text")))
 }
 
 /// Writes a value, if there is a place for it.

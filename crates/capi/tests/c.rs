@@ -84,7 +84,7 @@ fn the_border_survives_wrong_calls() {
         [
             "the session is NULL",
             "path is NULL: expected a text",
-            "\"h9\" is no host of the session: expected h0 to h3; did you mean \"h0\"?",
+            "\"h9\" is not a host of the session: expected h0 to h3; did you mean \"h0\"?",
             "rank 4 of 4: expected 0 to 3",
             "5 ns is past: the session is at 7 ns",
             "the session records nothing: call penstock_record()",

@@ -138,15 +138,17 @@ impl fmt::Display for Origin {
             Origin::Administered(because) => match because {
                 Because::NotWilling => "ours: not willing",
                 Because::NoPeer => "ours: no peer",
-                Because::SeveralPeers => "ours: several peers, none counts",
+                Because::SeveralPeers => "ours: several peers, all ignored",
                 Because::NotSent => "ours: the peer does not send it",
                 Because::Tie => "ours: both are willing, and the peer adopts",
-                Because::BeyondCapability => "ours: the peer has more than the port can have",
+                Because::BeyondCapability => {
+                    "ours: the settings of the peer exceed the capability of the port"
+                }
                 Because::Off => "ours: not part of the exchange",
-                Because::NotSynchronised => "ours: the peer has not acknowledged what we told",
-                Because::Alike => "ours: both have the same",
-                Because::Disagree => "off: both are alike willing, and have not the same",
-                Because::PeerOff => "off: the peer has it off, or in error",
+                Because::NotSynchronised => "ours: the peer has not acknowledged our settings",
+                Because::Alike => "ours: both are equal",
+                Because::Disagree => "off: both are equally willing, and their settings differ",
+                Because::PeerOff => "off: the peer has disabled it, or reports an error",
             },
         })
     }
@@ -156,12 +158,12 @@ impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Condition::SeveralPeers(number) => {
-                write!(f, "{number} stations speak DCBX on this link: none of them counts")
+                write!(f, "{number} stations send DCBX on this link: all are ignored")
             }
             Condition::PfcMismatch { ours, theirs } => {
                 write!(f, "PFC mismatch: {ours} here, {theirs} at the peer")
             }
-            Condition::OtherDialect => write!(f, "the peer speaks only another dialect of DCBX"),
+            Condition::OtherDialect => write!(f, "the peer supports only another version of DCBX"),
             Condition::FellBack => {
                 write!(f, "the peer speaks only DCBX before the standard: the port does too")
             }

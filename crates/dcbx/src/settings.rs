@@ -19,11 +19,11 @@ pub struct Settings {
     /// Priorities of applications, at most 168. They go before those of the peer. Default: none.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "all_different")]
     pub applications: Vec<Entry>,
-    /// Which of two willing ends adopts the PFC of the other: "lower_adopts", the one with the lower address, as lldpad has it, or "lower_wins", the other one. Both ends must have the same. Default: "lower_adopts".
+    /// End that adopts the PFC of the other if both are willing: "lower_adopts" (the one with the lower address, as with lldpad) or "lower_wins" (the other one). Both ends must have the same value. Default: "lower_adopts".
     pub tie_break: TieBreak,
-    /// Which DCBX the port speaks: "standard", "older" (version 1.01), "oldest" (version 1.00), or "either": that of the standard, and an older one beside it with a peer that speaks only that. Default: "either".
+    /// Version of DCBX: "standard", "older" (version 1.01), "oldest" (version 1.00), or "either": the standard, and an older version with a peer that supports only that. Default: "either".
     pub dialect: Dialect,
-    /// Where the uplink is: in a scenario the neighbour that the station has there, for `penstock dcbx run` an interface. What is in force there is what the other ports want, and recommend, whatever is said of classes, shares and priorities; in a scenario they are not willing then, and stations without a link to that neighbour want their own. Default: none, as the standard has no such rule.
+    /// Uplink: in a scenario the name of a neighbour, for `penstock dcbx run` an interface. All other ports advertise and recommend the operational settings of the uplink, and other settings of classes, shares and priorities are ignored. In a scenario these ports are not willing, and stations without a link to that neighbour advertise their own settings. Default: none (the standard has no such rule).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uplink: Option<String>,
 }

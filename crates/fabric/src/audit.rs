@@ -111,7 +111,7 @@ impl<'a> Audit<'a> {
     }
     /// Reports a setting with which lossless frames can be lost.
     fn may_lose(&mut self, subject: Subject, remark: Remark) {
-        self.findings.push(Finding { severity: Severity::BrokenPromise, subject, remark });
+        self.findings.push(Finding { severity: Severity::NotLossless, subject, remark });
     }
 }
 

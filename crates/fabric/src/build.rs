@@ -473,6 +473,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         counts: PortCounts::default(),
         watch: watchdog.map(PortWatch::new).map(Box::new),
         notes_departures: false,
+        notes_emptying_only: false,
         sole_source: None,
         remap: node.remap_to(plan.wiring.node_of[peer as usize]).copied(),
         domain: plan.domains.at_start.get(port as usize).map(|&domain| Box::new(domain)),

@@ -88,7 +88,7 @@ impl SimulationError {
 
     fn defect(panicked: &Panicked) -> SimulationError {
         let message = format!(
-            "the simulator has failed: {panicked}; this is a fault of the simulator, please report it with the scenario"
+            "the simulator has failed: {panicked}; this is a bug in the simulator, please report it with the scenario"
         );
         SimulationError { message }
     }
@@ -107,7 +107,7 @@ impl Simulation {
     /// A simulation at time zero, to run on one thread.
     ///
     /// # Errors
-    /// If a flow has no way to a destination, credits can come to wait for each other in a circle, or the fabric is
+    /// If a flow has no way to a destination, credits can come to wait for each other in a cycle, or the fabric is
     /// larger than can be numbered.
     pub fn new(spec: &Spec) -> Result<Simulation, BuildError> {
         Simulation::on_threads(spec, 1)
@@ -403,7 +403,7 @@ impl Simulation {
             let pending = runner.windows().pending().filter(|event| event.is_wide()).count();
             assert!(
                 headers == at_rest + pending,
-                "{headers} headers, but {at_rest} frames that wait and {pending} on their way have one: this is a fault of the simulator"
+                "{headers} headers, but {at_rest} frames that wait and {pending} on their way have one: this is a bug in the simulator"
             );
         }
     }
@@ -460,30 +460,15 @@ pub(crate) use tests::pairs;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{FlowSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Role, WhenFull};
-    use frame::{ClassMap, NodeId, Priority};
-    use scheduling::SchedulerSpec;
+    use crate::spec::{FlowSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Role};
+    use frame::{NodeId, Priority};
     use std::time::Duration;
     use units::{BitRate, ClockTolerance};
     use workload::{Arrivals, Destinations, FrameSizes, RateBasis, SourceSpec};
 
-    fn plain_host() -> HostSpec {
-        HostSpec {
-            classes: ClassMap::SEPARATE,
-            scheduler: SchedulerSpec::StrictPriority,
-            queue_limit: None,
-            when_full: WhenFull::Block,
-            flow_control: None,
-            receive: None,
-            send: None,
-            limiters: None,
-            nic_limits: None,
-        }
-    }
-
     /// Pairs of hosts that send to each other at line rate.
     pub(crate) fn pairs(pairs: u32, duration: Time) -> Spec {
-        let host = Arc::new(plain_host());
+        let host = Arc::new(HostSpec::default());
         let node = |id: u32| NodeSpec {
             name: format!("h{id}"),
             role: Role::Host(host.clone()),

@@ -13,6 +13,7 @@ mod job;
 pub(crate) mod multicast;
 mod negotiated;
 mod pattern;
+mod plain;
 mod ports;
 mod probes;
 mod remap;
@@ -313,7 +314,7 @@ pub struct SwitchSpec {
     pub latency: Time,
     /// Queueing architecture.
     pub queueing: Queueing,
-    /// Which of several equal paths a frame takes.
+    /// Selection among equal-cost paths.
     pub path_choice: PathChoice,
     /// Weights of the equal paths.
     pub weights: Arc<Weights>,

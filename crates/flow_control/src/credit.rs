@@ -76,10 +76,10 @@ settings! {
         /// Bytes a credit; the same at both ends of a link. A size, "1 B" to "65535 B". Default: "64 B" (Advanced Switching).
         #[schemars(extend("default" = "64 B"))]
         pub unit: Bytes,
-        /// Extra bytes that each frame takes in the buffer, beyond its own (DA to FCS); the same at both ends of a link. A size, up to "65535 B". Default: "0 B".
+        /// Bytes that each frame occupies in the buffer in addition to its length (DA to FCS); the same at both ends of a link. A size, up to "65535 B". Default: "0 B".
         #[schemars(extend("default" = "0 B"))]
         pub per_frame: Bytes,
-        /// The channel of each priority, that of priority 0 first; the same at both ends of a link. Eight numbers, 0 to 7; or eight names, "B0" to "B7" with a bypass queue, "O0" to "O7" and "M0" to "M3" without; or "all" twenty at once, with a queue for each at every port, of which flows name theirs (`channel`). Default: [0, 1, 2, 3, 4, 5, 6, 7], one each.
+        /// Channel of each priority, starting with priority 0; must be equal at both ends of a link. Eight numbers, 0 to 7; or eight names, "B0" to "B7" with a bypass queue, "O0" to "O7" and "M0" to "M3" without; or "all" for all twenty channels, each with a queue at every port, which flows select by `channel`. Default: [0, 1, 2, 3, 4, 5, 6, 7] (one channel per priority).
         #[schemars(extend("default" = [0, 1, 2, 3, 4, 5, 6, 7]))]
         pub channels: ChannelList,
         /// Sends an update as soon as this much of a channel has become free. A size, "1 B" (an update for each frame) to the size of the buffer. Default: "1088 B" (half of the largest frame of Advanced Switching), or the buffer if that is smaller.
@@ -295,7 +295,7 @@ impl Values {
             let sizes = [buffer.get(), unit.get(), credits * unit.get()];
             let [buffer, unit, like] = Amount::alike(sizes.map(Amount::Bytes));
             let help = format!("expected a multiple of {unit}, like \"{like}\"");
-            return about("buffer", format!("a buffer of {buffer} is no whole number of credits"), help);
+            return about("buffer", format!("a buffer of {buffer} is not a whole number of credits"), help);
         }
         if !(1..=buffer.get()).contains(&self.update_after.get()) {
             let [after, buffer] =

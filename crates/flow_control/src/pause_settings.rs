@@ -13,7 +13,7 @@ settings! {
     pub struct PauseSettings {
         /// Lossless priorities, 0 to 7 each; `pfc` only. Default: all priorities that flows use.
         pub priorities: Vec<u32>,
-        /// Where the occupancy is counted that is held against the watermarks: "ingress" (the port that a frame came in through; that port is paused) or "egress" (the queue it waits in; the other ports are paused). Default: "ingress" (as PFC devices do).
+        /// Occupancy that is compared with the watermarks: "ingress" (per port at which frames arrived; that port is paused) or "egress" (per egress queue; the other ports are paused). Default: "ingress" (as PFC devices do).
         #[schemars(extend("default" = "ingress"))]
         pub accounting: Accounting,
         /// High watermark: at or above it, XOFF is sent. A size in bytes or frames, or "computed"; together with `xon`. Default: "computed" for each port from the headroom of its link, so that nothing is lost and no queue runs dry. Switches with a `dynamic_threshold` that count at the ingress ignore it, `xon` and `headroom`: the threshold is their XOFF; so do those with a `memory`, whose profiles say all three.
@@ -28,7 +28,7 @@ settings! {
         /// Length of a pause in quanta of 512 bit times of the link, counted from the end of the pause frame's reception. The pause takes effect a response time after that end, so it stops the link for its length less the response time, and one that is no longer than the response time never acts. A renewed pause has to be longer by a longest frame and three pause frames. A count, 1 to 65535; a list of eight, one for each priority, 0 to 7 (`pfc` only); or "computed": as long as it takes until the occupancy is down at the low watermark, and no XON. Default: 65535 (most devices send the longest and rely on XON).
         #[schemars(extend("default" = 65535))]
         pub pause_quanta: PauseQuanta,
-        /// If true, XON is sent at the low watermark and ends the pause one response time after its reception. If false, a pause ends by its timer alone, `pause_quanta` after the reception of the last XOFF. Default: true; false if `pause_quanta` is "computed".
+        /// If true, XON is sent at the low watermark and ends the pause one response time after its reception. If false, a pause ends only by its timer, `pause_quanta` after the reception of the last XOFF. Default: true; false if `pause_quanta` is "computed".
         #[schemars(extend("default" = true))]
         pub resume: bool,
         /// If true, a pause is renewed without a gap while the queue stays above the low watermark. If false, the sender resumes when the pause expires, and its frames are lost if the queue is still full. Default: true.

@@ -133,6 +133,14 @@ impl Levels {
         };
         Levels { xoff: marks.xoff, xon: marks.xon, capacity }
     }
+
+    /// Returns the number of bytes below which a counter neither sends XOFF nor lacks room; 0 if a mark is in frames.
+    pub fn calm_below(&self) -> u64 {
+        match (self.xoff, self.capacity) {
+            (Amount::Bytes(xoff), Amount::Bytes(capacity)) => xoff.min(capacity.saturating_add(1)),
+            _ => 0,
+        }
+    }
 }
 
 /// Result of admitting a frame to an [`IngressCounter`].
@@ -164,11 +172,16 @@ impl IngressCounter {
     #[inline(always)]
     #[must_use]
     pub fn add(&mut self, bytes: u16, levels: &Levels, now: Time) -> bool {
-        if self.occupancy.within(levels.xon) {
+        self.add_calm(bytes, levels.xon, now);
+        self.occupancy.reaches(levels.xoff) && self.pause.is_due(now)
+    }
+    /// Variant of `add` for a frame with which the counter stays below [`Levels::calm_below`]: nothing is due.
+    #[inline(always)]
+    pub fn add_calm(&mut self, bytes: u16, xon: Amount, now: Time) {
+        if self.occupancy.within(xon) {
             self.rising_since = now;
         }
         self.occupancy.add(bytes);
-        self.occupancy.reaches(levels.xoff) && self.pause.is_due(now)
     }
     /// Variant of `add` that checks the capacity first.
     #[inline(always)]
@@ -181,11 +194,16 @@ impl IngressCounter {
             Counted::Fits
         }
     }
-    /// Removes a frame. Returns true if XON is due (provided that the station sends XON at all).
+    /// Removes a frame. Returns true if a pause is in force: [`IngressCounter::release`] may end it.
     #[inline(always)]
     #[must_use]
-    pub fn remove(&mut self, bytes: u16, levels: &Levels) -> bool {
+    pub fn remove(&mut self, bytes: u16) -> bool {
         self.occupancy.remove(bytes);
+        self.pause.in_force()
+    }
+    /// Ends the pause at the low watermark. Returns true if XON is due (provided that the station sends XON at all).
+    #[must_use]
+    pub fn release(&mut self, levels: &Levels) -> bool {
         self.occupancy.within(levels.xon) && self.pause.release()
     }
     /// Handles the renewal time. Returns true if XOFF is due again.
@@ -202,6 +220,10 @@ mod tests {
     const LEVELS: Levels =
         Levels { xoff: Amount::Frames(3), xon: Amount::Frames(1), capacity: Amount::Frames(5) };
 
+    fn leaves(counter: &mut IngressCounter) -> bool {
+        counter.remove(64) && counter.release(&LEVELS)
+    }
+
     #[test]
     fn xoff_at_the_high_mark_xon_at_the_low_mark() {
         let mut counter = IngressCounter::default();
@@ -214,15 +236,31 @@ mod tests {
         assert!(!counter.add(64, &LEVELS, Time::from_us(99)));
         assert!(counter.add(64, &LEVELS, Time::from_us(100)));
         counter.pause.set(Time::from_us(200));
-        assert!(!counter.remove(64, &LEVELS));
-        assert!(!counter.remove(64, &LEVELS));
-        assert!(!counter.remove(64, &LEVELS));
+        assert!(!leaves(&mut counter));
+        assert!(!leaves(&mut counter));
+        assert!(!leaves(&mut counter));
         assert!(!counter.renew(&LEVELS, Time::from_us(199)));
         assert!(counter.renew(&LEVELS, Time::from_us(200)));
-        assert!(counter.remove(64, &LEVELS));
+        assert!(leaves(&mut counter));
         // Sent once.
-        assert!(!counter.remove(64, &LEVELS));
+        assert!(!leaves(&mut counter));
         assert!(!counter.renew(&LEVELS, Time::from_us(300)));
+    }
+
+    #[test]
+    fn below_the_first_mark_in_bytes_nothing_is_due() {
+        let bytes = |xoff, capacity| Levels {
+            xoff: Amount::Bytes(xoff),
+            xon: Amount::Bytes(0),
+            capacity: Amount::Bytes(capacity),
+        };
+        assert_eq!([bytes(1_000, 9_000), bytes(1_000, 999)].map(|it| it.calm_below()), [1_000, 1_000]);
+        assert_eq!((bytes(1_000, 500).calm_below(), LEVELS.calm_below()), (501, 0));
+        for (levels, held) in [(bytes(1_000, 9_000), 999), (bytes(1_000, 500), 500)] {
+            let mut counter = IngressCounter::default();
+            assert_eq!(counter.admit(held, &levels, Time::ZERO), Counted::Fits);
+            assert_ne!(counter.admit(1, &levels, Time::ZERO), Counted::Fits);
+        }
     }
 
     #[test]

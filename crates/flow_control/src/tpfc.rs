@@ -50,7 +50,7 @@ use units::{Amount, Computed, Or, Time};
 pub struct TargetSpec {
     /// Method that selects the link partners to pause: "fair_bandwidth" (all with more than a fair share of the queue; Hagen 2012, Appendix B), "random_sampling" (the sender of a frame drawn from the queue; Appendix A) or "max_min" (the fewest that bring the queue back, the heaviest first; Penstock's own). Required.
     pub method: TargetMethod,
-    /// Target watermark: at or above it the search begins. A size in bytes or frames, between `xon` and `xoff`, or "computed": below `xoff` by what so many `partners` have in flight; with "max_min" the room up to `xoff` is what one partner has in flight. Required.
+    /// Target watermark: at or above it the search begins. A size in bytes or frames, between `xon` and `xoff`, or "computed": `xoff` minus the bytes in flight of `partners` partners; with "max_min" `xoff` minus the bytes in flight of one partner. Required.
     pub watermark: Or<Amount, Computed>,
     /// Link partners whose frames in flight the room between a computed target watermark and `xoff` holds (N of equation 7.1). A count, 1 to 1000. Default: 1.
     #[serde(default = "one")]
@@ -58,10 +58,10 @@ pub struct TargetSpec {
     /// Time that the search for targets takes for each frame that it looks at: all of the queue, or the one drawn with "random_sampling". A time with unit, at most "1 ms". Default: "0 s" (ports count their frames as they come and go; Hagen 2012, section 7.4.2).
     #[serde(default)]
     pub search_time: Time,
-    /// When a random sample is drawn: "one_shot" (when the watermark is crossed) or "every_enqueue" (at each frame above it). Default: "one_shot".
+    /// Time at which a random sample is drawn: "one_shot" (when the watermark is crossed) or "every_enqueue" (at each frame above it). Default: "one_shot".
     #[serde(default)]
     pub sampling: Sampling,
-    /// When XON is sent: "once", to each paused partner when the queue is back at `xon`; or at "every_dequeue" from there on, to every partner that no other queue keeps paused (Hagen 2012, Appendices A and B, to the letter). Default: "once".
+    /// Time at which XON is sent: "once", to each paused partner when the queue is back at `xon`; or at "every_dequeue" from then on, to every partner that no other queue keeps paused (literally as in Hagen 2012, Appendices A and B). Default: "once".
     #[serde(default)]
     pub xon_sent: XonSent,
 }

@@ -44,7 +44,7 @@ impl Occupancy {
     #[inline(never)]
     fn underflow(&self, bytes: u16) -> ! {
         panic!(
-            "an occupancy of {} B in {} frames was to lose a frame of {bytes} B: this is a fault of the simulator, please \
+            "an occupancy of {} B in {} frames was to lose a frame of {bytes} B: this is a bug in the simulator, please \
              report it with the scenario",
             self.bytes, self.frames
         )

@@ -79,7 +79,7 @@ pub struct WorkloadKeys {
     /// Rate at which a unit of "in_network" exchanges segments with its switch, in each direction. The units of all jobs at a switch are one. A rate with unit, 1 Mb/s to 1 Pb/s. Default: the sum of the rates of the links of its switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reduction_rate: Option<BitRate>,
-    /// Time from the last bit of a segment in a unit of "in_network" to the first of what it sends for it, upwards and downwards; frames also pass the switch before and after. A time with unit, at most 1 s. Default: "100 ns" (no figure of a unit alone is published; a switch with such units takes 90 ns from port to port).
+    /// Time from the last bit of a segment that arrives at a unit of "in_network" to the first bit of its result, upwards and downwards; frames pass the switch before and after the unit as well. A time with unit, at most 1 s. Default: "100 ns" (no separate figure for a unit is published; a switch with such units takes 90 ns from port to port).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reduction_latency: Option<Time>,
 }
@@ -191,7 +191,7 @@ impl WorkloadKeys {
         let (operation, name) = (collective.name(), algorithm.name());
         if !collective.algorithms().contains(&algorithm) {
             let known = collective.algorithms().iter().map(|one| format!("\"{}\"", one.name()));
-            let message = format!("\"{name}\" is no algorithm of {operation}");
+            let message = format!("\"{name}\" is not an algorithm of {operation}");
             let help = format!("expected {}", known.collect::<Vec<_>>().join(", "));
             wrong.push(Remark::about("algorithm", message, help));
         }

@@ -104,7 +104,7 @@ impl FromStr for Precision {
     fn from_str(text: &str) -> Result<Precision, String> {
         let refused = || {
             format!(
-                "\"{text}\" is no precision; expected a half width and a confidence of 90, 95 or 99 %, like \"5 % at 95 %\""
+                "\"{text}\" is not a precision; expected a half width and a confidence of 90, 95 or 99 %, like \"5 % at 95 %\""
             )
         };
         let percent =

@@ -11,8 +11,8 @@ pub enum Severity {
     Error,
     /// The scenario runs, but probably not as intended.
     Warning,
-    /// The scenario runs, but a lossless class of it can lose frames: no `check` of it ends in "ok".
-    BrokenPromise,
+    /// The scenario runs, but one of its lossless classes can lose frames, so that `check` does not print "ok".
+    NotLossless,
 }
 
 /// A step from a table towards a value in it.

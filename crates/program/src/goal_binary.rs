@@ -35,7 +35,7 @@ fn fail<T>(byte: usize, message: impl Into<String>) -> Result<T> {
 /// Reads a binary schedule.
 ///
 /// # Errors
-/// The file is no such schedule, is truncated or contradicts itself. The place is an offset in the file.
+/// The file is not such a schedule, is truncated or contradicts itself. The place is an offset in the file.
 pub fn read_binary(file: &[u8]) -> Result<Read> {
     let magic = u64_at(file, 0, "the magic number")?;
     if magic == SPOILT {
@@ -286,7 +286,7 @@ fn u64_at(file: &[u8], at: usize, what: &str) -> Result<u64> {
 fn truncated<T>(file: &[u8], what: &str) -> Result<T> {
     fail(
         file.len(),
-        format!("the data ends within {what}: the file is truncated or is no binary GOAL schedule"),
+        format!("the data ends within {what}: the file is truncated or is not a binary GOAL schedule"),
     )
 }
 

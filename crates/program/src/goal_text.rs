@@ -29,7 +29,7 @@ const MAX_NS: u64 = u64::MAX / 1_000;
 /// Reads a schedule as text.
 ///
 /// # Errors
-/// The text is no schedule. The place is a line.
+/// The text is not a schedule. The place is a line.
 pub fn read_text(text: &[u8]) -> Result<Read> {
     let mut reader = Reader { scanner: Scanner::new(text), declared: 0, markers: Repair::default() };
     let scanner = &mut reader.scanner;

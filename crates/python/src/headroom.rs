@@ -111,14 +111,12 @@ fn cable(link: &Link) -> Result<(Length, Time), String> {
     let length: Option<Length> = read("length", &link.length)?;
     let delay: Option<Time> = read("delay", &link.delay)?;
     if length.is_some() && delay.is_some() {
-        return Err("length and delay both say how long the cable is: give one of them".into());
+        return Err("length and delay both define the cable: give one of them".into());
     }
     if delay.is_some_and(|delay| delay > Time::from_ms(1000))
         || length.is_some_and(|length| length > Length::from_m(100_000_000))
     {
-        return Err(
-            "the cable is longer than light goes in a second: this is no link of a data center".into()
-        );
+        return Err("the delay of the cable exceeds one second".into());
     }
     let length = length.unwrap_or(Length::from_m(2));
     Ok((length, delay.unwrap_or(length.fibre_delay())))
@@ -131,7 +129,9 @@ fn with_interfaces(
     rate: BitRate,
 ) -> Result<Option<&'static Phy>, String> {
     if link.phy.is_some() && link.interface_delay.is_some() {
-        return Err("phy and interface_delay both say what the interfaces take: give one of them".into());
+        return Err(
+            "phy and interface_delay both define the delay of the interfaces: give one of them".into()
+        );
     }
     let mut phy = phy(link.phy.as_deref(), rate)?;
     if let Some(phy) = phy {

@@ -115,17 +115,17 @@ mod _core {
         Ok(examine(py, text, file, allow_files)?.1)
     }
 
-    /// An effective scenario as TOML, its rendered warnings, those of them that break a promise, and notes.
+    /// An effective scenario as TOML, its rendered warnings, those about losses in lossless classes, and notes.
     type Examined = (String, Vec<String>, Vec<String>, Vec<String>);
 
     /// Loads a scenario once, and returns what `penstock check` prints of it: the effective scenario as TOML, its rendered
-    /// warnings, the messages of those warnings that break a promise, and notes.
+    /// warnings, the messages of those about losses in lossless classes, and notes.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, allow_files = false))]
     fn examine(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<Examined> {
         let scenario = load(py, text, file, None, allow_files)?;
         let warnings = scenario.warnings.iter().map(|warning| warning.render(false)).collect();
-        Ok((scenario.effective_toml(), warnings, scenario.broken_promises(), scenario.phy_notes()))
+        Ok((scenario.effective_toml(), warnings, scenario.not_lossless(), scenario.phy_notes()))
     }
 
     /// A precision at which jobs end, as scenarios have it.

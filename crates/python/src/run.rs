@@ -181,7 +181,7 @@ fn measured(
             Ending::Memory(why) | Ending::Broken(why) => Some(why),
             Ending::Finished | Ending::Asked => None,
         },
-        "broken_promises": scenario.broken_promises(),
+        "not_lossless": scenario.not_lossless(),
         "schedulers": schedulers(scenario),
         "warnings": scenario
             .warnings

@@ -46,7 +46,7 @@ pub struct BackwardPointParams {
     /// Samples one frame in this many. A count, 1 to 1000000. Default: 100 (Jiang and Jain 2007: a probability of 0.01).
     #[schemars(range(min = 1, max = 1000000))]
     pub sample_every: u32,
-    /// Which frames are sampled: every n-th ("regular"), or each with that probability ("random"). Default: "regular".
+    /// Sampling of frames: every n-th ("regular"), or each with that probability ("random"). Default: "regular".
     pub sampling: Samples,
     /// A longer queue stops the sources of sampled frames. A size with unit, above the set point; or "never". Default: "135000 B" (90 frames of 1500 B).
     pub severe: Or<Bytes, Never>,

@@ -54,7 +54,7 @@ pub struct CrossbarKeys {
     pub inputs: Inputs,
     /// Room of each class of an output, for frames from the beginning of their crossing until they leave. A size. Default: "8704 B" (four frames of 2176 B).
     pub output_buffer: Bytes,
-    /// Which frames may cross when an output buffer is nearly full: "longest" (none, until there is room for the longest frame of the fabric) or "frame" (each for which there is room: short ones pass long ones). Default: "longest" (all inputs are treated alike).
+    /// Condition for crossing when an output buffer is nearly full: "longest" (none, until there is room for the longest frame of the fabric) or "frame" (each for which there is room: short ones pass long ones). Default: "longest" (all inputs are treated alike).
     pub room: Room,
 }
 

@@ -66,7 +66,7 @@ pub struct RatePointParams {
     /// Largest deviation from 1 of a load that counts as near 1, without queue control. A number, 0 to 1. Default: 0.05.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub near_share: f64,
-    /// When intervals begin: at multiples of their length ("aligned"), or at a random time within the first ("random"). Default: "aligned".
+    /// Start of the intervals: at multiples of their length ("aligned"), or at a random time within the first ("random"). Default: "aligned".
     pub phase: Phase,
     /// The first advertised rate is that of the link divided by this number (N0). A number, 1 to 100000. Default: 20.
     #[schemars(range(min = 1.0, max = 100000.0))]
@@ -92,7 +92,7 @@ pub struct RatePointParams {
     /// The weight of the newest rate in the moving average (alpha); 1: no averaging. A number above 0, at most 1. Default: 0.5.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub average_weight: f64,
-    /// Which rate gets the rest of the weight: the one before the last ("previous", as printed in the paper), or the last ("last"). Default: "previous".
+    /// Rate with the rest of the weight: the one before the last ("previous", as printed in the paper), or the last ("last"). Default: "previous".
     pub average_with: AverageWith,
     /// If true, increases of the rate are limited. Default: true.
     pub limit_increase: bool,
@@ -112,7 +112,7 @@ pub struct RatePointParams {
     pub load: Load,
     /// Effect of an interval without arrivals on the advertised rate: "hold" (none), or "raise" (by the limit of increases). Default: "hold".
     pub idle: Idle,
-    /// When tags are written: when their frame enters ("enqueue") or leaves ("dequeue") the queue. Default: "dequeue".
+    /// Time at which tags are written: when their frame enters ("enqueue") or leaves ("dequeue") the queue. Default: "dequeue".
     pub stamp_at: Moment,
     /// Lower bound of the advertised rate, as a fraction of the rate of the link. A number above 0, at most 1. Default: 0.001 (a choice).
     #[schemars(range(min = 0.0, max = 1.0))]

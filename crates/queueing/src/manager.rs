@@ -125,6 +125,8 @@ pub enum Departures {
     AtOnce,
     /// Before its next other call, each with its own time: it records departures, and otherwise only stamps tagged frames.
     Late,
+    /// As late, and only of a frame that leaves the queue empty.
+    LateIfEmpty,
     /// Never: departures do not affect it.
     Ignored,
 }

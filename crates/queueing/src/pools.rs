@@ -20,7 +20,7 @@
 //! writes into them; the order of charging is that of `dynamic_threshold`.
 //!
 //! Not modelled: memory cells (a frame takes its own length), the memory of a frame in transmission, a priority group of
-//! several lossless priorities, colours.
+//! several lossless priorities, colors.
 
 use crate::dynamic_threshold::Alpha;
 use crate::port_selector::{Claim, PortFacts, PortSelector, PortSet, precedence};

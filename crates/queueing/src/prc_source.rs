@@ -154,7 +154,7 @@ impl RateConfiguration for PathReactionParams {
         let ManagerSpec::PathPoint(point) = point else { return None };
         (self.method == Method::Messages && !point.messages).then(|| {
             let message =
-                "method \"messages\", but the congestion points send none: no source hears of congestion";
+                "method \"messages\", but the congestion points send none, so that sources get no feedback";
             Remark::about("method", message, "expected prc = { messages = true } in queue_managers")
         })
     }

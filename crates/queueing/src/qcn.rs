@@ -61,7 +61,7 @@ pub struct CongestionPointParams {
     pub weight: f64,
     /// Bytes from one sample to the next while there is no congestion. A size with unit, at least "1 B". Default: "150000 B" (cpSampleBase).
     pub sample_base: Bytes,
-    /// Sampling of frames: "regular" (one every so many bytes, IEEE 802.1Q) or "random" (each frame independently, with a probability of its length divided by that distance, which depends on the congestion on its arrival; Hagen 2012, section 2.1.3). Default: "regular".
+    /// Sampling of frames: "regular" (at an interval in bytes, IEEE 802.1Q) or "random" (each frame independently, with a probability of its length divided by that interval; Hagen 2012, section 2.1.3). The interval depends on the congestion when the frame arrives. Default: "regular".
     pub sampling: Samples,
     /// Random variation of the distance between samples, in either direction, as a fraction. A number, 0 to 1 (exclusive). Default: 0.15.
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -69,7 +69,7 @@ pub struct CongestionPointParams {
     /// Priority of the congestion messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
-    /// Octets of the sampled frame that a message repeats, if the frame has so many: its type and what follows. A size with unit, "0 B" to "64 B". Default: "0 B" (cpMinHeaderOctets).
+    /// Maximum number of octets of the sampled frame in a message, from its type field on. A size with unit, "0 B" to "64 B". Default: "0 B" (cpMinHeaderOctets).
     pub header_length: Bytes,
     /// True: frames without a CN-TAG cause messages too. Default: true (switch manuals document both; with false, sources outside of a congestion notification domain get no feedback).
     pub answer_untagged: bool,

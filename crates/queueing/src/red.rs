@@ -78,7 +78,7 @@ pub struct RedParams {
     pub counts: Counts,
     /// Number of decay steps of the average after an idle time in which m mean frames could have been sent: "elapsed" (m) or "elapsed_and_arrival" (m + 1, as in ns-2). Default: "elapsed" (Floyd and Jacobson 1993).
     pub idle_exponent: IdleExponent,
-    /// When a frame is picked: as it enters ("enqueue") or as it leaves ("dequeue"), by the queue that is then; with `action` "mark_only" alone, since what leaves is not dropped. Default: "enqueue".
+    /// Time of the decision, based on the queue at that time: when a frame enters ("enqueue") or leaves ("dequeue"). "dequeue" requires `action` "mark_only", because a departing frame cannot be dropped. Default: "enqueue".
     pub at: Moment,
     /// Rate of a port at which `min` and `max` hold; at a port of another rate they are larger or smaller in proportion, also after a change of that rate (a queue then takes as long as before). A rate with unit, above 0. Default: none (the same at all ports).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -425,7 +425,7 @@ impl QueueManager for Red {
 
     fn departures(&self) -> Departures {
         match self.params.at {
-            Moment::Enqueue => Departures::Late,
+            Moment::Enqueue => Departures::LateIfEmpty,
             Moment::Dequeue => Departures::AtOnce,
         }
     }

@@ -26,7 +26,7 @@ use units::{Amount, BitRate, Time};
 pub struct StepParams {
     /// Frames are marked while the queue is longer than this. A size in bytes or frames. Required.
     pub threshold: Amount,
-    /// When the queue is measured: when a frame enters ("enqueue") or leaves ("dequeue"). Default: "enqueue".
+    /// Time at which the queue is measured: when a frame enters ("enqueue") or leaves ("dequeue"). Default: "enqueue".
     #[serde(default)]
     pub at: Moment,
     /// Frames included in the queue length: those that wait ("without_frame"), or also the one being enqueued or dequeued ("with_frame"). Default: "without_frame" (Alizadeh and others 2010).

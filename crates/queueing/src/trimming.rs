@@ -33,7 +33,7 @@ use units::{BitRate, Bytes};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrimmingKeys {
-    /// Whose values the other keys have: "sonic" (a frame that finds no room is trimmed to 128 B), "uec" (one above `threshold`, to 66 B: 24 B of IP payload) or "htsim" (one above `threshold`, or the last of its queue, to 64 B). Default: "sonic".
+    /// Source of the defaults of the other keys: "sonic" (a frame without buffer space is trimmed to 128 B), "uec" (a frame above `threshold`, to 66 B: 24 B of IP payload) or "htsim" (a frame above `threshold`, or the last of its queue, to 64 B). Default: "sonic".
     pub preset: TrimmingPreset,
     /// Length of a trimmed frame, DA to FCS. A size, "64 B" to "4088 B". Default: by the preset.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ pub struct TrimmingKeys {
     /// Rate of a port at which `threshold`, `last_hop_threshold` and `header_limit` hold; at a port of another rate they are larger or smaller in proportion, also after a change of that rate (a queue then takes as long as before). A rate with unit, above 0. Default: none (the same at all ports).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_rate: Option<BitRate>,
-    /// Which frame is trimmed above `threshold`: the "arriving" one, or at "random" that or the last of the queue. Default: "arriving"; with "htsim" "random".
+    /// Frame that is trimmed above `threshold`: the "arriving" one, or at "random" that or the last of the queue. Default: "arriving"; with "htsim" "random".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub victim: Option<Victim>,
     /// If true, frames trimmed at ports to hosts carry a mark of their own, such as a separate DSCP. Default: false with "sonic", else true.

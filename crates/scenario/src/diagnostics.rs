@@ -1,7 +1,7 @@
 //! Errors and warnings of a scenario, with their positions.
 //!
 //! A [`Diagnostic`] has file, line and column, a message and, as help, the accepted values or
-//! the probable intent. [`Diagnostics`] prints like a compiler (plain or coloured) and as JSON.
+//! the probable intent. [`Diagnostics`] prints like a compiler (plain or colored) and as JSON.
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 pub use keys::Severity;
@@ -96,8 +96,8 @@ fn floor_boundary(text: &str, at: usize) -> usize {
 
 impl Diagnostic {
     /// Returns true if a lossless class can lose frames because of it.
-    pub fn breaks_promise(&self) -> bool {
-        self.severity == Severity::BrokenPromise
+    pub fn is_not_lossless(&self) -> bool {
+        self.severity == Severity::NotLossless
     }
 
     /// Moves the diagnostic from a text to this line of a longer one.
@@ -123,10 +123,10 @@ impl Diagnostic {
     }
 
     /// Renders the diagnostic in the style of a compiler.
-    pub fn render(&self, coloured: bool) -> String {
+    pub fn render(&self, colored: bool) -> String {
         let level = match self.severity {
             Severity::Error => Level::ERROR,
-            Severity::Warning | Severity::BrokenPromise => Level::WARNING,
+            Severity::Warning | Severity::NotLossless => Level::WARNING,
         };
         let title = printable(&self.message);
         let place = match self.line {
@@ -151,7 +151,7 @@ impl Diagnostic {
         if !help.is_empty() {
             group = group.element(Level::HELP.message(help));
         }
-        let renderer = if coloured { Renderer::styled() } else { Renderer::plain() };
+        let renderer = if colored { Renderer::styled() } else { Renderer::plain() };
         renderer.render(&[group])
     }
 }
@@ -167,8 +167,8 @@ pub struct Diagnostics(pub Vec<Diagnostic>);
 
 impl Diagnostics {
     /// Renders all diagnostics in the style of a compiler.
-    pub fn render(&self, coloured: bool) -> String {
-        self.0.iter().map(|one| one.render(coloured)).collect::<Vec<_>>().join("\n\n")
+    pub fn render(&self, colored: bool) -> String {
+        self.0.iter().map(|one| one.render(colored)).collect::<Vec<_>>().join("\n\n")
     }
     /// A JSON list of `{file, line, column, message, help}`.
     pub fn to_json(&self) -> String {

@@ -102,9 +102,9 @@ impl Scenario {
         digest.0.finish()
     }
     /// Settings with which a lossless class can lose frames, one message each; they are among the warnings.
-    pub fn broken_promises(&self) -> Vec<String> {
-        let broken = self.warnings.iter().filter(|warning| warning.breaks_promise());
-        broken.map(|warning| warning.message.clone()).collect()
+    pub fn not_lossless(&self) -> Vec<String> {
+        let found = self.warnings.iter().filter(|warning| warning.is_not_lossless());
+        found.map(|warning| warning.message.clone()).collect()
     }
     /// The effective scenario as JSON.
     pub fn effective_json(&self) -> String {

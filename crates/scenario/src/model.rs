@@ -94,9 +94,9 @@ pub struct Simulation {
     /// Description of the scenario, in a sentence. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// When the simulation ends. A time with unit, above 0. Required.
+    /// End of the simulation. A time with unit, above 0. Required.
     pub duration: Time,
-    /// When measuring begins. Totals and statistics count what happens from then on: a frame that was sent before is not counted as sent, but as delivered or lost if that happens later, with its whole latency. Time series, deadlocks, storms and faults are listed from 0 s; pauses, if they end later. A time with unit, below `duration`. Default: "0 s" (everything counts).
+    /// Start of measuring. Totals and statistics count events from then on: a frame sent earlier is not counted as sent, but it is counted as delivered or lost if that happens later, with its whole latency. Time series, deadlocks, storms and faults are listed from 0 s; pauses are listed if they end after `warmup`. A time with unit, below `duration`. Default: "0 s" (everything counts).
     #[serde(default = "zero")]
     pub warmup: Time,
     /// Seed of all random streams. A whole number, 0 to 9223372036854775807 (the largest that TOML can write). Default: 1.
@@ -115,10 +115,10 @@ pub struct Simulation {
     /// Simulated time between two searches for deadlocks; the time at which a cycle closed is exact all the same. A time with unit, above 0. Default: "100 us" (a few times what it takes to close).
     #[serde(default = "hundred_us")]
     pub deadlock_interval: Time,
-    /// Precision at which all jobs end: half of the width of the confidence interval of the mean time of an iteration, as a share of that mean, and the confidence. The interval is that of Student's t for 10 batches of consecutive iterations; it is computed for 10, 20, 30 and more iterations. When every job has ended or is known this precisely, all jobs end with the iterations that have begun, and their figures are estimates. A text like "5 % at 95 %": above 0 and at most 100 %, at 90, 95 or 99 %. Default: none (jobs run all of their iterations).
+    /// Precision at which all jobs end: half of the width of the confidence interval of the mean time of an iteration, as a share of that mean, and the confidence. The interval is that of Student's t for 10 batches of consecutive iterations; it is computed for 10, 20, 30 and more iterations. When every job has either finished or reached this precision, all jobs stop after the iterations that have begun, and their figures are estimates. A text like "5 % at 95 %": above 0 and at most 100 %, at 90, 95 or 99 %. Default: none (jobs run all of their iterations).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Precision>,
-    /// Iterations of jobs that repeat earlier ones exactly, as the state of the whole run is the same but for a shift in time: "off" simulates them; "iterations" leaves them out: counters, distributions and times are still those of the whole run, time series and lists of events those of the part that is simulated; "phases" leaves out steps of a ring too, if the run has one job; "check" simulates them and compares their times. Without effect beside `until`. Default: "off".
+    /// Iterations of jobs that repeat earlier ones exactly, because the state of the whole run is the same except for a shift in time: "off" simulates them; "iterations" leaves them out: counters, distributions and times are still those of the whole run, time series and lists of events those of the part that is simulated; "phases" leaves out steps of a ring too, if the run has one job; "check" simulates them and compares their times. Without effect beside `until`. Default: "off".
     #[serde(default)]
     pub skip: Skip,
     /// Memory that the engine may use, recorded results included. A run that exceeds it ends early with a warning and keeps the measurements until then. The key has no other effect. A size with unit, at least 1 MiB, or "available": four fifths of the memory that is free on the machine when the run begins, shared by replications that run in parallel. Default: "available".

@@ -282,7 +282,7 @@ fn explain(raw: &str) -> (String, String) {
         );
     }
     if raw == "duplicate key" {
-        let help = "it stands further up, too; a table [name] and entries [[name]] are two forms of one key";
+        let help = "it is also defined above; a table [name] and entries [[name]] are two forms of one key";
         return (raw.into(), help.into());
     }
     let whole = numbers(raw)

@@ -76,7 +76,7 @@ macro_rules! accounted {
         pub struct $name {
             $($(#[$about])* pub $key: $type,)*
             #[doc = concat!(
-                "How long a frame of length L (DA to FCS) counts: \"payload\" (L - 18), \"frame\" (L) or \"wire\" (time on the \
+                "Accounted length of a frame of length L (DA to FCS): \"payload\" (L - 18), \"frame\" (L) or \"wire\" (time on the \
                  link: L + the `overhead` of the link, 20 B on Ethernet). Default: \"", $word, "\"."
             )]
             #[serde(default = $basis)]

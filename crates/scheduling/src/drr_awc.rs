@@ -55,7 +55,7 @@ accounted! {
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(extend("default" = "formula"))]
         pub top_bin: Option<TopBin> = None,
-        /// The size that stands for a bin of sizes: its "upper_edge" or its "middle"; "published" only. Default: "upper_edge".
+        /// Size that represents a bin of sizes: its "upper_edge" or its "middle"; "published" only. Default: "upper_edge".
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(extend("default" = "upper_edge"))]
         pub representative: Option<Representative> = None,
@@ -217,7 +217,7 @@ impl Histogram {
         self.frames[bin] += 1;
         self.bytes[bin] += u64::from(bytes);
     }
-    /// W of Algorithm 1; `None` if nothing was counted, or if whole numbers make it 0, which is no weight. `largest`: the largest frame in bytes; `overhead`: bytes around
+    /// W of Algorithm 1; `None` if nothing was counted, or if whole numbers make it 0, which is not a weight. `largest`: the largest frame in bytes; `overhead`: bytes around
     /// each on the link.
     pub fn weight(&self, rule: WeightRule, mix: Mix, largest: u32, overhead: u32) -> Option<f64> {
         let counts = match mix {

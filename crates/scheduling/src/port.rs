@@ -103,7 +103,7 @@ fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     if (1.0..=1e6).contains(&(share * 1e6).round()) {
         return Ok(share);
     }
-    Err(D::Error::custom(format!("share {share} is no share of the link; expected 0.000001 to 1")))
+    Err(D::Error::custom(format!("share {share} is not a share of the link; expected 0.000001 to 1")))
 }
 
 impl Forms for Share {

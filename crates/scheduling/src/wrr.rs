@@ -47,7 +47,7 @@ impl Configuration for WrrParams {
             (weight % least != 0).then(|| {
                 let (count, exact) = (counts[queue], f64::from(weight) / f64::from(least));
                 let message = format!(
-                    "queue {queue} gets {count} frames a round where its weight asks for {exact:.3}: wrr serves whole frames"
+                    "queue {queue} gets {count} frames per round instead of {exact:.3}: wrr serves whole frames"
                 );
                 Remark::about(KEY, message, "").entry(queue)
             })
@@ -163,10 +163,7 @@ mod tests {
     fn weights_become_whole_frames() {
         assert_eq!(params(&[20, 30, 50], false).counts(3), [1, 2, 3]);
         let warnings = params(&[20, 30, 50], false).check(&port(3)).unwrap();
-        assert!(
-            warnings[0].contains("queue 1 gets 2 frames a round where its weight asks for 1.500"),
-            "{warnings:?}"
-        );
+        assert!(warnings[0].contains("queue 1 gets 2 frames per round instead of 1.500"), "{warnings:?}");
         assert!(params(&[1, 0], false).check(&port(2)).is_err());
     }
 }

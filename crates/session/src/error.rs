@@ -19,7 +19,7 @@ pub enum SessionError {
         jobs: usize,
     },
     /// A name of no host of the session.
-    #[error("\"{host}\" is no host of the session: expected {first} to {last}{}", near.as_ref().map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default())]
+    #[error("\"{host}\" is not a host of the session: expected {first} to {last}{}", near.as_ref().map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default())]
     UnknownHost {
         /// The name.
         host: String,

@@ -166,7 +166,7 @@ fn errors_name_the_value_and_leave_the_session_as_it_was() {
     assert_eq!(text(session.send("h0", "h1", 1, at).unwrap_err()), "4 us is past: the session is at 5 us");
     assert_eq!(
         text(session.send("h0", "h11", 1, None).unwrap_err()),
-        "\"h11\" is no host of the session: expected h0 to h3; did you mean \"h1\"?"
+        "\"h11\" is not a host of the session: expected h0 to h3; did you mean \"h1\"?"
     );
     assert_eq!(text(session.send_ranks((0, 4), 1, None).unwrap_err()), "rank 4 of 4: expected 0 to 3");
     assert!(

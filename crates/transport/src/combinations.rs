@@ -35,15 +35,15 @@ pub struct Combination {
 }
 
 const NEEDS_TRANSPORT: Fit = Fit::Refused {
-    why: "its messages have no numbers of their own by which lost or overtaken frames would be noticed",
+    why: "its messages have no sequence numbers, so that lost or reordered frames would not be detected",
     instead: "expected a transport; request_response sends frames without one",
 };
 const PUSHED: Fit = Fit::Refused {
-    why: "its frames are due by a clock, whatever becomes of those before",
-    instead: "expected [[transfers]] with `arrivals` and `over`, which carries what falls due",
+    why: "frames are sent at scheduled times, without regard to losses and acknowledgements",
+    instead: "expected [[transfers]] with `arrivals` and `over`, which sends messages at scheduled times",
 };
 const NO_ENDPOINTS: Fit = Fit::Refused {
-    why: "the transport carries messages of applications alone",
+    why: "this transport only carries messages of applications",
     instead: "expected tcp, rdma or uet",
 };
 
@@ -57,7 +57,7 @@ pub static COMBINATIONS: &[Combination] = &[
     },
     Combination {
         application: "bulk",
-        about: "one transfer of `limit` bytes, or without end",
+        about: "one transfer of `limit` bytes, or an unlimited one",
         over: &[
             (FRAMES, Fit::Runs("source = { window = { ... } }")),
             ("tcp", Fit::Runs("source = { tcp = { ... } }")),
@@ -79,13 +79,13 @@ pub static COMBINATIONS: &[Combination] = &[
     },
     Combination {
         application: "request_response",
-        about: "requests, and a response to each",
+        about: "requests with one response each",
         over: &[(FRAMES, Fit::Runs("request_response = { ... }"))],
         others: Fit::Runs("request_response = { ..., @ = { ... } }"),
     },
     Combination {
         application: "conversation",
-        about: "messages in turn, of sizes that are listed or of an application",
+        about: "messages that both ends send in turn, with listed sizes or those of an application",
         over: &[(FRAMES, NEEDS_TRANSPORT)],
         others: Fit::Runs("conversation = { ..., @ = { ... } }"),
     },
@@ -98,7 +98,7 @@ pub static COMBINATIONS: &[Combination] = &[
             ("rdma", Fit::Runs("conversation = { messages = \"iscsi_read\", rdma = { ... } }")),
         ],
         others: Fit::Refused {
-            why: "iSCSI runs over a stream of TCP (RFC 7143), or over RDMA as iSER (RFC 7145)",
+            why: "iSCSI runs over TCP (RFC 7143), or over RDMA as iSER (RFC 7145)",
             instead: "expected tcp or rdma",
         },
     },
@@ -110,7 +110,7 @@ pub static COMBINATIONS: &[Combination] = &[
             ("tcp", Fit::Runs("conversation = { messages = \"iwarp_read\", tcp = { ... } }")),
         ],
         others: Fit::Refused {
-            why: "iWARP makes RDMA out of a stream of TCP, and there is no stream",
+            why: "iWARP is RDMA over a TCP byte stream, which this transport does not provide",
             instead: "expected a list of sizes, as in messages = [\"64 B\", \"1 MiB\"], or [[transfers]] with verb = \"read\" or \"write\"",
         },
     },
@@ -128,13 +128,13 @@ pub static COMBINATIONS: &[Combination] = &[
             (
                 "tcp",
                 Fit::Refused {
-                    why: "FCoE is Fibre Channel in frames of Ethernet; over TCP it would be FCIP or iFCP, which are not modelled",
+                    why: "FCoE is Fibre Channel in Ethernet frames; Fibre Channel over TCP is FCIP or iFCP, which are not modelled",
                     instead: "expected no transport, or conversation = { messages = \"iscsi_read\" } for blocks over TCP",
                 },
             ),
         ],
         others: Fit::Refused {
-            why: "FCoE is Fibre Channel in frames of Ethernet, and no standard carries it otherwise",
+            why: "FCoE is Fibre Channel in Ethernet frames, and no standard defines it over this transport",
             instead: "expected no transport, or conversation = { messages = \"iscsi_read\", rdma = {} } for blocks over RDMA",
         },
     },

@@ -51,7 +51,7 @@ pub struct FcoeKeys {
     /// Time of the target, before the data of a read or the response to a write: a time with unit, or a table `exponential`. Default: "0 s".
     #[serde(default)]
     pub service: Delay,
-    /// An exchange that has not ended for so long is aborted and repeated (ULP_TOV). A time with unit, above the longest exchange without a loss. Default: "30 s" (a usual timeout of SCSI disks; FCP-4 leaves it to the upper level).
+    /// Time after which an unfinished exchange is aborted and repeated (ULP_TOV). A time with unit, above the longest exchange without a loss. Default: "30 s" (a usual timeout of SCSI disks; FCP-4 leaves it to the upper level).
     #[serde(default = "thirty_seconds")]
     pub ulp_tov: Time,
     /// If true, an end sends only while flow control is in force for its priority at the port of its host (T11), which DCBX may negotiate; if false, it always sends (IEEE 802.1, best effort). Default: true (FC-BB-5; Hagen 2012, section 3.3).

@@ -168,11 +168,11 @@ pub use path_selection::{
 pub use rdma::RdmaDuplex;
 pub use rdma::{
     CnpScope, Dcqcn, DcqcnCrowd, DcqcnKeys, DcqcnPreset, DcqcnRest, HpccKeys, HpccPintKeys, MessageTimes,
-    NicLimits, NicState, Operation, PairCounts, PathFacts, Post, PowerTcpKeys, QueuePair, QueuePairs,
-    RDMA_CONTROL_PAGES, RDMA_PAGES, RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys, RdmaControlSpec,
-    RdmaController, RdmaKeys, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, RdmaWord, ReadCounts,
-    ReceiveQueue, ReorderingKeys, ReorderingPreset, SharedNic, Spent, StaticWindow, ThetaPowerTcpKeys,
-    TimesSpent,
+    NicLimits, NicState, NoControlKeys, Operation, PairCounts, PathFacts, Post, PowerTcpKeys, QueuePair,
+    QueuePairs, RDMA_CONTROL_PAGES, RDMA_PAGES, RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys,
+    RdmaControlSpec, RdmaController, RdmaKeys, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, RdmaWord,
+    ReadCounts, ReceiveQueue, ReorderingKeys, ReorderingPreset, SharedNic, Spent, StaticWindow,
+    ThetaPowerTcpKeys, TimesSpent,
 };
 /// Terms of RDMA that apply to queue pairs of any transport.
 pub use rdma::{

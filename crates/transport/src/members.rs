@@ -130,11 +130,22 @@ impl<T: Protocol> Members<T> {
     pub fn have_work(&self) -> bool {
         !self.line.is_empty()
     }
-    /// Returns the endpoint whose turn it is to send.
-    pub fn take_turn(&mut self) -> Option<u32> {
-        let number = self.line.pop_front()?;
-        self.all[number as usize].in_line = false;
-        Some(number)
+    /// Returns the endpoint whose turn it is to send. The caller must call [`Members::end_turn`] afterwards.
+    #[inline]
+    pub fn take_turn(&self) -> Option<u32> {
+        self.line.front().copied()
+    }
+    /// Ends the turn of an endpoint, which moves behind the others, or leaves the queue if it has nothing to send. Updates its next
+    /// call.
+    #[inline]
+    pub fn end_turn(&mut self, number: u32) {
+        let Some(member) = self.all.get_mut(number as usize) else { return };
+        // One that is alone stays where it is.
+        if member.in_line && (self.line.len() > 1 || !member.endpoint.has_work()) {
+            member.in_line = false;
+            self.line.pop_front();
+        }
+        self.update(number);
     }
     /// Heap bytes held, excluding the value itself.
     pub fn memory_bytes(&self) -> usize {
@@ -171,6 +182,43 @@ mod tests {
         fn poll_transmit(&mut self, _now: Time) -> Option<Segment> {
             None
         }
+    }
+
+    /// Has this number of segments.
+    struct Busy(u32);
+
+    impl Protocol for Busy {
+        fn handle_frame(&mut self, _now: Time, _received: &Received) {}
+        fn handle_timeout(&mut self, _now: Time) {}
+        fn poll_timeout(&self) -> Option<Time> {
+            None
+        }
+        fn has_work(&self) -> bool {
+            self.0 > 0
+        }
+        fn poll_transmit(&mut self, _now: Time) -> Option<Segment> {
+            self.0 -= 1;
+            None
+        }
+    }
+
+    #[test]
+    fn members_take_turns_until_they_have_nothing_to_send() {
+        let mut members = Members::new();
+        for segments in [2, 0, 1, 3] {
+            let number = members.add(Busy(segments));
+            members.update(number);
+        }
+        let mut turns = Vec::new();
+        while let Some(number) = members.take_turn() {
+            members.get_mut(number).unwrap().poll_transmit(Time::ZERO);
+            // An event at a member during its turn does not change its place.
+            members.update(number);
+            members.end_turn(number);
+            turns.push(number);
+        }
+        assert_eq!(turns, [0, 2, 3, 0, 3, 3]);
+        assert!(!members.have_work());
     }
 
     #[test]

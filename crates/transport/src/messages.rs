@@ -337,13 +337,13 @@ impl JsonSchema for Messages {
             Keyed::new::<IscsiKeys>("iscsi_read", "A command; data and status.", generator),
             Keyed::new::<IscsiKeys>(
                 "iscsi_write",
-                "A command and data, more as they are asked for; the status.",
+                "Command and data, further data on request; status.",
                 generator,
             ),
             Keyed::new::<IwarpKeys>("iwarp_read", "RDMA Read over TCP.", generator),
             Keyed::new::<IwarpKeys>(
                 "iwarp_write",
-                "RDMA Write over TCP, and Sends that tell of it.",
+                "RDMA Write over TCP, followed by Sends that notify the peer.",
                 generator,
             ),
             Keyed::new::<IwarpKeys>("iwarp_send", "Send over TCP, and one back.", generator),

@@ -172,7 +172,7 @@ macro_rules! rdma_controls {
             fn json_schema(generator: &mut SchemaGenerator) -> Schema {
                 let about = [$(($text, first_line(&[$(stringify!($doc)),*])),)*];
                 let keyed = vec![$(Keyed::new::<$keys>($text, first_line(&[$(stringify!($doc)),*]), generator),)*];
-                // A table without keys is no definition.
+                // A table without keys is not a definition.
                 generator.definitions_mut().remove("NoControlKeys");
                 let keyed = keyed.into_iter().skip(1).collect();
                 ::keys::schema("The congestion control of queue pairs: a name, or a table of that name with its keys.", &about[..1], keyed)

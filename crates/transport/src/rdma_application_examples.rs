@@ -174,7 +174,7 @@ fn what_cannot_be_meant_says_why() {
     assert!(write.starts_with("verb = \"write\" with messages of iSCSI; iSER"), "{write}");
     assert!(
         wrong(keys(), Messages::Of(Talk::Iwarp(IwarpOperation::Read, IwarpKeys::default())))
-            .starts_with("iwarp over rdma: iWARP makes RDMA")
+            .starts_with("iwarp over rdma: iWARP is RDMA")
     );
     assert!(wrong(RdmaKeys { ack_priority: Some(3), ..keys() }, list()).starts_with("ack_priority in a"));
 }

@@ -292,7 +292,9 @@ impl RdmaReceiver {
 
     /// Everything before `expected` was delivered: ends the messages within it that others depend on.
     fn end_awaited(&mut self, number: u32, expected: u64) {
-        let Some(pair) = self.pairs.get_mut(number as usize) else { return };
+        let Some(pair) = self.pairs.get_mut(number as usize).filter(|pair| !pair.awaited.is_empty()) else {
+            return;
+        };
         let ended = pair.awaited.partition_point(|&(packet, _)| packet < expected);
         self.ended.extend(pair.awaited.drain(..ended).map(|(_, transfer)| transfer));
     }

@@ -15,14 +15,14 @@
 //! Not modelled: the 4 bytes of immediate data, by which a receiver identifies an awaited message; atomic operations; setting up of queue pairs, and resetting those in error.
 
 mod reads;
+mod results;
 
 use crate::endpoint::{HostEvent, Protocol, Received, Record, RecordKind, Segment, TransportFacts};
 use crate::members::Members;
 use crate::path_selection::Draws;
 use crate::rdma::queue_pair::{Done, ENDLESS, header_of};
 use crate::rdma::{
-    MessageTimes, Operation, PairCounts, PathFacts, QueuePair, QueuePairs, RdmaSpec, RdmaVerb, RdmaWord,
-    SharedNic,
+    MessageTimes, Operation, PathFacts, QueuePair, QueuePairs, RdmaSpec, RdmaVerb, RdmaWord, SharedNic,
 };
 use crate::room::Append;
 use crate::transfer_sender::TransferOutcome;
@@ -170,66 +170,6 @@ impl RdmaSender {
     pub fn is_read(&self) -> bool {
         self.spec.verb == RdmaVerb::Read
     }
-    /// Of each transfer that has begun, by their numbers; those between that wait are as if nothing of them had been sent.
-    pub fn outcomes(&self) -> Vec<TransferOutcome> {
-        let mut outcomes = self.outcomes.clone();
-        for (transfer, missing, again, timeouts) in self.pairs.iter().flat_map(QueuePair::left) {
-            if let Some(outcome) = outcomes.get_mut(transfer as usize) {
-                (outcome.missing, outcome.sent_again, outcome.timeouts) = (missing, again, timeouts);
-            }
-        }
-        outcomes
-    }
-
-    /// Times by cause of a transfer; `None` if it is not acknowledged, or a READ: see [`RdmaSender::times_of_read`].
-    pub fn times_of(&self, transfer: usize) -> Option<MessageTimes> {
-        let outcome = self.outcomes.get(transfer)?;
-        (outcome.acknowledged < Time::NEVER).then(|| self.times[transfer])
-    }
-
-    /// The queue pair of a transfer, and how many messages were posted there before.
-    pub fn place_of(&self, transfer: usize) -> Option<(u32, u32)> {
-        Some((self.outcomes.get(transfer)?.connection, *self.ordinals.get(transfer)?))
-    }
-
-    /// Returns true if its messages are scheduled transfers.
-    pub fn is_scheduled(&self) -> bool {
-        !self.due.is_empty()
-    }
-
-    /// The rate of its link, in bits a second.
-    pub fn line_rate(&self) -> f64 {
-        self.facts.rate.bps_f64()
-    }
-
-    /// The name of their control.
-    pub fn control(&self) -> &'static str {
-        self.spec.control.name()
-    }
-
-    /// Its queue pairs.
-    pub fn queue_pairs(&self) -> impl Iterator<Item = &QueuePair> {
-        self.pairs.iter()
-    }
-
-    /// Counters, summed over all queue pairs.
-    pub fn counts(&self) -> PairCounts {
-        self.pairs.iter().fold(PairCounts::default(), |sum, pair| {
-            let own = pair.counts;
-            PairCounts {
-                sent: sum.sent + own.sent,
-                retransmitted: sum.retransmitted + own.retransmitted,
-                cnps: sum.cnps + own.cnps,
-                naks: sum.naks + own.naks,
-                marks: sum.marks + own.marks,
-                timeouts: sum.timeouts + own.timeouts,
-                messages: sum.messages + own.messages,
-                bytes: sum.bytes + own.bytes,
-                not_ready: sum.not_ready + own.not_ready,
-                fetches: sum.fetches + own.fetches,
-            }
-        })
-    }
 
     /// Continues as if this number of packets had been sent before.
     #[cfg(test)]
@@ -323,6 +263,28 @@ impl RdmaSender {
 
     /// Something has happened to a queue pair.
     fn update(&mut self, number: u32, now: Time) {
+        self.follow_up(number, now);
+        self.pairs.update(number);
+    }
+
+    /// Takes the results of a queue pair, if there are any, and posts the next message of a flow if the last one has been sent.
+    #[inline]
+    fn follow_up(&mut self, number: u32, now: Time) {
+        let Some(pair) = self.pairs.get_mut(number) else { return };
+        let is_spare = pair.is_idle() && self.spec.queue_pairs == QueuePairs::Free;
+        let supplies = self.flow.left > 0 && self.due.is_empty() && pair.has_sent_all();
+        if pair.has_results() || is_spare {
+            self.collect(number);
+        }
+        if supplies {
+            self.flow.start = now;
+            self.supply(now);
+        }
+    }
+
+    /// Takes the results of a queue pair.
+    #[inline(never)]
+    fn collect(&mut self, number: u32) {
         let Some(pair) = self.pairs.get_mut(number) else { return };
         for Done { transfer, start, at, bytes, again, timeouts, times, heard_before } in pair.take_done() {
             if bytes > 0 && self.spec.verb != RdmaVerb::Read {
@@ -349,11 +311,6 @@ impl RdmaSender {
         while let Some(record) = pair.poll_record() {
             self.records.append_one(record);
         }
-        if self.flow.left > 0 && self.due.is_empty() && pair.has_sent_all() {
-            self.flow.start = now;
-            self.supply(now);
-        }
-        self.pairs.update(number);
     }
 
     /// Nothing new from now on.
@@ -424,7 +381,8 @@ impl Protocol for RdmaSender {
                 .is_none_or(|(nic, first)| pair.is_admitted(nic, first | u64::from(number), now));
             // Those that the NIC is ready for do not wait for the others.
             let segment = if admitted { pair.poll_transmit(now) } else { None };
-            self.update(number, now);
+            self.follow_up(number, now);
+            self.pairs.end_turn(number);
             if admitted {
                 return segment;
             }

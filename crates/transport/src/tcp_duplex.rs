@@ -145,7 +145,7 @@ fn one_connection(tcp: &TcpKeys, place: &str) -> Vec<Remark> {
         ("idle", tcp.idle != Delay::default()),
         ("reconnect", tcp.reconnect),
     ];
-    let help = "its messages say what is sent and when, over one connection; expected none of it";
+    let help = "the messages of the application define what is sent and when, over one connection; leave this key out";
     let remark = |key: &'static str| Remark::about(key, format!("{key} {place}"), help);
     others.into_iter().filter(|&(_, is_set)| is_set).map(|(key, _)| remark(key)).collect()
 }

@@ -344,7 +344,7 @@ impl TcpKeys {
         let window = bytes(self.receive_window, segment);
         if !self.window_scaling && window > UNSCALED {
             let message = "a receive window above 65535 B without window scaling";
-            let help = "16 bits cannot tell it; expected at most \"65535 B\", or window_scaling = true";
+            let help = "it does not fit into 16 bits; expected at most \"65535 B\", or window_scaling = true";
             wrong.push(Remark::about("receive_window", message, help));
         }
         for (key, value, most, what) in [

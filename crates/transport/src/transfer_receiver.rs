@@ -133,7 +133,7 @@ impl Protocol for TransferReceiver {
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         let number = self.connections.take_turn()?;
         let segment = self.connections.get_mut(number)?.poll_transmit(now);
-        self.connections.update(number);
+        self.connections.end_turn(number);
         Some(labelled(segment?, number, None))
     }
 

@@ -212,6 +212,12 @@ impl TransferSender {
 
     /// Updates the queues after an event at a connection.
     fn update(&mut self, number: u32) {
+        self.collect(number);
+        self.connections.update(number);
+    }
+
+    /// Takes the records of a connection.
+    fn collect(&mut self, number: u32) {
         let Some(sender) = self.connections.get_mut(number) else { return };
         let carried = self.carried[number as usize];
         let outcome = &mut self.outcomes[carried.transfer as usize];
@@ -229,7 +235,6 @@ impl TransferSender {
             }
             self.records.push_back(record);
         }
-        self.connections.update(number);
     }
 }
 
@@ -270,7 +275,8 @@ impl Protocol for TransferSender {
         let sender = self.connections.get_mut(number)?;
         let to = sender.next_end();
         let segment = sender.poll_transmit(now);
-        self.update(number);
+        self.collect(number);
+        self.connections.end_turn(number);
         let segment = segment?;
         let ends = (segment.kind == FrameKind::Data && to == Some(end)).then_some(label);
         Some(labelled(segment, number, ends))

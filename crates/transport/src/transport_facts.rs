@@ -31,10 +31,10 @@ pub const PROTOCOL_COLUMN: &str =
     "Protocol of its connection: tcp, rdma, fcoe, uet or mrc; empty for all others.";
 
 /// Meaning of a column of captures: which of [`Operation::NAMES`](crate::Operation::NAMES).
-pub const VERB_COLUMN: &str = "Operation over RDMA that it is part of: send, write, read (the response to a READ), write_with_immediate (its last packet; those before are of write) or read_request; empty for all others.";
+pub const VERB_COLUMN: &str = "RDMA operation of the packet: send, write, read (the response to a READ), write_with_immediate (the last packet of one; earlier packets are write) or read_request; empty for all others.";
 
 /// Meaning of a column of captures: the word of a frame.
-pub const WORD_COLUMN: &str = "What it carries: the number of the first byte or segment (data), the next one expected (ack), the feedback (cnm), the number of its transfer on its path (part). Of RDMA and UET the packet sequence number in bits 0 to 23; of data in bit 24 the last packet of a message, in bit 25 that an acknowledgement is asked for, in bit 26 the first packet; of an acknowledgement in bit 24 a NAK, in bit 26 that of a receiver that is not ready, and bit 25 alone of a request for READ. Of UET bit 24 of an acknowledgement is a NACK, bit 26 the answer to a probe, bit 25 a control packet: a probe, with bit 24 a request for credit, with bit 26 a grant. Of a pause frame the priorities with XOFF in bits 0 to 7, those with XON in bits 8 to 15, and the quanta above; a frame that names several times has a row for each.";
+pub const WORD_COLUMN: &str = "Content, by kind. data: number of its first byte or segment; ack: the next number expected; cnm: the feedback; part: number of its transfer on its path. RDMA and UET have the packet sequence number in bits 0 to 23. In data, bit 24 is set in the last packet of a message, bit 26 in the first one, and bit 25 if an acknowledgement is requested. In an RDMA acknowledgement, bit 24 is a NAK, bits 24 and 26 are an RNR NAK, and bit 25 alone is a READ request. In a UET acknowledgement, bit 24 is a NACK, bit 26 the response to a probe, and bit 25 a control packet: alone a probe, with bit 24 a request for credit, with bit 26 a grant. A pause frame has the priorities with XOFF in bits 0 to 7, those with XON in bits 8 to 15, and the quanta above; a frame with several pause times has a row for each.";
 
 /// UDP port of RoCEv2.
 const ROCE_PORT: u16 = 4791;

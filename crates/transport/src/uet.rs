@@ -129,7 +129,7 @@ macro_rules! uet_controls {
             fn json_schema(generator: &mut SchemaGenerator) -> Schema {
                 let about = [$(($text, crate::rdma::first_line(&[$(stringify!($doc)),*])),)*];
                 let keyed = vec![$(Keyed::new::<$keys>($text, crate::rdma::first_line(&[$(stringify!($doc)),*]), generator),)*];
-                // A table without keys is no definition.
+                // A table without keys is not a definition.
                 generator.definitions_mut().remove("UetNoControlKeys");
                 let keyed = keyed.into_iter().skip(1).collect();
                 ::keys::schema("Congestion control of packet delivery contexts: a name, or a table of that name with its keys.", &about[..1], keyed)

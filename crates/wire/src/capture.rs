@@ -39,7 +39,7 @@ pub enum CaptureError {
     #[error("the capture is cut: it ends within a block, {0} frames are whole")]
     Cut(u64),
     /// The file is not a capture.
-    #[error("this is no capture: accepted are pcapng and pcap")]
+    #[error("this is not a capture: accepted are pcapng and pcap")]
     Unknown,
     /// The data after this many frames is invalid.
     #[error("behind {0} frames the capture makes no sense: {1}")]

@@ -180,7 +180,7 @@ impl Transport {
             IpNumber::UDP => {
                 let (udp, payload) = UdpHeader::from_slice(bytes).map_err(|why| refused("UDP")(&why))?;
                 if usize::from(udp.length) != bytes.len() {
-                    let accepted = "as many as its header says";
+                    let accepted = "the length in its header";
                     return Err(Error::Length { what: "a UDP datagram", accepted, got: bytes.len() });
                 }
                 Ok(match udp.destination_port {

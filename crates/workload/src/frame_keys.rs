@@ -174,7 +174,11 @@ pub fn no_probability(key: &str, value: f64) -> Option<Remark> {
     } else {
         String::new()
     };
-    Some(Remark::about(key, format!("{key} {value} is no probability"), format!("expected 0 to 1{percent}")))
+    Some(Remark::about(
+        key,
+        format!("{key} {value} is not a probability"),
+        format!("expected 0 to 1{percent}"),
+    ))
 }
 
 impl FrameText {

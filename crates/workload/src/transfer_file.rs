@@ -149,7 +149,7 @@ pub fn read_transfers(
         }
         let Ok(line) = std::str::from_utf8(&bytes) else {
             let help = "expected text in UTF-8".to_string();
-            return Err(Wrong { line: number, ..whole("this line is no text".into(), help) });
+            return Err(Wrong { line: number, ..whole("this line is not text".into(), help) });
         };
         let line = if number == 1 { line.trim_start_matches('\u{feff}') } else { line };
         let line = line.trim_end_matches(['\n', '\r']);
@@ -316,7 +316,7 @@ impl Columns {
             return text.parse::<Time>().map_err(|why| (why.to_string(), "like \"1.5 us\"".to_string()));
         };
         let ps = decimal(text, power).ok_or_else(|| {
-            (format!("\"{text}\" is no time"), "expected a number, 0 or more, like 1.5".to_string())
+            (format!("\"{text}\" is not a time"), "expected a number, 0 or more, like 1.5".to_string())
         })?;
         Ok(Time::from_ps(ps))
     }
@@ -409,10 +409,10 @@ mod tests {
         let head = "time_ns,from,to,bytes,priority\n5,a,b,10,0\n";
         for (line, what, column) in [
             ("4.999,a,b,10,0", "is before the transfer above", 0),
-            ("nan,a,b,10,0", "\"nan\" is no time", 0),
-            ("-1,a,b,10,0", "\"-1\" is no time", 0),
-            ("inf,a,b,10,0", "\"inf\" is no time", 0),
-            (",a,b,10,0", "\"\" is no time", 0),
+            ("nan,a,b,10,0", "\"nan\" is not a time", 0),
+            ("-1,a,b,10,0", "\"-1\" is not a time", 0),
+            ("inf,a,b,10,0", "\"inf\" is not a time", 0),
+            (",a,b,10,0", "\"\" is not a time", 0),
             ("6,a,b,0,0", "a transfer of 0 B", 6),
             ("6,a,b,,0", "no bytes", 6),
             ("6,a,b,nan,0", "\"nan\" is not a number of bytes", 6),
@@ -471,7 +471,7 @@ mod tests {
         }
         let mut no_text = b"time_us,from,to,bytes\n0,\xFF,b,1\n".as_slice();
         let wrong = read_transfers(&mut no_text, &mut |_| Ok(())).unwrap_err();
-        assert_eq!((wrong.line, wrong.message.as_str()), (2, "this line is no text"));
+        assert_eq!((wrong.line, wrong.message.as_str()), (2, "this line is not text"));
     }
 
     #[test]

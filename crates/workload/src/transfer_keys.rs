@@ -26,7 +26,7 @@ pub enum ArrivalsText {
     },
     /// Rounds: several senders begin a transfer to one receiver at the same time.
     Incast {
-        /// Time between two rounds, the first of which is at `start`. A time with unit, above 0. Required.
+        /// Time between two rounds; the first round is at `start`. A time with unit, above 0. Required.
         every: Time,
         /// Number of senders in each round, drawn anew from `from` each time. A count, at least 1. Default: all except the receiver.
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -38,7 +38,7 @@ const SMALLEST: u16 = frame::MIN_FRAME_BYTES;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VideoParams {
-    /// Mean rate of each stream, in bits of frames from DA to FCS whatever `rate_counts` says. A rate with unit, above 0. Required.
+    /// Mean rate of each stream, in bits of frames from DA to FCS, independent of `rate_counts`. A rate with unit, above 0. Required.
     pub rate: BitRate,
     /// Number of streams. A count, 1 to 65536. Default: 1.
     #[serde(default = "one")]

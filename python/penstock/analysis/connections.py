@@ -171,8 +171,8 @@ def sentences(result: Measurements, row: dict[str, Any]) -> Iterator[str]:
         yield f"Its transfer was complete at {duration(row['completed_ns'])}."
     for port in (row.get("withheld_at") or "").split():
         yield (
-            f"Nothing is sent through {port}: no flow control is in force there for its priority, and by T11 "
-            "FCoE is sent on lossless Ethernet alone (requires_lossless)."
+            f"Nothing is sent through {port}: no flow control is in force there for its priority, and T11 "
+            "requires lossless Ethernet for FCoE (requires_lossless)."
         )
     if row.get("exchanges_aborted"):
         yield (
@@ -180,7 +180,7 @@ def sentences(result: Measurements, row: dict[str, Any]) -> Iterator[str]:
             f"{row['exchanges_aborted']:,}."
         )
     if row.get("timeouts"):
-        yield f"It timed out {row['timeouts']:,} times, and was silent meanwhile."
+        yield f"It had {row['timeouts']:,} timeouts, and sent nothing while waiting for them."
     if row.get("marks_echoed"):
         yield f"{row['marks_echoed']:,} acknowledgements echoed a mark."
     if row["segments_sent_again"]:

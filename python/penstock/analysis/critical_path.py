@@ -34,7 +34,7 @@ CAUSES: Mapping[str, str] = {
     "retransmission": "retransmission, and timeouts for it",
     "control": "rates and windows of the control",
     "receiver": "receivers that were not ready",
-    "acknowledgement": "acknowledgements on their way",
+    "acknowledgement": "acknowledgements in flight",
 }
 """Causes of the time on a critical path, in the order in which a tie is broken."""
 

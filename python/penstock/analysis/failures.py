@@ -36,11 +36,11 @@ def of_flows(result: Measurements, flows: set[str], destination: str | None = No
     if not failed:
         return None
     if many == 1:
-        return f"Its queue pair came to be in error at {_when(failed[0])}, and sends nothing any more."
-    came = "one came" if len(failed) == 1 else f"{len(failed):,} came"
+        return f"Its queue pair entered the error state at {_when(failed[0])} and no longer sends."
+    entered = "one" if len(failed) == 1 else f"{len(failed):,}"
     return (
-        f"Of its {many:,} queue pairs {came} to be in error, the first, to {failed[0]['destination']}, at "
-        f"{_when(failed[0])}: they send nothing any more."
+        f"Of its {many:,} queue pairs {entered} entered the error state, the first, to "
+        f"{failed[0]['destination']}, at {_when(failed[0])}; they no longer send."
     )
 
 

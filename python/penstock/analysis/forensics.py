@@ -31,7 +31,7 @@ WHY = {
 }
 """Description of the event at a root, after its name."""
 
-SHARES = "Shares are of the frames that stood in the full queue while it kept others paused."
+SHARES = "Shares are of the frames in the full queue while it caused pauses."
 """Printed after shares."""
 
 _CULPRITS_NAMED = 3
@@ -153,7 +153,7 @@ class Tree:
 
 @dataclass(frozen=True)
 class Deadlock:
-    """Queues that wait for each other in a circle.
+    """Queues that wait for each other in a cycle.
 
     Attributes
     ----------
@@ -328,9 +328,7 @@ def _flow(result: Measurements, flow: dict[str, Any]) -> Iterable[str]:
         if part.culprit:
             victims = ", ".join(victim.flow for victim in tree.victims[:_CULPRITS_NAMED])
             more = len(tree.victims) - _CULPRITS_NAMED
-            suffer = (
-                f", from which {victims}{f' and {more} more' if more > 0 else ''} suffered" if victims else ""
-            )
+            suffer = f", which delayed {victims}{f' and {more} more' if more > 0 else ''}" if victims else ""
             yield f"  {_percent(part.share)} of the frames that filled {tree.root} were its own{suffer}."
 
 
@@ -338,7 +336,7 @@ def _group(name: str, flows: list[dict[str, Any]]) -> Iterable[str]:
     """The flows of one name, those that got the smallest part of what they offered first."""
     total = {key: sum(flow[key] or 0.0 for flow in flows) for key in ("offered_bps", "throughput_bps")}
     number = "one sender" if len(flows) == 1 else f"{len(flows)} senders"
-    yield f"{name} has {number} and got {_got(total)}. Who got the smallest part of it:"
+    yield f"{name} has {number} and got {_got(total)}. Flows with the smallest shares:"
     ordered = sorted(
         flows, key=lambda flow: (_part(flow, flow["offered_bps"]), flow["throughput_bps"] or 0.0)
     )
@@ -347,7 +345,7 @@ def _group(name: str, flows: list[dict[str, Any]]) -> Iterable[str]:
         yield f"  {flow['flow']} ({flow['source']} to {flow['destination']}) got {_got(flow)}{lost}."
     if len(ordered) > _MEMBERS_NAMED:
         yield f"  And {len(ordered) - _MEMBERS_NAMED} more."
-    yield f"  Ask for one of them to learn why, such as {ordered[0]['flow']}."
+    yield f"  For the causes, name one of them: penstock why {ordered[0]['flow']}"
 
 
 def _stuck(result: Measurements, priority: int, ports: list[str]) -> Iterable[str]:

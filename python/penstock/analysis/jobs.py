@@ -22,14 +22,14 @@ _STALLED = 1 / 8
 """Share of the duration without a frame for any rank from which a job that has not ended hangs."""
 _CAUSES: Mapping[str, str] = {
     "peer ended": "which rank {peer} ({peer_host}) never sends: its program has ended",
-    "never sent": "of any rank, and no rank sends one that matches",
-    "connection failed": "whose connection is in error after its last retry and sends nothing any more",
+    "never sent": "of any rank, and no rank sends a matching one",
+    "connection failed": "whose connection is in the error state after its last retry",
     "link down": "which is held at {port}: its link is down",
     "paused": "which is held at {port}: its class is paused",
     "no credits": "which is held at {port}: its class has no credits",
     "receiver not ready": "for which the receiver is not ready",
-    "retransmitting": "of which packets are lost again and again",
-    "in flight": "which is on its way",
+    "retransmitting": "of which packets are lost repeatedly",
+    "in flight": "which is in flight",
     "lost": "of which a frame is lost and not retransmitted",
     "not posted": "which rank {peer} ({peer_host}) has not sent yet",
 }
@@ -156,7 +156,7 @@ def sentences(chain: Chain) -> Iterator[str]:
         root = " This is the root." if place == len(shown) - 1 and not chain.is_circle else ""
         yield f"{_sentence(_wait(row))}{root}"
     if chain.is_circle:
-        yield f"That rank waits for rank {rows[-1]['peer']}: the ranks wait for each other in a circle."
+        yield f"That rank waits for rank {rows[-1]['peer']}: the ranks wait for each other in a cycle."
     if (others := chain.waiting - len(rows)) > 0:
         ranks = "rank waits" if others == 1 else "ranks wait"
         yield f"{count(others)} more {ranks} (table rank_waits)."
@@ -203,7 +203,7 @@ def _of_chains(result: Measurements, chains: Sequence[Chain]) -> str | None:
     own = next(row for row in of_jobs(result) if row["job"] == first.job)
     done = f"{count(own['finished'])} of {count(own['iterations'])} iterations"
     more = "" if len(chains) == 1 else f"; {len(chains) - 1:,} more in the table jobs"
-    why = "ranks wait for each other in a circle" if first.is_circle else _wait(first.root)
+    why = "ranks wait for each other in a cycle" if first.is_circle else _wait(first.root)
     return f"job {first.job} has ended {done}: {why}{more}"
 
 

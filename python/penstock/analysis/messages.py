@@ -32,14 +32,14 @@ WORDS = {
     "receiver": "a receiver that was not ready",
     "pause": "pauses at its NIC",
     "host": "its NIC, which was busy",
-    "again": "sending again, and waiting for timeouts",
-    "queues": "queues and pauses on its way",
+    "again": "retransmissions, and waiting for timeouts",
+    "queues": "queues and pauses on its path",
 }
 """Causes of the delay of a message. All but the last are columns of the table ``message_times``. The last one
 is the remainder, which is negative if the NIC took packets early. For a READ it includes the path of the
 request and earlier READs in flight: the table has them together, as `request_ns`."""
 
-_QUEUES_OF_READ = "waiting to be asked for, and queues and pauses on the ways there and back"
+_QUEUES_OF_READ = "waiting for its request, and queues and pauses on the paths in both directions"
 
 SEPARATOR = "#"
 """Between the name of an entry and the number of one of its transfers."""
@@ -144,7 +144,7 @@ def named(result: Measurements, name: str) -> Message | None:
     if not number.isdecimal():
         if not expected or any(name in (row["port"], row["node"]) for row in result.rows("ports")):
             return None
-        raise InputError(f"{name!r}: {number!r} is no number of a transfer{expected}")
+        raise InputError(f"{name!r}: {number!r} is not a number of a transfer{expected}")
     if (
         int(number) >= transfers.num_rows
         or (row := rows(transfers.slice(int(number), 1))[0])["name"] != entry
@@ -156,7 +156,7 @@ def named(result: Measurements, name: str) -> Message | None:
         what = "expected a message over RDMA that is complete"
         failed = failures.of_flows(result, {_flow_of(result, row)}, row["destination"])
         because = f". {failed.removesuffix('.')}" if failed else ""
-        raise InputError(f"{name!r}: nothing is known of its time; {what}{because}")
+        raise InputError(f"{name!r}: its time was not measured; {what}{because}")
     return Message(int(number), row, found[0], _flow_of(result, row))
 
 
@@ -202,11 +202,11 @@ def sentences(result: Measurements, message: Message, *, paused: bool = True) ->
         share = spent["sending_ns"] / (spent["sending_ns"] + spent["rate_ns"])
         line = _line_bps(result, row["source"])
         mean = f", {rate(line * share)} on average" if line else ""
-        yield f"While nothing but its control held it back, it sent at {100 * share:.3g} % of its link{mean}."
+        yield f"While only its control limited it, it sent at {100 * share:.3g} % of its link{mean}."
     yield from _lowest(result, message)
     yield from waited(result, _span(result, message))
     if paused and spent["pause_ns"] > 0:
-        yield f"Ask for {message.flow} to learn which queues began the pauses."
+        yield f"For the queues that caused the pauses: penstock why {message.flow}"
 
 
 def _lost(message: Message) -> Iterator[str]:
@@ -223,8 +223,8 @@ def _lost(message: Message) -> Iterator[str]:
         return
     if lost - late >= _LEAST * lost:
         yield (
-            f"It was {duration(max(late, 0.0))} late: it lost {'; '.join(shares)}; and it made up for "
-            f"{duration(lost - late)}, since its NIC had taken packets early."
+            f"It was {duration(max(late, 0.0))} late: it lost {'; '.join(shares)}; it gained "
+            f"{duration(lost - late)}, because its NIC accepted packets early."
         )
     else:
         yield f"Of the {duration(late)} that it was late, it lost {'; '.join(shares)}."
@@ -239,7 +239,7 @@ def _heard(row: dict[str, Any], spent: dict[str, Any]) -> Iterator[str]:
     }
     heard = [f"{number:,} {what}{'s' * (number != 1)}" for what, number in counts.items() if number]
     if heard:
-        yield f"Meanwhile its queue pair had {', '.join(heard)}."
+        yield f"In that time its queue pair had {', '.join(heard)}."
     if again := row["segments_sent_again"]:
         were = "One of its packets was" if again == 1 else f"{again:,} of its packets were"
         yield f"{were} sent again."
@@ -276,11 +276,11 @@ def waited(result: Measurements, span: Span) -> Iterator[str]:
             seen.append((longest, f"{name} ({size(longest)} around {instant(at)})"))
     if seen and max(seen)[0] > 0:
         entries = [text for level, text in sorted(seen, reverse=True)[:_QUEUES_NAMED] if level > 0]
-        yield f"The longest queues on its way meanwhile: {', '.join(entries)}."
+        yield f"The longest queues on its path in that time: {', '.join(entries)}."
     elif not seen and (waits := [queue for queue in queues if queue["wait_max_ns"]]):
         most = max(waits, key=lambda queue: queue["wait_mean_ns"])
         yield (
-            f"Frames waited longest at {most['port']}/{most['class']} of the queues on its way: "
+            f"Frames waited longest at {most['port']}/{most['class']} among the queues on its path: "
             f"{duration(most['wait_mean_ns'])} on average, {duration(most['wait_max_ns'])} at most."
         )
 

@@ -460,11 +460,11 @@ def _notes(result: Measurements, promises: Sequence[InForce]) -> tuple[list[str]
     is_promised = not (notes or any(one.weights.differ for one in promises))
     faults = {row["what"] for row in result.rows("faults")} if "faults" in result.table_names else set()
     if faults - FOLLOWED:
-        notes.append("The run had faults; the ideal fabric has those of rates and schedulers alone.")
+        notes.append("The run had faults; the ideal fabric only has those of rates and schedulers.")
     if connections.rows(result):
         notes.append(
-            "Connections ask for what their window or requests allow at the round trip of an empty fabric; "
-            "acknowledgements and responses load the links back. Rates of requests count their responses."
+            "The demand of a connection is what its window or requests allow on an empty fabric; "
+            "acknowledgements and responses load the reverse path. Rates of requests include their responses."
         )
     if connections.chooses_paths(result):
         notes.append(

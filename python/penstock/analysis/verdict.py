@@ -1,6 +1,6 @@
 """The verdict on a run, or on a scenario before it runs. Every command, page and file takes it from here.
 
-A verdict has findings, the gravest first. The first one names the verdict and gives its colour. A run without
+A verdict has findings, the gravest first. The first one names the verdict and gives its color. A run without
 findings is complete.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DEADLOCKED = "deadlocked"
 HUNG = "hung"
 LOST = "lost_lossless"
-PROMISE = "broken_promise"
+NOT_LOSSLESS = "not_lossless"
 UNFINISHED = "unfinished"
 STOPPED = "stopped_early"
 COMPLETE = "complete"
@@ -32,26 +32,26 @@ STATES: Mapping[str, str] = {
     DEADLOCKED: "deadlocked",
     HUNG: "hung",
     LOST: "lost frames in a lossless class",
-    PROMISE: "broken promise",
+    NOT_LOSSLESS: "not lossless",
     UNFINISHED: "unfinished",
     STOPPED: "stopped early",
     COMPLETE: "complete",
 }
 """States in words, the gravest first."""
 
-FAILED = frozenset({DEADLOCKED, HUNG, LOST, PROMISE, STOPPED})
+FAILED = frozenset({DEADLOCKED, HUNG, LOST, NOT_LOSSLESS, STOPPED})
 """States with exit code 1. Unfinished transfers are no failure: a load that lasts always has some."""
 
 TONES: Mapping[str, str] = {
     DEADLOCKED: "bad",
     HUNG: "bad",
     LOST: "bad",
-    PROMISE: "bad",
+    NOT_LOSSLESS: "bad",
     UNFINISHED: "warn",
     STOPPED: "warn",
     COMPLETE: "good",
 }
-"""Colours of the report page: ``bad`` is red, ``warn`` amber, ``good`` green."""
+"""Colors of the report page: ``bad`` is red, ``warn`` amber, ``good`` green."""
 
 _QUEUES_NAMED = 6
 
@@ -132,7 +132,7 @@ class Verdict:
 
     @property
     def tone(self) -> str:
-        """Colour: ``good``, ``warn`` or ``bad``."""
+        """Color: ``good``, ``warn`` or ``bad``."""
         return TONES[self.state]
 
     def __str__(self) -> str:
@@ -163,16 +163,16 @@ def verdict(result: Measurements) -> Verdict:
             *_deadlocked(result),
             *_hung(result),
             *_lost(result),
-            *_promises(result.run.get("broken_promises", ())),
+            *_not_lossless(result.run.get("not_lossless", ())),
             *_unfinished(result),
             *_stopped(result),
         ]
     )
 
 
-def of_scenario(broken_promises: Sequence[str]) -> Verdict:
-    """The verdict on a scenario that has not run, by the messages of its warnings that break a promise."""
-    return _ordered(_promises(broken_promises))
+def of_scenario(not_lossless: Sequence[str]) -> Verdict:
+    """The verdict on a scenario that has not run, given its warnings about losses in lossless classes."""
+    return _ordered(_not_lossless(not_lossless))
 
 
 def of_text(state: str, text: str) -> Verdict:
@@ -235,7 +235,7 @@ def _deadlocked(result: Measurements) -> Iterable[Finding]:
     more = "" if len(found) == 1 else f"; {len(found) - 1:,} more in the table deadlocks"
     yield Finding(
         DEADLOCKED,
-        f"{len(first.queues)} queues wait for each other in a circle from {duration(first.closed_ns)} "
+        f"{len(first.queues)} queues wait for each other in a cycle from {duration(first.closed_ns)} "
         f"{over.strip() or 'on'} ({listed}){more}",
     )
 
@@ -258,10 +258,10 @@ def _lost(result: Measurements) -> Iterable[Finding]:
         yield Finding(LOST, f"{frames} at {port}")
 
 
-def _promises(messages: Sequence[str]) -> Iterable[Finding]:
+def _not_lossless(messages: Sequence[str]) -> Iterable[Finding]:
     if messages:
         more = f" (and {len(messages) - 1:,} more)" if len(messages) > 1 else ""
-        yield Finding(PROMISE, f"{messages[0]}{more}")
+        yield Finding(NOT_LOSSLESS, f"{messages[0]}{more}")
 
 
 def _unfinished(result: Measurements) -> Iterable[Finding]:

@@ -2,8 +2,8 @@
 
 Exit codes: 0 success; 1 failure (a failed experiment, a full disk, or a verdict that is one); 2 bad input;
 130 interrupted by Ctrl-C, 143 by SIGTERM. Of ``check``, ``run``, ``why``, ``compare`` and ``sweep`` the
-verdict decides (`penstock.analysis.verdict`): deadlocked, hung, lost frames in a lossless class, broken
-promise and stopped early are failures; unfinished and complete are not. Results go to standard output,
+verdict decides (`penstock.analysis.verdict`): deadlocked, hung, lost frames in a lossless class, not
+lossless and stopped early are failures; unfinished and complete are not. Results go to standard output,
 everything else to standard error.
 """
 
@@ -58,7 +58,7 @@ COMMANDS = (
     ),
     ("steady", "steady:steady", "Find the warm-up of a run, and the confidence intervals of its means."),
     ("view", "view:view", "Show reports in a browser, side by side if there are several."),
-    ("why", "why:why", "Explain why a port was paused, a flow was slow, or a job took its time."),
+    ("why", "why:why", "Explain why a port was paused, or a flow or a job was slow."),
     ("timeline", "timeline:timeline", "Write the timeline of the ranks of a job, also for Perfetto."),
     ("fair", "fair:fair", "Compare the throughput of each flow with its fair share."),
     ("fit", "fit:fit", "Fit the lines of DRR-AWC to measured fair weights."),

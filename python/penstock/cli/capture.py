@@ -38,7 +38,7 @@ def capture(result: str, /, *, out: Path, port: tuple[str, ...] = ()) -> int:
         the scenario logs.
     """
     if not out.parent.is_dir():
-        raise InputError(f"--out {out}: {out.parent} is no directory")
+        raise InputError(f"--out {out}: {out.parent} is not a directory")
     logged = _result(result, port)
     if "frames" not in set(logged) or logged.table("frames").num_rows == 0:
         raise InputError(

@@ -96,7 +96,7 @@ class _Capture:
     def __post_init__(self) -> None:
         path = self.path
         if not path.is_file():
-            what = "is a directory" if path.is_dir() else "is no file" if path.exists() else "no such file"
+            what = "is a directory" if path.is_dir() else "is not a file" if path.exists() else "no such file"
             raise InputError(f"{path}: {what}; expected a capture, pcapng or pcap")
         try:
             self._reader = _core.Capture(str(path))

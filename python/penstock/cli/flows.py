@@ -72,7 +72,7 @@ def show_evenness(out: Screen, result: Result) -> None:
     found = evenness(result)[:3]
     if found:
         text = ", ".join(f"{one.jain:.4f} of {one.name} ({count(one.flows)} flows)" for one in found)
-        out.print(f"fairness (Jain) among flows that ask for the same: {text}")
+        out.print(f"fairness (Jain) among flows with equal demand: {text}")
 
 
 def show_losses(out: Screen, result: Result) -> None:

@@ -130,7 +130,7 @@ def new_mechanism(kind: str, name: str, root: Path = Path()) -> int:
         root / example.path(name),
     )
     if not (source.is_file() and home.is_file() and (root / GUIDE).is_file()):
-        raise InputError(f"{root.absolute()} is no checkout of Penstock: it has no {EXAMPLES}")
+        raise InputError(f"{root.absolute()} is not a checkout of Penstock: it has no {EXAMPLES}")
     if file.exists():
         raise InputError(f"{file}: exists; choose another name")
     lines = example.steps((root / GUIDE).read_text("utf-8"))[1]

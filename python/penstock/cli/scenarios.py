@@ -75,7 +75,7 @@ def check(
         return show_risks(config, as_json=json)
     if links != NO_LINKS:
         note = "--rate, --length, --cell and --buffer are for configurations of switches"
-        raise InputError(f"{scenario}: is no configuration of a switch; {note}")
+        raise InputError(f"{scenario}: is not a configuration of a switch; {note}")
     if json and not (estimate or thresholds):
         raise InputError("--json belongs to --estimate and --thresholds; --effective prints TOML")
     if effective + estimate + thresholds > 1:
@@ -189,9 +189,7 @@ def _show_thresholds(found: dict[str, Any]) -> None:
     circle = found["deadlock_circle"]
     line = "no circle of queues that can wait for each other"
     if circle:
-        line = (
-            f"these queues can come to wait for each other in a circle: {' -> '.join([*circle, circle[0]])}"
-        )
+        line = f"these queues can come to wait for each other in a cycle: {' -> '.join([*circle, circle[0]])}"
     console().print(line)
 
 

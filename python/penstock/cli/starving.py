@@ -53,7 +53,7 @@ def show(result: Result, origin: str, bound_ns: float | None, *, json: bool) -> 
             f"times are known to within bins of {duration(found.bin_ns)}; [[probes]] makes them narrower"
         )
     if any(one.bound_ns is None for one in found.classes):
-        out.print("no bound: the scheduler promises these classes nothing; --bound gives one")
+        out.print("no bound: the scheduler has no guarantee for these classes; set one with --bound")
     if found.unknown:
         text = (
             f"{found.unknown[0]} and {count(len(found.unknown) - 1)} others"

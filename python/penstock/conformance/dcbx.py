@@ -220,7 +220,7 @@ def _recommended() -> list[Case]:
         ),
         Case(
             "DX-09",
-            "what the peer does is no recommendation",
+            "what the peer does is not a recommendation",
             [trial("", ets_configuration(THEIRS, willing=True), has_shares(SHARES["own"]))],
         ),
         Case(

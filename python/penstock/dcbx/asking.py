@@ -74,7 +74,7 @@ class Question:
             _, user, _ = _CREDENTIALS.unpack(credentials)
             if user not in (_ROOT, os.geteuid()):
                 raise self._no(
-                    f"is not believed: its user is {user}; expected {os.geteuid()}, who asks, or root"
+                    f"is rejected: its user is {user}; expected {os.geteuid()}, the caller, or root"
                 )
         except BaseException:
             self.close()
@@ -105,7 +105,7 @@ class Question:
             while piece := self._socket.recv(_PIECE):
                 self._heard += piece
                 if len(self._heard) > MOST_BYTES:
-                    raise self._no("answers with more than an agent has to say")
+                    raise self._no("sends a longer answer than an agent does")
         except BlockingIOError:
             if self.left_s <= 0.0:
                 raise self._no("does not answer") from None

@@ -84,7 +84,7 @@ def _rows(document: Document, delimiter: str) -> Iterator[tuple[int, list[str]]]
         try:
             row = next(rows, None)
         except csv.Error as error:
-            raise document.error(rows.line_num, f"this is no table of values: {error}") from None
+            raise document.error(rows.line_num, f"this is not a table of values: {error}") from None
         if row is None:
             return
         yield rows.line_num, row

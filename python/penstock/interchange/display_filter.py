@@ -217,7 +217,7 @@ def _tokens(text: str) -> Iterator[tuple[str, bool]]:
             if text[at:end] == "ECT" and text[end : end + 3] in ("(0)", "(1)"):
                 end += 3
             if end == at:
-                raise InputError(f'--filter: "{text[at]}" is no sign; expected one of {" ".join(_SIGNS)}')
+                raise InputError(f'--filter: "{text[at]}" is not a sign; expected one of {" ".join(_SIGNS)}')
             word = text[at:end]
             yield _WORDS.get(word, word), False
             at = end

@@ -29,7 +29,7 @@ def document(path: Path, **attributes: Any) -> Document:
         about = path.stat()
         # Reading a pipe or a device may block forever.
         if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):
-            raise InputError(f"{path}: is no regular file but {_kind(about.st_mode)}; expected a file")
+            raise InputError(f"{path}: is not a regular file but {_kind(about.st_mode)}; expected a file")
         if about.st_size > MOST_BYTES:
             raise InputError(f"{path}: is larger than {MOST_BYTES >> 20} MiB")
         data = path.read_bytes()

@@ -170,7 +170,7 @@ def from_networkx(graph: Any, *, rate: str | None = None, length: str | None = N
     >>> scenario = ps.Scenario(duration="1 ms").topology.explicit(**from_networkx(graph, rate="100 Gb/s"))
     """
     if not hasattr(graph, "is_directed") or graph.is_directed():
-        raise ArgumentError("graph is no undirected graph of networkx; links have both directions")
+        raise ArgumentError("graph is not an undirected graph of networkx; links have both directions")
     nodes = [Node(f"node {name}", str(name), attributes) for name, attributes in graph.nodes(data=True)]
     edges = [
         Edge(f"edge {a} to {b}", (str(a), str(b)), attributes) for a, b, attributes in graph.edges(data=True)

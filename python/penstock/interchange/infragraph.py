@@ -117,7 +117,7 @@ def _items(document: Document, node: Node, key: str) -> list[Node]:
         return []
     found = table[key].value
     if not isinstance(found, list):
-        raise document.error(table[key].line, f"{key} is no list")
+        raise document.error(table[key].line, f"{key} is not a list")
     return found
 
 

@@ -174,7 +174,7 @@ def _add_link(made: Minigraph, one: _Element) -> None:
     Raises
     ------
     InputError
-        If it lacks an end, or its bandwidth is no number.
+        If it lacks an end, or its bandwidth is not a number.
     """
     kind = one.texts.get("ElementType") or one.kind
     if kind in _OTHER_LINKS:

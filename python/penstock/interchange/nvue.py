@@ -119,7 +119,7 @@ class Commands:
             text = f"nv {text.partition(' nv ')[2]}"  # removes a prompt
         if not text.startswith(_SET):
             if not text.startswith("nv "):
-                raise self.document.error(line, f"{brief(text)} is no command of NVUE; expected nv set ...")
+                raise self.document.error(line, f"{brief(text)} is not an NVUE command; expected nv set ...")
             return self.leave(line, " ".join(text.split()[:2]), "no setting")
         words = text.split()[2:]
         if not words:

@@ -191,7 +191,7 @@ class Document:
             raise self.error(line, f'{what} is {brief(text)}; expected a {dimension}, such as "{example}"')
         if found.amount.denominator != 1 or found.amount < 0:
             smallest = next(iter(UNITS[dimension]))
-            raise self.error(line, f"{what} is {text}, which is no whole number of {smallest}")
+            raise self.error(line, f"{what} is {text}, which is not a whole number of {smallest}")
         return plainest(found.amount, found.dimension)
 
     def given_bytes(self, option: str) -> int | None:

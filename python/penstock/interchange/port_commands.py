@@ -120,14 +120,14 @@ def _commands(document: Document, remarks: list[str]) -> Iterator[Part]:
         try:
             words = _without_sudo(shlex.split(line))
         except ValueError as error:
-            raise document.error(number, f"this is no command: {error}") from None
+            raise document.error(number, f"this is not a command: {error}") from None
         if _program(words) == "dcb":
             table = _dcb(document, number, words, remarks)
         elif _program(words) == "mlnx_qos":
             table = _mlnx_qos(document, number, words, remarks)
         else:
             name = brief(words[0]) if words else "this"
-            raise document.error(number, f"{name} is no command; expected dcb or mlnx_qos")
+            raise document.error(number, f"{name} is not a command; expected dcb or mlnx_qos")
         port = next((after for word, after in pairwise(words) if word in ("dev", "-i", "--interface")), "")
         if len(ports | {port: number}) > 1:
             first, line_of_first = next(iter(ports.items()))

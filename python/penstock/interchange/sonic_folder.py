@@ -60,7 +60,7 @@ class Member:
         Raises
         ------
         InputError
-            If it is no table.
+            If it is not a table.
         """
         found = self.config.plain.get(name, {}) if self.config else {}
         if not isinstance(found, Mapping):
@@ -86,7 +86,7 @@ class Member:
         Raises
         ------
         InputError
-            If an entry of `PORT` is no table.
+            If an entry of `PORT` is not a table.
         """
         if self.config is None and self.minigraph is not None:
             speeds = {link.port: str(link.mbps or "") for link in self.minigraph.links}
@@ -163,7 +163,7 @@ class Member:
         Raises
         ------
         InputError
-            If a member is no port, or a member of two port channels.
+            If a member is not a port, or a member of two port channels.
         """
         found: dict[str, list[str]] = {}
         claims = [
@@ -241,7 +241,7 @@ def _member(label: str, paths: list[Path], read: Callable[[Path], Document]) -> 
             one.lldp = other
         else:
             raise InputError(
-                f"{path}: is no file of a switch, or the second of its kind; expected one {CONFIG}, "
+                f"{path}: is not a file of a switch, or the second of its kind; expected one {CONFIG}, "
                 f"{LOOKUP}, minigraph.xml and output of show lldp table for each switch"
             )
     metadata = one.table("DEVICE_METADATA").get("localhost", {})

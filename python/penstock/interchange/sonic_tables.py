@@ -226,7 +226,7 @@ class Tables:
         """A table; empty if it is missing."""
         found = self._joint.table.get(name, {})
         if not isinstance(found, Mapping):
-            raise self.error(name, "is no table", name)
+            raise self.error(name, "is not a table", name)
         return found
 
     def entry(self, table: str, key: str) -> Entry | None:
@@ -273,7 +273,7 @@ class Tables:
         first, dash, last = text.partition("-")
         ends = (first, last if dash else first)
         if not all(one.isascii() and one.isdigit() and len(one) < 3 for one in ends):
-            raise entry.error("", f"{brief(text)} is no number; expected such as 3 or 3-4")
+            raise entry.error("", f"{brief(text)} is not a number; expected such as 3 or 3-4")
         least, most = map(int, ends)
         if not least <= most <= 63:
             raise entry.error("", f"{brief(text)} are no numbers from 0 to 63")

@@ -223,7 +223,7 @@ class OfResult(Surroundings):
             value = self._result.run.get(column)
             if isinstance(value, bool) or not isinstance(value, int | float):
                 numbers = [key for key, one in self._result.run.items() if isinstance(one, int | float)]
-                raise ArgumentError(f"{name} is no number of the run; {suggestion(column, numbers)}")
+                raise ArgumentError(f"{name} is not a number of the run; {suggestion(column, numbers)}")
             return float(value)
         names = self._result.table_names
         if table not in names:

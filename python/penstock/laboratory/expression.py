@@ -62,7 +62,7 @@ class Surroundings:
     def operand(self, value: Any) -> Any:
         """A value that may be calculated with, and be given to functions."""
         if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
-            raise ArgumentError(f"{described(value)} is no number")
+            raise ArgumentError(f"{described(value)} is not a number")
         return value
 
     def compared(self, one: Any, other: Any, *, ordered: bool) -> None:

@@ -49,7 +49,7 @@ class Measure:
     Raises
     ------
     ArgumentError
-        If the name is no word, or the expression cannot be read.
+        If the name is not a word, or the expression cannot be read.
     """
 
     def __init__(self, name: str, text: str) -> None:

@@ -145,9 +145,9 @@ class Quantity:
 def number(value: object) -> Fraction:
     """A plain number, exactly as it is written."""
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
-        raise ArgumentError(f"{value} is no plain number")
+        raise ArgumentError(f"{value} is not a plain number")
     if isinstance(value, float) and not math.isfinite(value):
-        raise ArgumentError(f"{value} is no finite number")
+        raise ArgumentError(f"{value} is not a finite number")
     return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
 
 

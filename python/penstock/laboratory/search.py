@@ -395,7 +395,7 @@ def _shortened(plan: Plan, share: float) -> Plan:
         )
     whole = Quantity.read(toml(plan.base.check())["simulation"]["duration"])
     if whole is None:
-        raise ArgumentError(f"{DURATION} is no time")
+        raise ArgumentError(f"{DURATION} is not a time")
     base = plan.base.with_value(DURATION, text_of(whole * Fraction(share).limit_denominator(10**6)))
     try:
         base.check()

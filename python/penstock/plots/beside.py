@@ -1,4 +1,4 @@
-"""Several results in one picture, a colour each: distributions, their tails, and slowdown by size."""
+"""Several results in one picture, a color each: distributions, their tails, and slowdown by size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penstock.errors import ArgumentError, InputError
 from penstock.library import suggestion
 from penstock.units import size
 
-from .style import colours, style
+from .style import colors, style
 from .sweeps import scale_of
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def cdf(
     with style():
         for nth, (label, (values, shares)) in enumerate(curves.items()):
             x, y = _thinned(values / scale.size, 1.0 - shares if tail else shares, tail=tail)
-            axes.step(x, y, where="post", label=label, color=_colour(nth), linestyle=_dashes(nth))
+            axes.step(x, y, where="post", label=label, color=_color(nth), linestyle=_dashes(nth))
         if tail:
             axes.set_yscale("log")
         if tail or _is_wide(known):
@@ -128,7 +128,7 @@ def sizes(
                 [one.bytes_max for one in bins],
                 [getattr(one, percentile) for one in bins],
                 label=label,
-                color=_colour(nth),
+                color=_color(nth),
                 linestyle=_dashes(nth),
                 marker="o",
                 markersize=2.5,
@@ -195,14 +195,14 @@ def _empty(width: str) -> tuple[Figure, Axes]:
         return figure, figure.subplots()
 
 
-def _colour(nth: int) -> str:
+def _color(nth: int) -> str:
     with style():
-        palette = colours()
+        palette = colors()
     return palette[nth % len(palette)]
 
 
 def _dashes(nth: int) -> str:
-    """Lines differ without colour, too."""
+    """Lines differ without color, too."""
     return _DASHES[nth % len(_DASHES)]
 
 

@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgb
 
 from penstock.analysis.tiers import Direction, Tier, step
 
-from .style import DROP_COLOUR, FAINT, INK, PAUSE_COLOUR, USE_COLOURS
+from .style import DROP_COLOR, FAINT, INK, PAUSE_COLOR, USE_COLORS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,14 +99,14 @@ def _draw_strip(
     nth = np.arange(len(tier.group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     place = (nth // shape.columns, tier.group, nth % shape.columns)
     grid = (shape.rows, len(sizes), shape.columns)
-    colour = np.full((*grid, 3), 255, dtype=np.uint8)
-    colour[place] = _USE[step(one.utilisation)]
+    color = np.full((*grid, 3), 255, dtype=np.uint8)
+    color[place] = _USE[step(one.utilisation)]
     paused, lost = np.zeros(grid), np.zeros(grid, dtype=bool)
     paused[place], lost[place] = np.ceil((dots - frame) * one.paused), one.drops > 0
 
     dotted = (grid[0], dots, grid[1], grid[2], dots)  # each cell as dots down and across
     picture = np.empty((*dotted, 3), dtype=np.uint8)
-    picture[:] = colour[:, None, :, :, None]
+    picture[:] = color[:, None, :, :, None]
     down = np.arange(dots)[None, :, None, None]
     picture[np.broadcast_to((down >= dots - frame - paused[:, None])[..., None], dotted)] = _PAUSED
     picture[np.broadcast_to((lost[:, None] & (down < _LOST * dots))[..., None], dotted)] = _DROPPED
@@ -139,9 +139,9 @@ _LOST = 0.3
 """The part of a cell, from above, that is red if frames were dropped."""
 
 
-def _bytes(colour: str) -> NDArray[np.uint8]:
-    return np.round(255 * np.array(to_rgb(colour))).astype(np.uint8)
+def _bytes(color: str) -> NDArray[np.uint8]:
+    return np.round(255 * np.array(to_rgb(color))).astype(np.uint8)
 
 
-_PAUSED, _DROPPED = _bytes(PAUSE_COLOUR), _bytes(DROP_COLOUR)
-_USE = np.array([_bytes(colour) for colour in USE_COLOURS])
+_PAUSED, _DROPPED = _bytes(PAUSE_COLOR), _bytes(DROP_COLOR)
+_USE = np.array([_bytes(color) for color in USE_COLORS])

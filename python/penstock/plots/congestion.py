@@ -14,7 +14,7 @@ from matplotlib.path import Path as Curve
 from penstock.analysis.forensics import WHY, Deadlock, Edge, Tree, deadlocks, number_of_trees, trees
 from penstock.measurements import of_result
 
-from .style import FAINT, INK, PAUSE_COLOUR, QUIET_COLOUR, Margins, stack, style, time_scale
+from .style import FAINT, INK, PAUSE_COLOR, QUIET_COLOR, Margins, stack, style, time_scale
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -198,8 +198,8 @@ def _draw(axes: Axes, result: Measurements, tree: Tree, placed: list[Placed]) ->
         )
         _name(axes, one, share, inner=one in inner)
     xs, ys = [one.x for one in placed], [one.y for one in placed]
-    axes.scatter(xs, ys, s=26, color="white", edgecolor=PAUSE_COLOUR, linewidth=1.4, zorder=3)
-    axes.scatter([0], [root_y], s=90, color=PAUSE_COLOUR, zorder=3)
+    axes.scatter(xs, ys, s=26, color="white", edgecolor=PAUSE_COLOR, linewidth=1.4, zorder=3)
+    axes.scatter([0], [root_y], s=90, color=PAUSE_COLOR, zorder=3)
     axes.annotate(
         _label(tree),
         (0, root_y),
@@ -232,7 +232,7 @@ def _name(axes: Axes, one: Placed, share: float, *, inner: bool) -> None:
         elif one.y > one.from_y:
             above, below = above + 9, above
     much = f"{one.edge.pauses:,}×   {100 * share:.3g} %"
-    for text, y, size, colour in ((one.edge.port, above, 7.5, INK), (much, below, 6.5, FAINT)):
+    for text, y, size, color in ((one.edge.port, above, 7.5, INK), (much, below, 6.5, FAINT)):
         label = axes.annotate(
             text,
             (one.x, one.y),
@@ -241,7 +241,7 @@ def _name(axes: Axes, one: Placed, share: float, *, inner: bool) -> None:
             ha=ha,
             va="center",
             fontsize=size,
-            color=colour,
+            color=color,
             zorder=4,
             annotation_clip=False,  # skips the test whether it lies within the axes
         )
@@ -277,7 +277,7 @@ def _circle(figure: Figure, axes: Axes, one: Deadlock, number: int) -> None:
             ha="center",
             va="center",
             fontsize=8,
-            bbox={"boxstyle": "round,pad=0.45", "facecolor": "white", "edgecolor": QUIET_COLOUR},
+            bbox={"boxstyle": "round,pad=0.45", "facecolor": "white", "edgecolor": QUIET_COLOR},
         )
         for queue, frames, place in zip(one.queues, one.frames, places, strict=True)
     ]
@@ -294,7 +294,7 @@ def _circle(figure: Figure, axes: Axes, one: Deadlock, number: int) -> None:
                 arrowstyle="-|>",
                 mutation_scale=16,
                 linewidth=2.2,
-                color=PAUSE_COLOUR,
+                color=PAUSE_COLOR,
                 shrinkA=3,
                 shrinkB=3,
             )

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from penstock.analysis.pairs import Difference
 
-from .style import FAINT, QUIET_COLOUR, colours, style
+from .style import FAINT, QUIET_COLOR, colors, style
 from .sweeps import scale_of
 
 MAX_ROWS = 12
@@ -49,14 +49,14 @@ def differences(found: Sequence[Difference]) -> Figure:
 
 
 def _draw(axes: Axes, metric: str, panel: Sequence[Difference]) -> None:
-    """Significant changes in colour, all others in grey."""
+    """Significant changes in color, all others in grey."""
     names = {one.name: at for at, one in enumerate(panel)}
     largest = sorted(panel, key=lambda one: abs(one.change.mean), reverse=True)[:MAX_ROWS]
     shown = sorted(largest, key=lambda one: names[one.name])
     ends = [end for one in shown for end in (one.change.low, one.change.high)]
     unit = metric.rpartition("_")[2]
     scale = scale_of(unit if unit in UNITS else "", ends)
-    for group, colour in ((True, colours()[0]), (False, QUIET_COLOUR)):
+    for group, color in ((True, colors()[0]), (False, QUIET_COLOR)):
         own = [(row, one.change) for row, one in enumerate(shown) if one.is_certain is group]
         axes.errorbar(
             [change.mean / scale.size for _, change in own],
@@ -65,7 +65,7 @@ def _draw(axes: Axes, metric: str, panel: Sequence[Difference]) -> None:
             fmt="o",
             markersize=4,
             capsize=2.5,
-            color=colour,
+            color=color,
         )
     axes.axvline(0.0, color=FAINT, linewidth=0.8, zorder=0)
     axes.set_yticks(range(len(shown)), [one.name for one in shown])

@@ -16,12 +16,12 @@ from penstock.measurements import of_result
 
 from .cells import draw_cells, heights
 from .style import (
-    DROP_COLOUR,
+    DROP_COLOR,
     FAINT,
     INK,
-    PAUSE_COLOUR,
-    QUEUE_COLOUR,
-    USE_COLOURS,
+    PAUSE_COLOR,
+    QUEUE_COLOR,
+    USE_COLORS,
     Margins,
     stack,
     style,
@@ -52,7 +52,7 @@ _AROUND = Margins(left=0.1, right=0.1, top=0.55, between=0.0, bottom=0.35)
 
 @of_result
 def fabric(result: Measurements) -> Figure:
-    """The fabric, each end of a link coloured by how much it sent, and marked if it was paused or dropped."""
+    """The fabric, each end of a link colored by how much it sent, and marked if it was paused or dropped."""
     found = tiers(result)
     picture = FabricPicture(result, found)
     picture.draw(found)
@@ -117,9 +117,9 @@ class FabricPicture:
 
     def legend(self, *, queues: bool = False) -> None:
         """Draws the legend of a recording: utilisation, pauses, and queues if these are drawn."""
-        entries = [(PAUSE_COLOUR, "paused")]
+        entries = [(PAUSE_COLOR, "paused")]
         if queues and not self._large:
-            entries.append((QUEUE_COLOUR, "queue of the port"))
+            entries.append((QUEUE_COLOR, "queue of the port"))
         with style():
             _draw_entries(self.figure, entries)
 
@@ -135,19 +135,19 @@ def _draw_links(
         way = _way(places[names[start]], places[names[end]], places.values())
         if queued is not None and row >= 0 and queued[row] > 0:
             waits.append((_point(way, _QUEUE_AT), float(queued[row])))
-        ways[USE_COLOURS[use]].append(_first_half(way))
-        for text, colour, at in (
-            (f"{100 * paused:.0f} %" if paused >= 0.005 else "< 1 %", PAUSE_COLOUR, _NEAR),
-            (f"{drops:,} lost", DROP_COLOUR, _NEAR + 0.13),
+        ways[USE_COLORS[use]].append(_first_half(way))
+        for text, color, at in (
+            (f"{100 * paused:.0f} %" if paused >= 0.005 else "< 1 %", PAUSE_COLOR, _NEAR),
+            (f"{drops:,} lost", DROP_COLOR, _NEAR + 0.13),
         ):
-            if (colour == PAUSE_COLOUR and paused > 0) or (colour == DROP_COLOUR and drops > 0):
-                _badge(axes, _point(way, at), text, colour)
-    for colour, lines in ways.items():
-        axes.add_collection(LineCollection(lines, colors=colour, linewidths=3.0, capstyle="butt"))
+            if (color == PAUSE_COLOR and paused > 0) or (color == DROP_COLOR and drops > 0):
+                _badge(axes, _point(way, at), text, color)
+    for color, lines in ways.items():
+        axes.add_collection(LineCollection(lines, colors=color, linewidths=3.0, capstyle="butt"))
     if waits:
         x, y = zip(*(place for place, _ in waits), strict=True)
         sizes = [_QUEUE_SIZE * share for _, share in waits]
-        axes.scatter(x, y, s=sizes, color=QUEUE_COLOUR, edgecolor="white", linewidth=0.6, zorder=5)
+        axes.scatter(x, y, s=sizes, color=QUEUE_COLOR, edgecolor="white", linewidth=0.6, zorder=5)
     in_layer = Counter(y for _, y in places.values())
     _draw_nodes(axes, result, places, in_layer)
     axes.margins(0.08, 0.22)
@@ -162,8 +162,8 @@ def _ends(found: list[Tier]) -> Iterator[tuple[int, int, int, float, int, int]]:
                 yield int(start), int(end), int(use), float(paused), int(drops), int(row)
 
 
-def _badge(axes: Axes, place: Point, text: str, colour: str) -> None:
-    box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": colour, "linewidth": 0.9}
+def _badge(axes: Axes, place: Point, text: str, color: str) -> None:
+    box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": color, "linewidth": 0.9}
     axes.annotate(text, place, ha="center", va="center", fontsize=5.5, color=INK, bbox=box, zorder=4)
 
 
@@ -196,18 +196,18 @@ def _draw_legend(figure: Figure, found: list[Tier]) -> None:
     entries = []
     ends = [end for tier in found for end in (tier.up, tier.down)]
     if any((end.paused > 0).any() for end in ends):
-        entries.append((PAUSE_COLOUR, "paused, of the time"))
+        entries.append((PAUSE_COLOR, "paused, of the time"))
     if any((end.drops > 0).any() for end in ends):
-        entries.append((DROP_COLOUR, "frames dropped"))
+        entries.append((DROP_COLOR, "frames dropped"))
     _draw_entries(figure, entries)
 
 
 def _draw_entries(figure: Figure, more: list[tuple[str, str]]) -> None:
-    """The steps of utilisation and these colours."""
+    """The steps of utilisation and these colors."""
     limits = [f"{100 * limit:.0f}" for limit in STEPS]
     names = ["idle", f"to {limits[1]} %", *(f"to {limit} %" for limit in limits[2:]), f"above {limits[-1]} %"]
-    entries = [*zip(USE_COLOURS[:-1], names, strict=True), *more]
-    handles = [Rectangle((0, 0), 1, 1, facecolor=colour, label=name) for colour, name in entries]
+    entries = [*zip(USE_COLORS[:-1], names, strict=True), *more]
+    handles = [Rectangle((0, 0), 1, 1, facecolor=color, label=name) for color, name in entries]
     figure.legend(
         handles=handles,
         loc="lower center",

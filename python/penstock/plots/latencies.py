@@ -13,7 +13,7 @@ from penstock.errors import InputError
 from penstock.measurements import of_result
 from penstock.units import count, duration
 
-from .style import FAINT, Margins, colours, stack, style
+from .style import FAINT, Margins, colors, stack, style
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -41,7 +41,7 @@ def latencies(result: Measurements) -> Figure:
     with style():
         figure, (axes,) = stack(6.4, [2.8], _AROUND)
         least = 1.0
-        for (name, above), colour in zip(found.above.items(), colours(), strict=False):
+        for (name, above), color in zip(found.above.items(), colors(), strict=False):
             ends = found.ends_ns[name]
             # The last frame has none above it: its step ends the line.
             inner = above > 0
@@ -50,7 +50,7 @@ def latencies(result: Measurements) -> Figure:
                 np.append(ends[inner], ends[-1]),
                 np.append(above[inner], above[inner][-1] if inner.any() else 1.0),
                 where="post",
-                color=colour,
+                color=color,
                 linewidth=1.2,
                 label=name,
             )

@@ -15,7 +15,7 @@ from penstock.errors import InputError
 from penstock.measurements import of_result
 from penstock.units import count
 
-from .style import FAINT, Margins, colours, size_scale, stack, style
+from .style import FAINT, Margins, colors, size_scale, stack, style
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -63,10 +63,10 @@ def _draw(axes: Axes, result: Measurements, names: list[str]) -> None:
     curves = {name: result.cdf("occupancy_bytes", name) for name in names}
     most = max(float(levels[-1]) for levels, _ in curves.values())
     scale = size_scale(most)
-    for (name, (levels, shares)), colour in zip(curves.items(), colours(), strict=False):
+    for (name, (levels, shares)), color in zip(curves.items(), colors(), strict=False):
         above = np.concatenate(([1.0], 1.0 - shares))
         levels = np.concatenate(([0.0], levels / scale.size))
-        axes.step(levels, above, where="post", color=colour, linewidth=1.2, label=name)
+        axes.step(levels, above, where="post", color=color, linewidth=1.2, label=name)
     axes.set_xlim(0, max(1.0, most / scale.size))
     axes.set_ylim(0, 1)
     axes.set_ylabel("share of time")

@@ -61,10 +61,10 @@ def draw_queues(
     labels: list[Label] = []
     for level in levels:
         alone = len(level.queues) == 1 < len(lines)
-        level_colour = of_queue[next(iter(level.queues))] if alone else INK
+        level_color = of_queue[next(iter(level.queues))] if alone else INK
         height = level.value / scale.size
-        axes.axhline(height, color=level_colour, linewidth=0.8, linestyle=(0, (4, 3)))
-        labels.append(Label(height, ", ".join(level.names), level_colour))
+        axes.axhline(height, color=level_color, linewidth=0.8, linestyle=(0, (4, 3)))
+        labels.append(Label(height, ", ".join(level.names), level_color))
     label_right(axes, labels, spacing=0.075 * QUEUES / (axes.bbox.height / axes.figure.dpi))
     _name_queues(axes, title, list(lines))
 
@@ -145,7 +145,7 @@ def is_counter(name: str) -> bool:
 def _levels(result: Measurements, queues: list[str], in_frames: bool, *, largest: float) -> list[Level]:
     """The watermarks of these queues up to the largest value, from below; those that coincide are one.
 
-    `headroom_needed` is no level but an amount above xoff, and what is left of it shows below the limit.
+    `headroom_needed` is not a level but an amount above xoff, and what is left of it shows below the limit.
     """
     held: dict[tuple[float, str], set[str]] = defaultdict(set)
     table = result.table("watermarks")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 LAYERS = ("computation", "host cost", "send", "receive")
-COLOURS = ("#0b7a5b", "#8a5a00", "#2f7fc1", "#c9a0c9")
+COLORS = ("#0b7a5b", "#8a5a00", "#2f7fc1", "#c9a0c9")
 """Of each of `LAYERS`; as on the page."""
 _SPANS = ((0.05, 0.5), (0.05, 0.5), (0.5, 0.75), (0.75, 0.95))
 """Part of a row that each layer has, from its top."""
@@ -76,7 +76,7 @@ def rank_timeline(result: Measurements, job: str | None = None) -> Figure:
         axes.set_title(str(own["job"]), loc="left")
         used = sorted(set(bars.layer.tolist()))
         axes.legend(
-            handles=[Patch(color=COLOURS[layer], label=LAYERS[layer]) for layer in used],
+            handles=[Patch(color=COLORS[layer], label=LAYERS[layer]) for layer in used],
             loc="lower right",
             bbox_to_anchor=(1.0, 1.0),
             ncols=len(LAYERS),
@@ -102,7 +102,7 @@ def _draw_bars(axes: Axes, bars: Bars, unit: float) -> None:
             ],
             axis=1,
         )
-        axes.add_collection(PolyCollection(list(corners), facecolors=COLOURS[layer], edgecolors="none"))
+        axes.add_collection(PolyCollection(list(corners), facecolors=COLORS[layer], edgecolors="none"))
 
 
 def _picture(bars: Bars, ranks: int, start: int, stop: int) -> NDArray[Any]:
@@ -118,7 +118,7 @@ def _picture(bars: Bars, ranks: int, start: int, stop: int) -> NDArray[Any]:
         last = np.clip(np.ceil((bars.end[own] - start) / width).astype(int), first + 1, _COLUMNS)
         np.add.at(changes, (bars.rank[own], first), 1)
         np.add.at(changes, (bars.rank[own], last), -1)
-        picture[np.cumsum(changes, axis=1)[:, :-1] > 0] = to_rgb(COLOURS[layer])
+        picture[np.cumsum(changes, axis=1)[:, :-1] > 0] = to_rgb(COLORS[layer])
     return picture
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from penstock.errors import ArgumentError
 from penstock.library import suggestion
 
-from .style import MORE_COLOURS, Margins, colours, label_right, stack, style, time_scale
+from .style import MORE_COLORS, Margins, colors, label_right, stack, style, time_scale
 from .style import Label as Named
 from .sweeps import scale_of
 
@@ -25,7 +25,7 @@ _AROUND = Margins(left=0.75, right=1.2, top=0.35, between=0.45, bottom=0.5)
 def series(
     results: Measurements | Mapping[str, Measurements], metric: str, entities: Sequence[str] | None = None
 ) -> Figure:
-    """A panel a result, a line an entity, with the same axes and the same colour of an entity in all panels.
+    """A panel a result, a line an entity, with the same axes and the same color of an entity in all panels.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ def series(
             )
     largest = {name: max(float(c[name][1].sum()) for c in curves.values() if name in c) for name in known}
     shown = list(entities) if entities else sorted(known, key=largest.__getitem__, reverse=True)[:MOST_LINES]
-    # As everywhere in the order of the result, so that a flow keeps its colour whatever is drawn beside it.
+    # As everywhere in the order of the result, so that a flow keeps its color whatever is drawn beside it.
     with style():
-        palette = [*colours(), *MORE_COLOURS]
-        colour = {name: palette[at % len(palette)] for at, name in enumerate(known)}
+        palette = [*colors(), *MORE_COLORS]
+        color = {name: palette[at % len(palette)] for at, name in enumerate(known)}
         end = max(float(result.run["simulated_s"]) * 1e9 for result in named.values())
         along = time_scale(end)
         every = [
@@ -80,9 +80,9 @@ def series(
                     # The last value lasts until its run ends.
                     until = max(float(named[title].run["simulated_s"]) * 1e9, float(times[-1]))
                     edges, steps = np.append(times, until), np.append(values, values[-1])
-                    axes.step(edges / along.size, steps / scale.size, where="post", color=colour[name])
+                    axes.step(edges / along.size, steps / scale.size, where="post", color=color[name])
                     tail = values[-max(1, len(values) // 10) :] / scale.size
-                    labels.append(Named(float(np.mean(tail)), name, colour[name]))
+                    labels.append(Named(float(np.mean(tail)), name, color[name]))
             axes.set_xlim(0, end / along.size)
             axes.set_ylim(0, 1.05 * most / scale.size or 1.0)
             axes.set_ylabel(

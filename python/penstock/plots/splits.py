@@ -45,16 +45,16 @@ def fullest_splits(result: Measurements) -> list[Split]:
     return [split for split in found if split.sent_bytes >= _LEAST * most][:MAX_ROWS]
 
 
-def draw_splits(axes: Axes, splits: list[Split], colours: Mapping[int, str], more: Iterator[str]) -> None:
+def draw_splits(axes: Axes, splits: list[Split], colors: Mapping[int, str], more: Iterator[str]) -> None:
     """A bar a port: the share of each class, and dashed where its scheduler would have the border."""
-    axes.set_title("Split while classes contend (dashed: as promised)")
-    of_class = dict(colours)
+    axes.set_title("Split while classes contend (dashed: configured)")
+    of_class = dict(colors)
     for height, split in enumerate(splits):
         left = promised = 0.0
         shares = zip(split.classes, split.kept, split.promised or (), strict=True)
         for one, kept, promise in sorted(shares, reverse=True):
-            colour = of_class.setdefault(one, next(more, INK))
-            axes.barh(height, 100 * kept, left=100 * left, height=0.7, color=colour, edgecolor="white")
+            color = of_class.setdefault(one, next(more, INK))
+            axes.barh(height, 100 * kept, left=100 * left, height=0.7, color=color, edgecolor="white")
             if kept > _ROOM:
                 text = f"class {one}: {100 * kept:.1f} of {100 * promise:.3g} %"
                 axes.text(

@@ -19,17 +19,17 @@ from matplotlib.ticker import LogFormatter
 from penstock.units import visible
 
 STYLE_FILE = Path(__file__).with_name("penstock.mplstyle")
-PAUSE_COLOUR = "#E08A00"
-DROP_COLOUR = "#B3194F"
-QUEUE_COLOUR = "#D1495B"
-QUIET_COLOUR = "#B8B8B8"
-USE_COLOURS = ("#CCD4DC", "#A3C6DF", "#5FA3D0", "#2179B5", "#0B518A", "#06264A", "#EEEEEE")
-"""Colours of the steps of utilisation, idle to full, and of an unknown one."""
+PAUSE_COLOR = "#E08A00"
+DROP_COLOR = "#B3194F"
+QUEUE_COLOR = "#D1495B"
+QUIET_COLOR = "#B8B8B8"
+USE_COLORS = ("#CCD4DC", "#A3C6DF", "#5FA3D0", "#2179B5", "#0B518A", "#06264A", "#EEEEEE")
+"""Colors of the steps of utilisation, idle to full, and of an unknown one."""
 MOST_PIXELS = 2_000_000
 """A PNG that would have more has fewer dots an inch."""
 INK = "#333333"
 FAINT = "#777777"
-MORE_COLOURS = (
+MORE_COLORS = (
     *("#332288", "#882255", "#999933", "#44AA99", "#AA4499", "#117733", "#CC6677", "#BBA94B"),
     *("#661100", "#6699CC", "#AA7744", "#4D6B8A", "#9F7BD1", "#7A7A00", "#00507A", "#B0517B"),
 )
@@ -48,9 +48,9 @@ def _settings() -> mpl.RcParams:
     return mpl.rc_params_from_file(STYLE_FILE, use_default_template=False)
 
 
-def colours() -> list[str]:
-    """The colours of lines, in order; distinguishable for colour-blind readers."""
-    return ["#" + str(colour).lstrip("#") for colour in mpl.rcParams["axes.prop_cycle"].by_key()["color"]]
+def colors() -> list[str]:
+    """The colors of lines, in order; distinguishable for color-blind readers."""
+    return ["#" + str(color).lstrip("#") for color in mpl.rcParams["axes.prop_cycle"].by_key()["color"]]
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Label:
 
     y: float
     text: str
-    colour: str
+    color: str
 
 
 def label_right(axes: Axes, labels: Sequence[Label], *, spacing: float = 0.075) -> None:
@@ -107,7 +107,7 @@ def label_right(axes: Axes, labels: Sequence[Label], *, spacing: float = 0.075) 
             label.text,
             xy=(1.01, height),
             xycoords="axes fraction",
-            color=label.colour,
+            color=label.color,
             fontsize=8,
             va="center",
             annotation_clip=False,

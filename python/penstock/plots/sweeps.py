@@ -18,11 +18,11 @@ from penstock.units import short_names
 
 from .style import (
     FAINT,
-    MORE_COLOURS,
-    QUIET_COLOUR,
+    MORE_COLORS,
+    QUIET_COLOR,
     Margins,
     Scale,
-    colours,
+    colors,
     rate_scale,
     size_scale,
     stack,
@@ -48,7 +48,7 @@ _LETTER, _LETTER_LINE = 0.07, 0.13
 """Inches that a letter, and a line of them, take."""
 
 Look = tuple[str, str]
-"""Colour and mark."""
+"""Color and mark."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Axis:
 def lines(panels: Sequence[Panel], axis: Axis) -> Figure:
     """A panel for each measure: means joined by lines, with the band of their intervals.
 
-    Over words they are points with bars. A line has the colour of its name in all panels.
+    Over words they are points with bars. A line has the color of its name in all panels.
     """
     shown = panels[:MAX_PANELS]
     names = list(dict.fromkeys(line.label for panel in shown for line in panel.lines[:MAX_LINES]))
@@ -124,8 +124,8 @@ def lines(panels: Sequence[Panel], axis: Axis) -> Figure:
 
 
 def _looks() -> Iterator[Look]:
-    """Colours and marks, no two alike."""
-    yield from ((colour, mark) for mark in "os^Dvp*" for colour in (*colours(), *MORE_COLOURS))
+    """Colors and marks, no two alike."""
+    yield from ((color, mark) for mark in "os^Dvp*" for color in (*colors(), *MORE_COLORS))
 
 
 def _name_lines(figure: Figure, looks: Mapping[str, Look], columns: int, words: Sequence[str]) -> None:
@@ -133,7 +133,7 @@ def _name_lines(figure: Figure, looks: Mapping[str, Look], columns: int, words: 
     named = {name: look for name, look in looks.items() if name}
     if not named:
         return
-    handles = [Line2D([], [], color=colour, marker=mark, markersize=3) for colour, mark in named.values()]
+    handles = [Line2D([], [], color=color, marker=mark, markersize=3) for color, mark in named.values()]
     place = (0.5, -_room_for(words) / figure.get_figheight())
     figure.legend(handles, list(map(_broken, named)), ncols=columns, loc="upper center", bbox_to_anchor=place)
 
@@ -180,17 +180,17 @@ def _draw_lines(axes: Axes, panel: Panel, along: Scale, looks: Mapping[str, Look
     drawn = panel.lines[:MAX_LINES]
     scale = scale_of(panel.unit, [y for line in drawn for y in line.mean])
     for line in drawn:
-        colour, mark = looks[line.label]
+        color, mark = looks[line.label]
         x = np.asarray(line.x) / along.size
         mean, half = (
             np.asarray(line.mean) / scale.size,
             np.nan_to_num(np.asarray(line.half_width) / scale.size),
         )
         if not joined:
-            axes.errorbar(x, mean, yerr=half, fmt=mark, markersize=4, capsize=2.5, color=colour)
+            axes.errorbar(x, mean, yerr=half, fmt=mark, markersize=4, capsize=2.5, color=color)
             continue
-        axes.fill_between(x, mean - half, mean + half, color=colour, alpha=0.18, linewidth=0)
-        axes.plot(x, mean, color=colour, marker=mark, markersize=2.5)
+        axes.fill_between(x, mean - half, mean + half, color=color, alpha=0.18, linewidth=0)
+        axes.plot(x, mean, color=color, marker=mark, markersize=2.5)
     axes.set_title(_without_unit(panel.measure, panel.unit))
     axes.set_ylabel(scale.unit)
     axes.margins(y=0.12)
@@ -245,11 +245,11 @@ def pareto(points: Sequence[Trade], across: Axis, up: Axis) -> Figure:
         y_scale = scale_of(up.unit, [point.y for point in points])
         others = [point for point in points if not point.is_best]
         best = sorted((point for point in points if point.is_best), key=lambda point: (point.x, point.y))
-        for group, colour, size in ((others, QUIET_COLOUR, 14), (best, colours()[0], 22)):
+        for group, color, size in ((others, QUIET_COLOR, 14), (best, colors()[0], 22)):
             at = [(point.x / x_scale.size, point.y / y_scale.size) for point in group]
-            axes.scatter([x for x, _ in at], [y for _, y in at], s=size, color=colour, zorder=3)
+            axes.scatter([x for x, _ in at], [y for _, y in at], s=size, color=color, zorder=3)
             if group is best:
-                axes.plot([x for x, _ in at], [y for _, y in at], color=colour, linewidth=0.9)
+                axes.plot([x for x, _ in at], [y for _, y in at], color=color, linewidth=0.9)
                 for (x, y), point in zip(at[:MAX_LINES], best, strict=False):
                     axes.annotate(
                         point.label, (x, y), (6, -3), textcoords="offset points", va="top", fontsize=7
@@ -297,12 +297,12 @@ def _draw_effects(axes: Axes, panel: Effects) -> None:
     scale = scale_of(panel.unit, [bar.value for bar in panel.bars])
     keys = list(dict.fromkeys(bar.key for bar in panel.bars))
     indices = list(dict.fromkeys(bar.index for bar in panel.bars))
-    for number, (index, colour) in enumerate(zip(indices, colours(), strict=False)):
+    for number, (index, color) in enumerate(zip(indices, colors(), strict=False)):
         own = [bar for bar in panel.bars if bar.index == index]
         rows = [keys.index(bar.key) + 0.16 * (2 * number - len(indices) + 1) for bar in own]
         across = [bar.value / scale.size for bar in own]
         half = np.nan_to_num([bar.half_width / scale.size for bar in own])
-        axes.errorbar(across, rows, xerr=half, fmt="o", markersize=4, color=colour, label=index)
+        axes.errorbar(across, rows, xerr=half, fmt="o", markersize=4, color=color, label=index)
     axes.axvline(0.0, color=FAINT, linewidth=0.6)
     axes.set_yticks(range(len(keys)), list(short_names(keys).values()))
     axes.set_ylim(len(keys) - 0.5, -0.5)

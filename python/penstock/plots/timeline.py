@@ -28,13 +28,13 @@ from .queues import QUEUES, draw_queues, fullest, is_counter, roots
 from .splits import draw_splits, fullest_splits, waiting_classes
 from .style import (
     FAINT,
-    MORE_COLOURS,
-    PAUSE_COLOUR,
-    QUIET_COLOUR,
+    MORE_COLORS,
+    PAUSE_COLOR,
+    QUIET_COLOR,
     Label,
     Margins,
     Scale,
-    colours,
+    colors,
     label_right,
     rate_scale,
     spread,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 Pauses = dict[tuple[Any, ...], decimate.Spans]
 
 MAX_LABELLED = 8
-"""With more lines than this the extremes get colours and names, the others are grey."""
+"""With more lines than this the extremes get colors and names, the others are grey."""
 MAX_LINES = 200
 """Of more lines only every second, third, ... by its mean is drawn; more could not be distinguished."""
 MAX_GAPS = 1_500
@@ -83,7 +83,7 @@ def timeline(result: Measurements) -> Figure:
     """
     flows, (filled, hosts, unit) = result.curves().get("flow_throughput_bps", {}), fullest(result)
     spans, paused = _spans(result)
-    others = iter(MORE_COLOURS)  # of all that is no flow: no two lines of the picture have one colour
+    others = iter(MORE_COLORS)  # of all that is no flow: no two lines of the picture have one color
     port, classes = _shared_port(result, filled)
     of_class = {_class_of(name): next(others) for name in sorted(classes)}
     missing: list[str] = []
@@ -159,31 +159,31 @@ def _throughput(result: Measurements, axes: Axes, flows: Series) -> None:
     axes.set_ylabel(f"throughput ({scale.unit})\nmean per {width(result, lines)}")
     ranked = sorted(lines, key=lambda name: float(np.mean(lines[name][1])))
     named = lines if len(lines) <= MAX_LABELLED else {*ranked[:3], *ranked[-3:]}
-    palette = colours()
+    palette = colors()
     labels: list[Label] = []
     for name in (name for name in lines if name in named):
-        colour = palette[len(labels) % len(palette)]
+        color = palette[len(labels) % len(palette)]
         thin = [decimate.merge_bins(*line, bins) for line in members.get(name, ())]
-        _draw_thin(result, axes, thin, scale, colour)
+        _draw_thin(result, axes, thin, scale, color)
         x, y = steps(result, lines[name], scale)
-        axes.plot(x, y, color=colour, zorder=3)
-        labels.append(Label(float(np.mean(y[-max(1, len(y) // 10) :])), name, colour))
+        axes.plot(x, y, color=color, zorder=3)
+        labels.append(Label(float(np.mean(y[-max(1, len(y) // 10) :])), name, color))
     others = [lines[name] for name in ranked if name not in named]
     if others:
-        _draw_thin(result, axes, others, scale, QUIET_COLOUR)
+        _draw_thin(result, axes, others, scale, QUIET_COLOR)
         axes.set_title(f"Throughput per flow: {len(named)} of {len(lines)} by name")
     axes.autoscale_view(scalex=False)
     axes.set_ylim(bottom=0.0)
     label_right(axes, labels, spacing=0.06)
 
 
-def _draw_thin(result: Measurements, axes: Axes, lines: Sequence[Curve], scale: Scale, colour: str) -> None:
+def _draw_thin(result: Measurements, axes: Axes, lines: Sequence[Curve], scale: Scale, color: str) -> None:
     """Lines behind the others; of many a part."""
     drawn = lines[:: max(1, len(lines) // MAX_LINES)]
     if drawn:
         ways = [np.column_stack(steps(result, line, scale)) for line in drawn]
-        faint = 1.0 if colour == QUIET_COLOUR else 0.35
-        axes.add_collection(LineCollection(ways, colors=colour, linewidths=0.5, alpha=faint, rasterized=True))
+        faint = 1.0 if color == QUIET_COLOR else 0.35
+        axes.add_collection(LineCollection(ways, colors=color, linewidths=0.5, alpha=faint, rasterized=True))
 
 
 def _calm(lines: Sequence[Curve]) -> int:
@@ -229,12 +229,12 @@ def _shares(
     labels: list[Label] = []
     waiting = waiting_classes(result)
     for name in sorted(lines):
-        colour = of_class[_class_of(name)]
+        color = of_class[_class_of(name)]
         x, y = steps(result, lines[name], scale)
-        axes.plot(x, y, color=colour, zorder=3)
+        axes.plot(x, y, color=color, zorder=3)
         height = float(np.mean(y[-max(1, len(y) // 10) :]))
         seldom = "" if (port, _class_of(name)) in waiting else "\nseldom waits"
-        labels.append(Label(height, f"class {_class_of(name)}{seldom}", colour))
+        labels.append(Label(height, f"class {_class_of(name)}{seldom}", color))
     axes.set_ylim(bottom=0.0)
     label_right(axes, labels, spacing=0.1)
 
@@ -251,7 +251,7 @@ def _pauses(result: Measurements, axes: Axes, spans: Pauses, paused: int) -> Non
         for height, key in enumerate(rows)
     ]
     in_unit = Affine2D().scale(1 / scale.size, 1.0) + axes.transData
-    drawn = PathCollection(bars, facecolors=PAUSE_COLOUR, linewidths=0.0, transform=in_unit)
+    drawn = PathCollection(bars, facecolors=PAUSE_COLOR, linewidths=0.0, transform=in_unit)
     drawn.set_snap(False)  # or the shortest gaps would be lost
     axes.add_collection(drawn, autolim=False)
     several = len({priority for _, priority in rows}) > 1
@@ -328,11 +328,11 @@ def _draw_grid(column: list[Axes]) -> None:
     times = column[-1].xaxis.get_majorticklocs()
     first, last = column[-1].get_xlim()
     times = times[(times >= first) & (times <= last)]
-    colour, width = mpl.rcParams["grid.color"], mpl.rcParams["grid.linewidth"]
+    color, width = mpl.rcParams["grid.color"], mpl.rcParams["grid.linewidth"]
     for axes in column[:-1]:
         axes.set_xticks([])
         whole = axes.get_xaxis_transform()
-        axes.vlines(times, 0, 1, colors=colour, linewidths=width, transform=whole, zorder=0.5)
+        axes.vlines(times, 0, 1, colors=color, linewidths=width, transform=whole, zorder=0.5)
 
 
 def _draw_marks(column: list[Axes], marks: list[tuple[float, str]], end_ns: float) -> None:

@@ -13,7 +13,7 @@ from penstock.analysis.transfers import SizeBin, distribution, size_bins, totals
 from penstock.measurements import of_result
 from penstock.units import count, size
 
-from .style import FAINT, INK, Label, Margins, colours, label_right, stack, style
+from .style import FAINT, INK, Label, Margins, colors, label_right, stack, style
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -61,10 +61,10 @@ def _distribution(axes: Axes, result: Measurements, name: str, one: SizeBin) -> 
     """The part of transfers of one size that had at most a slowdown, with the percentiles as points."""
     values, parts = distribution(result, name, MAX_STEPS)
     axes.set_xscale("log")
-    colour = colours()[0]
-    axes.step(np.append(values[0], values), np.append(0.0, parts), where="post", color=colour)
+    color = colors()[0]
+    axes.step(np.append(values[0], values), np.append(0.0, parts), where="post", color=color)
     for text, value, part in (("median", one.p50, 0.5), ("95th", one.p95, 0.95), ("99th", one.p99, 0.99)):
-        axes.plot([value], [part], "o", color=colour, markersize=3.5)
+        axes.plot([value], [part], "o", color=color, markersize=3.5)
         axes.annotate(
             f"{text} {value:.3g}",
             (value, part),
@@ -94,9 +94,9 @@ def _draw(axes: Axes, bins: list[SizeBin]) -> None:
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.grid(visible=True, which="major")
-    for (key, _, dashes), colour in zip(_LINES, colours(), strict=False):
+    for (key, _, dashes), color in zip(_LINES, colors(), strict=False):
         values = [getattr(one, key) for one in bins]
-        axes.plot(sizes, values, dashes, color=colour, marker="o", markersize=2.5, linewidth=1.2)
+        axes.plot(sizes, values, dashes, color=color, marker="o", markersize=2.5, linewidth=1.2)
     axes.set_ylim(bottom=1.0, top=max(2.0, 1.15 * max(max(one.p99, one.mean) for one in bins)))
     axes.set_ylabel("slowdown")
     axes.set_xlabel("size, each point a twentieth of the transfers at its largest")
@@ -113,7 +113,7 @@ def _label(axes: Axes, last: SizeBin) -> None:
     to_page, to_data = axes.transData, axes.transAxes.inverted()
     _, bottom = to_data.transform(to_page.transform((last.bytes_max, low)))
     labels = []
-    for (key, text, _), colour in zip(_LINES, colours(), strict=False):
+    for (key, text, _), color in zip(_LINES, colors(), strict=False):
         _, height = to_data.transform(to_page.transform((last.bytes_max, max(getattr(last, key), low))))
-        labels.append(Label(low + (height - bottom) * (high - low), text, colour))
+        labels.append(Label(low + (height - bottom) * (high - low), text, color))
     label_right(axes, labels)

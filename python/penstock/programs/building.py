@@ -145,7 +145,7 @@ class Builder:
         Raises
         ------
         InputError
-            If a peer is no rank, or operations wait for each other.
+            If a peer is not a rank, or operations wait for each other.
         """
         ranks, self.ranks = self.ranks, []
         try:

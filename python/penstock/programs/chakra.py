@@ -162,7 +162,7 @@ def _members(file: str, data: bytes) -> Iterator[tuple[str, bytes]]:
                 if content := archive.extractfile(one):
                     yield one.name, uncompressed(f"{file}/{one.name}", content.read())
     except tarfile.TarError as error:
-        raise InputError(f"{file}: is no archive: {error}") from error
+        raise InputError(f"{file}: is not an archive: {error}") from error
     if not members:
         raise InputError(f"{file}: the archive has no file .et")
 
@@ -212,7 +212,7 @@ def _node(message: memoryview, base: int) -> Node:
     for number, value, offset in protobuf.fields(message, base):
         if number in (1, 3, 7):
             if not isinstance(value, int):
-                raise Malformed(offset, f"field {number} of a node is no number")
+                raise Malformed(offset, f"field {number} of a node is not a number")
             if number == 3 and value >= len(TYPES):
                 raise Malformed(offset, f"node type {value}; expected 0 to {len(TYPES) - 1}")
             if number == 1:
@@ -297,10 +297,10 @@ def communicator_groups(file: str, data: bytes) -> dict[str, list[int]]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file}: is no JSON: {error}") from error
     if not isinstance(found, dict):
-        raise InputError(f'{file}: is no object; expected groups, as in {{"0": [0, 1]}}')
+        raise InputError(f'{file}: is not an object; expected groups, as in {{"0": [0, 1]}}')
     for name, ranks in found.items():
         if not isinstance(ranks, list) or not all(type(one) is int and one >= 0 for one in ranks):
-            raise InputError(f"{file}: group {name[:40]} is no list of ranks")
+            raise InputError(f"{file}: group {name[:40]} is not a list of ranks")
     return found
 
 
@@ -337,7 +337,7 @@ def _json_node(place: str, table: Any) -> Node:
         own = _JSON_KEYS.get(key.lower().replace("_", ""))
         if own in ("control", "data"):
             if not isinstance(value, list) or not all(isinstance(one, int) and one >= 0 for one in value):
-                raise InputError(f"{place}: {key} is no list of ids")
+                raise InputError(f"{place}: {key} is not a list of ids")
             setattr(node, own, value)
         elif own == "name":
             node.name = str(value)

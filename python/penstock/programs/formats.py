@@ -113,7 +113,7 @@ def contents(path: Path) -> bytes:
         if not path.is_file():
             near = suggestion(str(path), files_beside(path)) if not path.exists() else ""
             hint = f"; {near}" if near.startswith("did") else ""
-            raise InputError(f"{path}: is no file{hint}")
+            raise InputError(f"{path}: is not a file{hint}")
         if path.stat().st_size > MOST_BYTES:
             raise InputError(f"{path}: is larger than {MOST_BYTES >> 20} MiB")
         data = path.read_bytes()

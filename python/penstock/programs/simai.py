@@ -206,7 +206,7 @@ def _header(tokens: _Tokens, workload: Workload) -> None:
             raise tokens.error(f"{name} is {value}; expected at least 1")
         workload.numbers[own] = value
     else:
-        raise tokens.error(f"{brief(key)} is no key of a header; {suggestion(name, [*_NUMBERS, *_LISTS])}")
+        raise tokens.error(f"{brief(key)} is not a key of a header; {suggestion(name, [*_NUMBERS, *_LISTS])}")
 
 
 def _layer(tokens: _Tokens, workload: Workload, repairs: Repairs) -> Layer:

@@ -50,8 +50,8 @@ def _names(scenario: Mapping[str, Any]) -> Iterator[str]:
 ASKED = {
     "name": "asked_bps",
     "unit": "b/s",
-    "about": "What the source asked for: more than it handed to its NIC where that was full. A greedy source "
-    "asks for what the links of its host carry; of connections and transfers it is what they sent.",
+    "about": "Demand of the source, which exceeds the traffic passed to its NIC if that was full. A greedy "
+    "source demands the rate of the links of its host; for connections and transfers it is the traffic sent.",
 }
 
 

@@ -103,7 +103,7 @@ def _summary(result: Measurements, own: Mapping[str, Any]) -> Iterator[str]:
     if times:
         total = sum(one.total for one in times)
         exposed, bubble = (sum(getattr(one, name) for one in times) for name in ("exposed", "bubble"))
-        rows.append(("of that messages on their way, first iteration", share(exposed / total)))
+        rows.append(("of that messages in flight, first iteration", share(exposed / total)))
         rows.append(("of that bubble, first iteration", share(bubble / total)))
     if own["bus_bps"]:
         rows.append(("algorithm bandwidth", bandwidth(own["algorithm_bps"])))
@@ -154,7 +154,7 @@ def _ranks(result: Measurements, own: Mapping[str, Any], steps: Steps | None) ->
     times = rank_times(result, own["job"]) if steps is not None else []
     if steps is None or not times:
         return
-    heads = ("rank", "host", "computation", "messages on their way", "bubble")
+    heads = ("rank", "host", "computation", "messages in flight", "bubble")
     body = [
         (
             count(one.rank),

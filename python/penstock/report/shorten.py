@@ -96,7 +96,7 @@ def shorten(
     ]
     if cut:
         page.notes.append(
-            f"This page has the rows with the most to tell of its largest tables ({', '.join(cut)}). "
+            f"This page has the most relevant rows of its largest tables ({', '.join(cut)}). "
             "The .parquet files have all of them."
         )
     return page

@@ -38,7 +38,7 @@ def text(path: Path, data: bytes | None = None) -> str:
     try:
         return (path.read_bytes() if data is None else data).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ResultError(f"{path}: is no text in UTF-8 ({error.reason})") from None
+        raise ResultError(f"{path}: is not UTF-8 text ({error.reason})") from None
 
 
 def run(path: Path, data: bytes | None = None) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def topology(path: Path, data: bytes | None = None) -> dict[str, Any]:
     names = {node["name"] for node in found["nodes"]}
     for number, link in enumerate(found["links"]):
         if lacking := {link["a"], link["b"]} - names:
-            raise ResultError(f"{path}: links[{number}] ends at {sorted(lacking)[0]}, which is no node")
+            raise ResultError(f"{path}: links[{number}] ends at {sorted(lacking)[0]}, which is not a node")
     return found
 
 
@@ -261,7 +261,7 @@ _RUN_SOMETIMES: Mapping[str, Test] = {
     "skipped_hops": _is_whole,
     "threads": _is_whole,
     "look_ahead_ns": _may_be_none(_is_amount),
-    "broken_promises": lambda value: _is_list(value) and all(map(_is_text, value)),
+    "not_lossless": lambda value: _is_list(value) and all(map(_is_text, value)),
     "ended_by": _may_be_none(_is_text),
     "cut_short_by": _may_be_none(_is_text),
 }

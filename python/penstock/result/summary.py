@@ -184,7 +184,7 @@ def against_max_min(result: Measurements) -> dict[str, Any] | None:
     if not {"paths", "demands"} <= set(result.table_names):
         return None
     if "jobs" in result.table_names and result.table("jobs").num_rows:
-        return None  # ranks send when others let them, which is no demand
+        return None  # ranks send when others let them, which is not a demand
     flows, paths = result.table("flows").num_rows, result.table("paths").num_rows
     if not (1 < flows <= MOST_FLOWS_JUDGED and 0 < paths <= MOST_PATHS_JUDGED):
         return None

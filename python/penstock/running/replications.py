@@ -181,7 +181,7 @@ def load_replications(directory: str | PathLike[str]) -> dict[int, Result] | Non
     Raises
     ------
     ResultError
-        If the directory is no complete result.
+        If the directory is not a complete result.
     """
     path = Path(directory)
     names = storage.verify(path)

@@ -39,7 +39,7 @@ class SimulationKeys(TypedDict, total=False):
     description: str | None
     """Description of the scenario, in a sentence. Default: none."""
     warmup: str | None
-    """When measuring begins. Default: "0 s"."""
+    """Start of measuring. Default: "0 s"."""
     seed: int | None
     """Seed of all random streams. Default: 1."""
     path_seed: PathSeed | None
@@ -59,8 +59,8 @@ class SimulationKeys(TypedDict, total=False):
     an iteration, as a share of that mean, and the confidence. Default: none.
     """
     skip: Skip | None
-    """Iterations of jobs that repeat earlier ones exactly, as the state of the whole run is the same but
-    for a shift in time: "off" simulates them. Default: "off".
+    """Iterations of jobs that repeat earlier ones exactly, because the state of the whole run is the
+    same except for a shift in time: "off" simulates them. Default: "off".
     """
     memory_limit: str | None
     """Memory that the engine may use, recorded results included. Default: "available"."""
@@ -82,8 +82,8 @@ class ProbeKeys(TypedDict, total=False):
     """Something to record."""
 
     which: Which | None
-    """Of which: a name, a pattern with `*`, numbers as in "h1..h32", a list of these, "all", or "the 20
-    busiest": those with the most activity. Default: "all".
+    """Selected objects: a name, a pattern with `*`, numbers as in "h1..h32", a list of these, "all", or
+    "the 20 busiest": those with the most activity. Default: "all".
     """
     every: str | None
     """Width of the bins of time series, those of occupancies among them. Default: as `bin` of
@@ -98,7 +98,7 @@ class ProbeKeys(TypedDict, total=False):
     on its path, or at none. Default: 1.
     """
     start: str | None
-    """When the list of frames begins. Default: "0 s"."""
+    """Start of the list of frames. Default: "0 s"."""
 
 
 class TopologyTable(TypedDict, total=False):
@@ -154,11 +154,7 @@ class StarKeys(TypedDict, total=False):
     gives.
     """
     phy: PhyName | None
-    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
-    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    the usual one of the rate.
-    """
+    """PHY at both ends. Default: the usual one of the rate."""
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
 
@@ -197,11 +193,7 @@ class DumbbellKeys(TypedDict, total=False):
     gives.
     """
     phy: PhyName | None
-    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
-    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    the usual one of the rate.
-    """
+    """PHY at both ends. Default: the usual one of the rate."""
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
 
@@ -228,11 +220,7 @@ class ChainKeys(TypedDict, total=False):
     gives.
     """
     phy: PhyName | None
-    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
-    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    the usual one of the rate.
-    """
+    """PHY at both ends. Default: the usual one of the rate."""
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
 
@@ -259,11 +247,7 @@ class RingKeys(TypedDict, total=False):
     gives.
     """
     phy: PhyName | None
-    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
-    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    the usual one of the rate.
-    """
+    """PHY at both ends. Default: the usual one of the rate."""
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
 
@@ -300,11 +284,7 @@ class LeafSpineKeys(TypedDict, total=False):
     gives.
     """
     phy: PhyName | None
-    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
-    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    the usual one of the rate.
-    """
+    """PHY at both ends. Default: the usual one of the rate."""
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
 
@@ -350,11 +330,7 @@ class FatTreeKeys(TypedDict, total=False):
     gives.
     """
     phy: PhyName | None
-    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
-    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    the usual one of the rate.
-    """
+    """PHY at both ends. Default: the usual one of the rate."""
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
 
@@ -397,11 +373,7 @@ class NTreeKeys(TypedDict, total=False):
     gives.
     """
     phy: PhyName | None
-    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
-    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    the usual one of the rate.
-    """
+    """PHY at both ends. Default: the usual one of the rate."""
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
 
@@ -442,11 +414,7 @@ class RailsKeys(TypedDict, total=False):
     gives.
     """
     phy: PhyName | None
-    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
-    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    the usual one of the rate.
-    """
+    """PHY at both ends. Default: the usual one of the rate."""
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
 
@@ -493,11 +461,7 @@ class DragonflyKeys(TypedDict, total=False):
     gives.
     """
     phy: PhyName | None
-    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
-    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    the usual one of the rate.
-    """
+    """PHY at both ends. Default: the usual one of the rate."""
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
 
@@ -540,11 +504,7 @@ class SlimFlyKeys(TypedDict, total=False):
     gives.
     """
     phy: PhyName | None
-    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
-    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    the usual one of the rate.
-    """
+    """PHY at both ends. Default: the usual one of the rate."""
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
 
@@ -571,11 +531,7 @@ class TorusKeys(TypedDict, total=False):
     gives.
     """
     phy: PhyName | None
-    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
-    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    the usual one of the rate.
-    """
+    """PHY at both ends. Default: the usual one of the rate."""
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
 
@@ -617,11 +573,7 @@ class ExplicitLinkKeys(TypedDict, total=False):
     gives.
     """
     phy: PhyName | None
-    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
-    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    the usual one of the rate.
-    """
+    """PHY at both ends. Default: the usual one of the rate."""
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
 
@@ -742,8 +694,8 @@ class DrrKeys(TypedDict, total=False):
     quanta: Sequence[str] | None
     """Quanta, one for each traffic class, instead of `weights` and `quantum`. Default: none."""
     accounted_length: Basis | None
-    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
-    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
+    """Accounted length of a frame of length L (DA to FCS): "payload" (L - 18), "frame" (L) or "wire"
+    (time on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
     """
     per_frame: str | None
     """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
@@ -767,7 +719,7 @@ class DrrAwcKeys(TypedDict, total=False):
     Default: "formula".
     """
     representative: Representative | None
-    """The size that stands for a bin of sizes: its "upper_edge" or its "middle". Default: "upper_edge"."""
+    """Size that represents a bin of sizes: its "upper_edge" or its "middle". Default: "upper_edge"."""
     total_weight: TotalWeight | None
     """The type of the sum of weights: "fraction", or "integer", which cuts each sum, as the listing has
     it. Default: "fraction".
@@ -777,8 +729,8 @@ class DrrAwcKeys(TypedDict, total=False):
     weights: Weights | None
     """Shares to aim at, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
     accounted_length: Basis | None
-    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
-    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
+    """Accounted length of a frame of length L (DA to FCS): "payload" (L - 18), "frame" (L) or "wire"
+    (time on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
     """
     per_frame: str | None
     """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
@@ -792,8 +744,8 @@ class WfqKeys(TypedDict, total=False):
     weights: Weights | None
     """Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
     accounted_length: Basis | None
-    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
-    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
+    """Accounted length of a frame of length L (DA to FCS): "payload" (L - 18), "frame" (L) or "wire"
+    (time on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
     """
     per_frame: str | None
     """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
@@ -807,8 +759,8 @@ class Wf2qPlusKeys(TypedDict, total=False):
     weights: Weights | None
     """Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
     accounted_length: Basis | None
-    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
-    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
+    """Accounted length of a frame of length L (DA to FCS): "payload" (L - 18), "frame" (L) or "wire"
+    (time on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
     """
     per_frame: str | None
     """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
@@ -822,8 +774,8 @@ class ScfqKeys(TypedDict, total=False):
     weights: Weights | None
     """Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
     accounted_length: Basis | None
-    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
-    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
+    """Accounted length of a frame of length L (DA to FCS): "payload" (L - 18), "frame" (L) or "wire"
+    (time on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
     """
     per_frame: str | None
     """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
@@ -837,8 +789,8 @@ class ScfqCaKeys(TypedDict, total=False):
     weights: Weights | None
     """Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
     accounted_length: Basis | None
-    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
-    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
+    """Accounted length of a frame of length L (DA to FCS): "payload" (L - 18), "frame" (L) or "wire"
+    (time on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
     """
     per_frame: str | None
     """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
@@ -869,8 +821,8 @@ class DTableKeys(TypedDict, total=False):
     credit: str | None
     """Bytes a credit. Default: "64 B"."""
     accounted_length: Basis | None
-    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
-    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
+    """Accounted length of a frame of length L (DA to FCS): "payload" (L - 18), "frame" (L) or "wire"
+    (time on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
     """
     per_frame: str | None
     """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
@@ -905,8 +857,8 @@ class MinBwKeys(TypedDict, total=False):
     use_idle_link: bool | None
     """If true, management traffic beyond its rate may use an idle link. Default: true."""
     accounted_length: Basis | None
-    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
-    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
+    """Accounted length of a frame of length L (DA to FCS): "payload" (L - 18), "frame" (L) or "wire"
+    (time on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
     """
     per_frame: str | None
     """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
@@ -937,8 +889,8 @@ class EtsParamsKeys(TypedDict, total=False):
     classes: Required[Sequence[EtsClassKeys]]
     """The classes of transmission selection, the lowest first, 1 to 8."""
     accounted_length: Basis | None
-    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
-    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
+    """Accounted length of a frame of length L (DA to FCS): "payload" (L - 18), "frame" (L) or "wire"
+    (time on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
     """
     per_frame: str | None
     """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
@@ -993,8 +945,8 @@ class ShapedKeys(TypedDict, total=False):
     classes: Sequence[ClassShaperKeys] | None
     """Shapers of single traffic classes. Default: none."""
     accounted_length: Basis | None
-    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
-    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
+    """Accounted length of a frame of length L (DA to FCS): "payload" (L - 18), "frame" (L) or "wire"
+    (time on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
     """
     per_frame: str | None
     """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
@@ -1008,8 +960,8 @@ class PauseKeys(TypedDict, total=False):
     priorities: Sequence[int] | None
     """Lossless priorities, 0 to 7 each. Default: all priorities that flows use."""
     accounting: Accounting | None
-    """Where the occupancy is counted that is held against the watermarks: "ingress" (the port that a
-    frame came in through. Default: "ingress".
+    """Occupancy that is compared with the watermarks: "ingress" (per port at which frames arrived.
+    Default: "ingress".
     """
     xoff: str | None
     """High watermark: at or above it, XOFF is sent. Default: "computed" for each port from the headroom
@@ -1059,11 +1011,13 @@ class TargetKeys(TypedDict, total=False):
     one drawn with "random_sampling". Default: "0 s".
     """
     sampling: Sampling | None
-    """When a random sample is drawn: "one_shot" (when the watermark is crossed) or "every_enqueue" (at
-    each frame above it). Default: "one_shot".
+    """Time at which a random sample is drawn: "one_shot" (when the watermark is crossed) or
+    "every_enqueue" (at each frame above it). Default: "one_shot".
     """
     xon_sent: XonSent | None
-    """When XON is sent: "once", to each paused partner when the queue is back at `xon`. Default: "once"."""
+    """Time at which XON is sent: "once", to each paused partner when the queue is back at `xon`.
+    Default: "once".
+    """
 
 
 class CreditKeys(TypedDict, total=False):
@@ -1083,11 +1037,11 @@ class CreditKeys(TypedDict, total=False):
     unit: str | None
     """Bytes a credit. Default: "64 B"."""
     per_frame: str | None
-    """Extra bytes that each frame takes in the buffer, beyond its own (DA to FCS). Default: "0 B"."""
-    channels: ChannelList | None
-    """The channel of each priority, that of priority 0 first. Default: [0, 1, 2, 3, 4, 5, 6, 7], one
-    each.
+    """Bytes that each frame occupies in the buffer in addition to its length (DA to FCS). Default: "0
+    B".
     """
+    channels: ChannelList | None
+    """Channel of each priority, starting with priority 0. Default: [0, 1, 2, 3, 4, 5, 6, 7."""
     update_after: str | None
     """Sends an update as soon as this much of a channel has become free. Default: "1088 B"."""
     update_within: str | None
@@ -1139,7 +1093,7 @@ class ReceiveKeys(TypedDict, total=False):
     "0 s".
     """
     interrupt_frames: int | None
-    """The interrupt comes at once when this many frames wait for the core. Default: none."""
+    """Number of waiting frames at which the interrupt is raised immediately. Default: none."""
     interrupt_time: str | None
     """The time an interrupt takes, before the first frame. Default: "0 s"."""
     script: Sequence[ReceiveStepKeys] | None
@@ -1150,7 +1104,7 @@ class ReceiveStepKeys(TypedDict, total=False):
     """A change of a receiving host."""
 
     at: Required[str]
-    """When."""
+    """Time of the step."""
     stop: bool | None
     """If true, the host stops processing arrivals. Default: false."""
     start: bool | None
@@ -1178,7 +1132,7 @@ class SendStepKeys(TypedDict, total=False):
     """A change of what sending costs."""
 
     at: Required[str]
-    """When."""
+    """Time of the step."""
     time_per_frame: str | None
     """The time each frame takes from then on. Default: as before."""
     rate: str | None
@@ -1380,17 +1334,16 @@ class DcbxKeys(TypedDict, total=False):
     applications: Sequence[Entry2Keys] | None
     """Priorities of applications, at most 168. Default: none."""
     tie_break: TieBreak | None
-    """Which of two willing ends adopts the PFC of the other: "lower_adopts", the one with the lower
-    address, as lldpad has it, or "lower_wins", the other one. Default: "lower_adopts".
+    """End that adopts the PFC of the other if both are willing: "lower_adopts" (the one with the lower
+    address, as with lldpad) or "lower_wins" (the other one). Default: "lower_adopts".
     """
     dialect: Dialect | None
-    """Which DCBX the port speaks: "standard", "older" (version 1.01), "oldest" (version 1.00), or
-    "either": that of the standard, and an older one beside it with a peer that speaks only that.
-    Default: "either".
+    """Version of DCBX: "standard", "older" (version 1.01), "oldest" (version 1.00), or "either": the
+    standard, and an older version with a peer that supports only that. Default: "either".
     """
     uplink: str | None
-    """Where the uplink is: in a scenario the neighbour that the station has there, for `penstock dcbx
-    run` an interface. Default: none, as the standard has no such rule.
+    """Uplink: in a scenario the name of a neighbour, for `penstock dcbx run` an interface. Default:
+    none.
     """
 
 
@@ -1463,11 +1416,11 @@ class PathChoiceTable(TypedDict, total=False):
     """Exactly one of these."""
 
     hash: HashingKeys
-    """One path a flow, by a hash of its five-tuple and the switch (ECMP)."""
+    """One path per flow, by a hash of its five-tuple and the switch (ECMP)."""
     flowlet: FlowletKeys
     """A random port for each burst of a flow."""
     adaptive: AdaptiveKeys
-    """A port that is not paused and whose queue is short, in coarse steps."""
+    """Among ports that are not paused, the one with the shortest queue in coarse steps."""
     ugal: UgalKeys
     """Over a random third group of a dragonfly where the minimal path has longer queues (UGAL-L)."""
 
@@ -1476,7 +1429,7 @@ class SwitchKeys(TypedDict, total=False):
     """Settings of switches."""
 
     forwarding: Forwarding | None
-    """When a frame may leave: "store_and_forward" or "cut_through". Default: "store_and_forward"."""
+    """Forwarding mode: "store_and_forward" or "cut_through". Default: "store_and_forward"."""
     latency: str | None
     """From the arrival of a frame (in cut-through its first 64 B) to its entry into the egress queue.
     Default: "0 s".
@@ -1552,7 +1505,7 @@ class CrossbarKeys(TypedDict, total=False):
     Default: "8704 B".
     """
     room: Room | None
-    """Which frames may cross when an output buffer is nearly full: "longest" (none, until there is room
+    """Condition for crossing when an output buffer is nearly full: "longest" (none, until there is room
     for the longest frame of the fabric) or "frame" (each for which there is room: short ones pass
     long ones). Default: "longest".
     """
@@ -1567,8 +1520,9 @@ class HashingKeys(TypedDict, total=False):
     "destination_port". Default: all five.
     """
     seed: int | None
-    """The seed of the switch, beside `path_seed`, which all have: switches of successive tiers with the
-    same seed choose alike (polarisation). Default: one for each switch, all different.
+    """Seed of the switch, in addition to `path_seed`, which is common to all: switches of successive
+    tiers with the same seed make the same choices (polarisation). Default: one for each switch, all
+    different.
     """
 
 
@@ -1819,8 +1773,8 @@ class RedKeys(TypedDict, total=False):
     sent: "elapsed" (m) or "elapsed_and_arrival" (m + 1, as in ns-2). Default: "elapsed".
     """
     at: Moment | None
-    """When a frame is picked: as it enters ("enqueue") or as it leaves ("dequeue"), by the queue that is
-    then. Default: "enqueue".
+    """Time of the decision, based on the queue at that time: when a frame enters ("enqueue") or leaves
+    ("dequeue"). Default: "enqueue".
     """
     reference_rate: str | None
     """Rate of a port at which `min` and `max` hold. Default: none."""
@@ -1855,8 +1809,8 @@ class StepParamsKeys(TypedDict, total=False):
     threshold: Required[str]
     """Frames are marked while the queue is longer than this."""
     at: Moment | None
-    """When the queue is measured: when a frame enters ("enqueue") or leaves ("dequeue"). Default:
-    "enqueue".
+    """Time at which the queue is measured: when a frame enters ("enqueue") or leaves ("dequeue").
+    Default: "enqueue".
     """
     counts: Counts | None
     """Frames included in the queue length: those that wait ("without_frame"), or also the one being
@@ -1885,9 +1839,8 @@ class CongestionPointKeys(TypedDict, total=False):
     sample_base: str | None
     """Bytes from one sample to the next while there is no congestion. Default: "150000 B"."""
     sampling: Samples | None
-    """Sampling of frames: "regular" (one every so many bytes, IEEE 802.1Q) or "random" (each frame
-    independently, with a probability of its length divided by that distance, which depends on the
-    congestion on its arrival. Default: "regular".
+    """Sampling of frames: "regular" (at an interval in bytes, IEEE 802.1Q) or "random" (each frame
+    independently, with a probability of its length divided by that interval. Default: "regular".
     """
     jitter_share: float | None
     """Random variation of the distance between samples, in either direction, as a fraction. Default:
@@ -1896,8 +1849,8 @@ class CongestionPointKeys(TypedDict, total=False):
     message_priority: int | None
     """Priority of the congestion messages. Default: 7."""
     header_length: str | None
-    """Octets of the sampled frame that a message repeats, if the frame has so many: its type and what
-    follows. Default: "0 B".
+    """Maximum number of octets of the sampled frame in a message, from its type field on. Default: "0
+    B".
     """
     answer_untagged: bool | None
     """True: frames without a CN-TAG cause messages too. Default: true."""
@@ -1922,8 +1875,8 @@ class BackwardPointKeys(TypedDict, total=False):
     sample_every: int | None
     """Samples one frame in this many. Default: 100."""
     sampling: Samples | None
-    """Which frames are sampled: every n-th ("regular"), or each with that probability ("random").
-    Default: "regular".
+    """Sampling of frames: every n-th ("regular"), or each with that probability ("random"). Default:
+    "regular".
     """
     severe: str | None
     """A longer queue stops the sources of sampled frames. Default: "135000 B"."""
@@ -1943,7 +1896,7 @@ class RatePointKeys(TypedDict, total=False):
     near_share: float | None
     """Largest deviation from 1 of a load that counts as near 1, without queue control. Default: 0.05."""
     phase: Phase | None
-    """When intervals begin: at multiples of their length ("aligned"), or at a random time within the
+    """Start of the intervals: at multiples of their length ("aligned"), or at a random time within the
     first ("random"). Default: "aligned".
     """
     expected_sources: float | None
@@ -1965,8 +1918,8 @@ class RatePointKeys(TypedDict, total=False):
     average_weight: float | None
     """The weight of the newest rate in the moving average (alpha). Default: 0.5."""
     average_with: AverageWith | None
-    """Which rate gets the rest of the weight: the one before the last ("previous", as printed in the
-    paper), or the last ("last"). Default: "previous".
+    """Rate with the rest of the weight: the one before the last ("previous", as printed in the paper),
+    or the last ("last"). Default: "previous".
     """
     limit_increase: bool | None
     """If true, increases of the rate are limited. Default: true."""
@@ -1993,8 +1946,8 @@ class RatePointKeys(TypedDict, total=False):
     limit of increases). Default: "hold".
     """
     stamp_at: Moment | None
-    """When tags are written: when their frame enters ("enqueue") or leaves ("dequeue") the queue.
-    Default: "dequeue".
+    """Time at which tags are written: when their frame enters ("enqueue") or leaves ("dequeue") the
+    queue. Default: "dequeue".
     """
     min_share: float | None
     """Lower bound of the advertised rate, as a fraction of the rate of the link. Default: 0.001."""
@@ -2031,9 +1984,9 @@ class TrimmingKeys(TypedDict, total=False):
     """Packet trimming of a switch."""
 
     preset: TrimmingPreset | None
-    """Whose values the other keys have: "sonic" (a frame that finds no room is trimmed to 128 B), "uec"
-    (one above `threshold`, to 66 B: 24 B of IP payload) or "htsim" (one above `threshold`, or the
-    last of its queue, to 64 B). Default: "sonic".
+    """Source of the defaults of the other keys: "sonic" (a frame without buffer space is trimmed to 128
+    B), "uec" (a frame above `threshold`, to 66 B: 24 B of IP payload) or "htsim" (a frame above
+    `threshold`, or the last of its queue, to 64 B). Default: "sonic".
     """
     size: str | None
     """Length of a trimmed frame, DA to FCS. Default: by the preset."""
@@ -2056,7 +2009,7 @@ class TrimmingKeys(TypedDict, total=False):
     reference_rate: str | None
     """Rate of a port at which `threshold`, `last_hop_threshold` and `header_limit` hold. Default: none."""
     victim: Victim | None
-    """Which frame is trimmed above `threshold`: the "arriving" one, or at "random" that or the last of
+    """Frame that is trimmed above `threshold`: the "arriving" one, or at "random" that or the last of
     the queue. Default: "arriving"; with "htsim" "random".
     """
     last_hop: bool | None
@@ -2268,12 +2221,12 @@ class FlowKeys(TypedDict, total=False):
     priority: int | None
     """Priority of all frames (IEEE 802.1Q). Default: 0."""
     dscp: int | None
-    """DSCP of all frames (RFC 2474), of which switches make a traffic class by their `maps`. Default:
+    """DSCP of all frames (RFC 2474), which the `maps` of switches convert to a traffic class. Default:
     none.
     """
     color: Color | None
-    """Color of all frames, as a meter at the edge has marked them: "green", "yellow" or "red". Default:
-    what `maps.dscp_to_color` of all switches says of the DSCP, or else "green".
+    """Color of all frames, as marked by a meter at the edge: "green", "yellow" or "red". Default: color
+    of the DSCP by `maps.dscp_to_color` of all switches, otherwise "green".
     """
     channel: str | None
     """The virtual channel of all frames, where links have credits: a name, or a number as text, among
@@ -2286,13 +2239,13 @@ class FlowKeys(TypedDict, total=False):
     frame: Frame | None
     """Length of frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B"."""
     start: str | None
-    """When the source begins. Default: "0 s"."""
+    """Start of the source. Default: "0 s"."""
     stop: str | None
-    """When the source ends. Default: the duration of the simulation."""
+    """End of the source. Default: the duration of the simulation."""
     source: Required[Source]
     """When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`."""
     rate_counts: RateBasis | None
-    """Which bits a rate counts: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's
+    """Bits that a rate counts: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's
     link). Default: "frame".
     """
     limit: str | None
@@ -2420,7 +2373,7 @@ class VideoKeys(TypedDict, total=False):
     """Video: pictures at a fixed interval, cut into frames."""
 
     rate: Required[str]
-    """Mean rate of each stream, in bits of frames from DA to FCS whatever `rate_counts` says."""
+    """Mean rate of each stream, in bits of frames from DA to FCS, independent of `rate_counts`."""
     count: int | None
     """Number of streams. Default: 1."""
     counted: bool | None
@@ -2643,9 +2596,7 @@ class RdmaRecoveryTable(TypedDict, total=False):
     """Exactly one of these."""
 
     reordering: ReorderingKeys
-    """The receiver places what arrives out of order, and reports losses that distance and time tell from
-    reordering.
-    """
+    """The receiver places packets that arrive out of order."""
 
 
 class PathSelectionTable(TypedDict, total=False):
@@ -2698,24 +2649,24 @@ class RdmaKeys(TypedDict, total=False):
     message: str | None
     """Bytes of a message of a flow. Default: "unlimited"."""
     queue_pairs: QueuePairs | None
-    """Which queue pair takes a transfer: "one" (all between the same two hosts that take the same of
-    several paths, one after the other), "free" (one that has nothing to send, or a new one) or "each"
-    (a new one). Default: "one".
+    """Queue pair of a transfer: "one" (a common one for all transfers between the same two hosts on the
+    same path, one after the other), "free" (an idle one, or a new one) or "each" (a new one).
+    Default: "one".
     """
     recovery: RdmaRecovery | None
     """Loss recovery: "go_back_n". Default: "go_back_n"."""
     window: str | None
-    """Bytes of frames, or full packets, in flight at most, whatever the control says. Default: none, or
-    "bdp" with recovery = "selective".
+    """Maximum in flight, in bytes of frames or in full packets, independent of the control. Default:
+    none, or "bdp" with recovery = "selective".
     """
     base_rtt: str | None
-    """The round trip of a full packet and its acknowledgement without queues, of which windows are made.
-    Default: "computed".
+    """Round-trip time of a full packet and its acknowledgement without queues, from which windows are
+    computed. Default: "computed".
     """
     ack_every: int | None
-    """Acknowledges every n-th packet, beside the last one of a message. Default: 1 where the control
-    goes by acknowledgements, a window limits what is in flight, or recovery is selective; with
-    recovery = "reordering" one for 16 KiB of data; else 64.
+    """Acknowledges every n-th packet, and the last one of a message. Default: 1 if the control uses
+    acknowledgements, there is a window, or recovery is selective; with recovery = "reordering" one
+    per 16 KiB of data; otherwise 64.
     """
     ack_priority: int | None
     """Priority of acknowledgements and NAKs. Default: that of the data."""
@@ -2726,7 +2677,9 @@ class RdmaKeys(TypedDict, total=False):
     ms".
     """
     low_timeout: str | None
-    """The timeout with at most 3 packets in flight, which lose little by it. Default: that of `timeout`."""
+    """Timeout with at most 3 packets in flight, for which a spurious retransmission costs little.
+    Default: that of `timeout`.
+    """
     retries: int | None
     """Timeouts in a row that a queue pair survives. Default: 7."""
     cnp_gap: str | None
@@ -2874,8 +2827,8 @@ class HpccKeys(TypedDict, total=False):
     eta: float | None
     """The utilisation that the busiest link of a path is held at. Default: 0.95."""
     max_stage: int | None
-    """Round trips in a row without congestion that only add to the window, before one sets it by the
-    utilisation again. Default: 0.
+    """Consecutive round trips without congestion with additive increase of the window, before it is set
+    from the utilisation again. Default: 0.
     """
     ai_rate: str | None
     """Additive increase of the rate at each update: W_AI / T. Default: "computed"."""
@@ -2893,8 +2846,8 @@ class HpccPintKeys(TypedDict, total=False):
     eta: float | None
     """The utilisation that the busiest link of a path is held at. Default: 0.95."""
     max_stage: int | None
-    """Round trips in a row without congestion that only add to the window, before one sets it by the
-    utilisation again. Default: 0.
+    """Consecutive round trips without congestion with additive increase of the window, before it is set
+    from the utilisation again. Default: 0.
     """
     ai_rate: str | None
     """Additive increase of the rate at each update: W_AI / T. Default: "computed"."""
@@ -2935,11 +2888,13 @@ class ReorderingKeys(TypedDict, total=False):
     most. Default: 1024.
     """
     distance: int | None
-    """A missing packet counts as lost only if one at least so many numbers behind it has arrived.
-    Default: 3.
+    """Distance in sequence numbers: a missing packet counts as lost only if a packet at least this far
+    after it has arrived. Default: 3.
     """
     time: str | None
-    """A missing packet counts as lost only if a later one arrived so long ago. Default: "computed"."""
+    """Minimum age: a missing packet counts as lost only if a later one arrived at least this long ago.
+    Default: "computed".
+    """
     nak: bool | None
     """If true, the receiver reports losses. Default: true."""
 
@@ -3058,9 +3013,7 @@ class UetKeys(TypedDict, total=False):
     message: str | None
     """Bytes of a message of a flow. Default: "unlimited"."""
     ack_every: str | None
-    """Bytes that arrive for one acknowledgement, beside those that marks, requests and duplicates cause.
-    Default: "computed".
-    """
+    """Bytes received per acknowledgement. Default: "computed"."""
     paths: PathSelection | None
     """Selection among equal paths, by an entropy value for each packet that switches hash with the flow:
     "fixed" (one path). Default: "fixed".
@@ -3080,8 +3033,8 @@ class UetKeys(TypedDict, total=False):
     trim.
     """
     base_rtt: str | None
-    """Round trip of a full packet and its acknowledgement without queues, of which windows are made.
-    Default: "computed".
+    """Round-trip time of a full packet and its acknowledgement without queues, from which windows are
+    computed. Default: "computed".
     """
     timeout: str | None
     """Retransmission timeout of the oldest packet in flight. Default: "computed"."""
@@ -3186,11 +3139,11 @@ class MessagesTable(TypedDict, total=False):
     iscsi_read: IscsiKeys
     """A command."""
     iscsi_write: IscsiKeys
-    """A command and data, more as they are asked for."""
+    """Command and data, further data on request."""
     iwarp_read: IwarpKeys
     """RDMA Read over TCP."""
     iwarp_write: IwarpKeys
-    """RDMA Write over TCP, and Sends that tell of it."""
+    """RDMA Write over TCP, followed by Sends that notify the peer."""
     iwarp_send: IwarpKeys
     """Send over TCP, and one back."""
 
@@ -3296,7 +3249,7 @@ class FcoeKeys(TypedDict, total=False):
     table `exponential`. Default: "0 s".
     """
     ulp_tov: str | None
-    """An exchange that has not ended for so long is aborted and repeated (ULP_TOV). Default: "30 s"."""
+    """Time after which an unfinished exchange is aborted and repeated (ULP_TOV). Default: "30 s"."""
     requires_lossless: bool | None
     """If true, an end sends only while flow control is in force for its priority at the port of its host
     (T11), which DCBX may negotiate. Default: true.
@@ -3307,7 +3260,7 @@ class StepKeys(TypedDict, total=False):
     """A change of a source."""
 
     at: Required[str]
-    """When."""
+    """Time of the step."""
     stop: bool | None
     """If true, the source stops sending. Default: false."""
     start: bool | None
@@ -3335,7 +3288,7 @@ class ArrivalsIncastKeys(TypedDict, total=False):
     """Rounds: several senders begin a transfer to one receiver at the same time."""
 
     every: Required[str]
-    """Time between two rounds, the first of which is at `start`."""
+    """Time between two rounds."""
     senders: int | None
     """Number of senders in each round, drawn anew from `from` each time. Default: all except the
     receiver.
@@ -3432,12 +3385,12 @@ class TransfersKeys(TypedDict, total=False):
     priority: int | None
     """Priority of all frames (IEEE 802.1Q). Default: 0."""
     dscp: int | None
-    """DSCP of all frames (RFC 2474), of which switches make a traffic class by their `maps`. Default:
+    """DSCP of all frames (RFC 2474), which the `maps` of switches convert to a traffic class. Default:
     none.
     """
     color: Color | None
-    """Color of all frames, as a meter at the edge has marked them: "green", "yellow" or "red". Default:
-    what `maps.dscp_to_color` of all switches says of the DSCP, or else "green".
+    """Color of all frames, as marked by a meter at the edge: "green", "yellow" or "red". Default: color
+    of the DSCP by `maps.dscp_to_color` of all switches, otherwise "green".
     """
     ports: PortKeys | None
     """Ports of UDP, or of TCP where endpoints answer each other: a table of `from` and `to`. Default:
@@ -3452,11 +3405,11 @@ class TransfersKeys(TypedDict, total=False):
     header: Header | None
     """Bytes of each frame that do not belong to the transfer. Default: "18 B"."""
     order: ServiceOrder | None
-    """Which transfer of a sender sends the next frame: each in turn ("round_robin"), or the oldest until
+    """Order in which the transfers of a sender send frames: in turn ("round_robin"), or the oldest until
     it is complete ("fifo"). Default: "round_robin".
     """
     start: str | None
-    """When the first may begin. Default: "0 s"."""
+    """Earliest start of the first transfer. Default: "0 s"."""
     stop: str | None
     """No transfer begins after this time. Default: the duration of the simulation."""
 
@@ -3481,9 +3434,7 @@ class MrcKeys(TypedDict, total=False):
     ack: str | None
     """Length of an acknowledgement, DA to FCS. Default: "118 B"."""
     ack_every: str | None
-    """Bytes that arrive for one acknowledgement, beside those that marks, requests and duplicates cause.
-    Default: "computed".
-    """
+    """Bytes received per acknowledgement. Default: "computed"."""
     psn_range: int | None
     """Packets between the oldest one that is not acknowledged and the newest (maximum PSN range, MPR).
     Default: 1024.
@@ -3493,8 +3444,8 @@ class MrcKeys(TypedDict, total=False):
     true if every switch on the path trims the traffic class of the data.
     """
     base_rtt: str | None
-    """Round trip of a full packet and its acknowledgement without queues, of which windows are made.
-    Default: "computed".
+    """Round-trip time of a full packet and its acknowledgement without queues, from which windows are
+    computed. Default: "computed".
     """
     reorder_time: str | None
     """Time that a packet may arrive behind one that left later, before it counts as lost. Default:
@@ -3520,7 +3471,7 @@ class JobKeys(TypedDict, total=False):
     ranks: Required[Nodes]
     """The hosts of the ranks: a host, "all" hosts, a pattern, or a list of these."""
     placement: Placement | None
-    """Which rank is where: "linear" (in the order in which `ranks` selects hosts. Default: "linear"."""
+    """Placement of ranks: "linear" (in the order in which `ranks` selects hosts. Default: "linear"."""
     workload: Required[WorkloadKeys]
     """Workload of an iteration: a table with `collective` or `goal`."""
     over: Carrier | None
@@ -3528,16 +3479,16 @@ class JobKeys(TypedDict, total=False):
     with their defaults.
     """
     start: str | None
-    """When the first iteration begins. Default: "0 s"."""
+    """Start of the first iteration. Default: "0 s"."""
     iterations: int | None
     """Repetitions of the workload. Default: 1."""
     compute: ComputeTimes | None
-    """Computation of each rank before each iteration: a time with unit, or a list of these that
-    iterations take in turn. Default: "0 s".
+    """Computation time of each rank before each iteration: a time with unit, or a list of times that
+    iterations use in turn. Default: "0 s".
     """
     compute_jitter: float | None
-    """Mean of what each computation takes longer, those of a schedule too, as a share of its time:
-    exponential, drawn for each rank from the seed. Default: 0.
+    """Mean of a random addition to each computation, including those of a schedule, as a share of its
+    time: exponential, drawn for each rank from the seed. Default: 0.
     """
     stragglers: StragglerKeys | None
     """Ranks that compute more slowly: a table with `hosts` and `slowdown`. Default: none."""
@@ -3622,8 +3573,8 @@ class WorkloadKeys(TypedDict, total=False):
     Default: the sum of the rates of the links of its switch.
     """
     reduction_latency: str | None
-    """Time from the last bit of a segment in a unit of "in_network" to the first of what it sends for
-    it, upwards and downwards. Default: "100 ns".
+    """Time from the last bit of a segment that arrives at a unit of "in_network" to the first bit of its
+    result, upwards and downwards. Default: "100 ns".
     """
 
 
@@ -3644,11 +3595,11 @@ class FaultKeys(TypedDict, total=False):
     link: FaultLink | None
     """The link: the names of its two ends."""
     index: int | None
-    """Which of several parallel links, in the order of the topology. Default: 0."""
+    """Number of the link among several parallel ones, in the order of the topology. Default: 0."""
     switch: str | None
     """The name of the switch that restarts."""
     at: str | None
-    """When."""
+    """Time of the fault."""
     down: bool | None
     """If true, the link goes down in both directions: frames on it are lost, and both ends discard their
     pause state. Default: false.
@@ -3670,18 +3621,17 @@ class FaultKeys(TypedDict, total=False):
     frame_loss: float | None
     """The probability of each frame of a flow to be lost on the link, in each direction by itself."""
     control_frame: str | None
-    """A control frame that no station of the scenario sends, and that takes no time on the link: PAUSE,
-    PFC, a congestion message, which is for the flow of the host whose number, from 0, its CN-TAG has,
-    if it is for the address of that host (02:00:00:00:00:00 and the number of the station, from 1).
+    """An injected control frame, which occupies no time on the link: PAUSE, PFC, a congestion message or
+    an LLDPDU.
     """
     towards: str | None
     """The end of the link that the lost frames are on their way to. Default: both directions; required
     with `control_frame` and `scheduler`.
     """
     from_: str | None
-    """When `bit_error_rate`, `pause_loss` or `frame_loss` begins. Default: "0 s"."""
+    """Start of `bit_error_rate`, `pause_loss` or `frame_loss`. Default: "0 s"."""
     until: str | None
-    """When `bit_error_rate`, `pause_loss` or `frame_loss` ends. Default: the duration of the simulation."""
+    """End of `bit_error_rate`, `pause_loss` or `frame_loss`. Default: the duration of the simulation."""
     restart: str | None
     """Time for which the switch neither sends nor receives."""
     mean_time_between: str | None
@@ -3881,7 +3831,7 @@ PathChoice = (
     Literal["d_mod_k", "spray", "round_robin", "least_queued", "valiant", "hash", "adaptive", "ugal"]
     | PathChoiceTable
 )
-"""Which of several equal paths a frame takes."""
+"""Selection among equal-cost paths."""
 Arbitration = Literal["round_robin", "islip"]
 """Matching of inputs and outputs."""
 Inputs = Literal["virtual_output", "fifo"]

@@ -352,7 +352,7 @@ def iscsi_write(
     first_burst: str | None = None,
     max_burst: str | None = None,
 ) -> k.MessagesTable:
-    """A command and data, more as they are asked for."""
+    """Command and data, further data on request."""
     made: k.MessagesTable = table(
         "iscsi_write",
         None,
@@ -377,7 +377,7 @@ def iwarp_send(message: str | None = None, *, markers: bool | None = None) -> k.
 
 
 def iwarp_write(message: str | None = None, *, markers: bool | None = None) -> k.MessagesTable:
-    """RDMA Write over TCP, and Sends that tell of it."""
+    """RDMA Write over TCP, followed by Sends that notify the peer."""
     made: k.MessagesTable = table("iwarp_write", None, message=message, markers=markers)
     return made
 
@@ -688,9 +688,7 @@ def reordering(
     time: str | None = None,
     nak: bool | None = None,
 ) -> k.RdmaRecoveryTable:
-    """The receiver places what arrives out of order, and reports losses that distance and time tell from
-    reordering.
-    """
+    """The receiver places packets that arrive out of order."""
     made: k.RdmaRecoveryTable = table(
         "reordering", None, preset=preset, window=window, distance=distance, time=time, nak=nak
     )

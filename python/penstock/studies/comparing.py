@@ -100,14 +100,14 @@ def listed(runs: Mapping[str, Mapping[str, Measured]], workload: str, text: Call
 
 
 def draw_dots(
-    panel: Axes, values: NDArray[np.float64], places: NDArray[np.int_], colours: Sequence[str], size: float
+    panel: Axes, values: NDArray[np.float64], places: NDArray[np.int_], colors: Sequence[str], size: float
 ) -> NDArray[np.bool_]:
     """Draws a dot for each finite value, in the color of its row; returns which values are finite."""
     finite = np.isfinite(values)
     panel.scatter(
         values[finite],
         places[finite],
-        color=[colour for colour, shown in zip(colours, finite, strict=True) if shown],
+        color=[color for color, shown in zip(colors, finite, strict=True) if shown],
         s=size,
         zorder=3,
         clip_on=False,
@@ -115,14 +115,14 @@ def draw_dots(
     return finite
 
 
-def draw_legend(figure: Figure, colours: Mapping[str, str], title: str) -> None:
+def draw_legend(figure: Figure, colors: Mapping[str, str], title: str) -> None:
     """Draws the legend of dots: what each color means."""
     figure.legend(
         handles=[
-            Line2D([], [], marker="o", linestyle="", color=colour, label=label)
-            for label, colour in colours.items()
+            Line2D([], [], marker="o", linestyle="", color=color, label=label)
+            for label, color in colors.items()
         ],
         loc="outside lower center",
-        ncols=len(colours),
+        ncols=len(colors),
         title=title,
     )

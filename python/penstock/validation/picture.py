@@ -41,9 +41,9 @@ def draw(folder: Path, topics: Mapping[str, str], file: Path) -> None:
         drawn = [row for row in found if row["deviation"].endswith("%") and "bound" not in row["judged_by"]]
         counted = [row for row in found if row not in drawn]
         for row in drawn:
-            colour = GOOD if row["verdict"] == "pass" else BAD
+            color = GOOD if row["verdict"] == "pass" else BAD
             deviation = float(row["deviation"].removesuffix("%").replace("−", "-"))
-            axes.plot(deviation, place, "o", markersize=3.6, alpha=0.6, color=colour, markeredgewidth=0)
+            axes.plot(deviation, place, "o", markersize=3.6, alpha=0.6, color=color, markeredgewidth=0)
         passed = sum(row["verdict"] == "pass" for row in counted)
         text = f"{passed} of {len(counted)} equal or within bounds" if counted else ""
         axes.text(

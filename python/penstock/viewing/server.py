@@ -56,7 +56,7 @@ _BESIDE = """<!doctype html>
   // What each page shows is a part of the address of all: a copied link opens the same views. Time, film,
   // lines of charts, theme and scroll are shared: what is chosen in one page is chosen in the others. Axes
   // reach as far in all pages as in the one where they have to reach furthest, and what is shown in one page
-  // is shown in all, in the same colours.
+  // is shown in all, in the same colors.
   const frames = [...document.querySelectorAll("iframe")];
   const given = new URLSearchParams(location.hash.slice(1));
   frames.forEach((frame, number) => {{

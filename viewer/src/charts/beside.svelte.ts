@@ -1,5 +1,5 @@
 /**
- * Pages side by side share their axes, and the colours of what they show: each tells here how far its charts reach and
+ * Pages side by side share their axes, and the colors of what they show: each tells here how far its charts reach and
  * what is in them, and `penstock view`, whose page has all of them in frames, says what that is of all together.
  */
 interface Told {
@@ -30,13 +30,13 @@ class Beside {
     return [Math.min(min, low), Math.max(max, high)];
   }
 
-  /** What a chart shows that would show `names`, by colours: what two pages have is alike in both. */
-  slots(chart: string, names: readonly string[], colours: number, has: (name: string) => boolean): (string | null)[] {
+  /** What a chart shows that would show `names`, by colors: what two pages have is alike in both. */
+  slots(chart: string, names: readonly string[], colors: number, has: (name: string) => boolean): (string | null)[] {
     this.own.lines[chart] = names;
-    const slots = Array<string | null>(colours).fill(null);
+    const slots = Array<string | null>(colors).fill(null);
     for (const [at, name] of (this.lines[chart] ?? names).entries()) {
-      const free = slots.findIndex((_, slot) => slots[(at + slot) % colours] === null);
-      if (free >= 0 && has(name)) slots[(at + free) % colours] = name;
+      const free = slots.findIndex((_, slot) => slots[(at + slot) % colors] === null);
+      if (free >= 0 && has(name)) slots[(at + free) % colors] = name;
     }
     return slots;
   }

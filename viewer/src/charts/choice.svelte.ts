@@ -1,25 +1,25 @@
-/** The colours of a chart, as names in app.css. No two charts of the page share one. */
-export type Colours = readonly string[];
+/** The colors of a chart, as names in app.css. No two charts of the page share one. */
+export type Colors = readonly string[];
 
-/** Colours of series. */
-export function series(first: number, count: number): Colours {
+/** Colors of series. */
+export function series(first: number, count: number): Colors {
   return Array.from({ length: count }, (_, at) => `series-${first + at}`);
 }
 
-/** Which entities a chart shows. Each keeps its colour until it is taken out. */
+/** Which entities a chart shows. Each keeps its color until it is taken out. */
 export class Choice {
   slots: (string | null)[] = $state([]);
-  readonly colours: Colours;
+  readonly colors: Colors;
   private readonly changed: (choice: Choice) => void;
 
-  constructor(names: readonly (string | null)[], colours: Colours, changed: (choice: Choice) => void = () => undefined) {
-    this.colours = colours;
+  constructor(names: readonly (string | null)[], colors: Colors, changed: (choice: Choice) => void = () => undefined) {
+    this.colors = colors;
     this.changed = changed;
-    this.slots = Array.from(colours, (_, slot) => names[slot] ?? null);
+    this.slots = Array.from(colors, (_, slot) => names[slot] ?? null);
   }
 
-  get shown(): { name: string; colour: string }[] {
-    return this.slots.flatMap((name, slot) => (name === null ? [] : [{ name, colour: flows.choice?.colourOf(name) ?? this.colours[slot]! }]));
+  get shown(): { name: string; color: string }[] {
+    return this.slots.flatMap((name, slot) => (name === null ? [] : [{ name, color: flows.choice?.colorOf(name) ?? this.colors[slot]! }]));
   }
 
   get full(): boolean {
@@ -30,8 +30,8 @@ export class Choice {
     return this.slots.includes(name);
   }
 
-  colourOf(name: string): string | undefined {
-    return this.colours[this.slots.indexOf(name)];
+  colorOf(name: string): string | undefined {
+    return this.colors[this.slots.indexOf(name)];
   }
 
   toggle(name: string): void {
@@ -41,13 +41,13 @@ export class Choice {
     this.changed(this);
   }
 
-  /** The names by their colours, as a part of an address. */
+  /** The names by their colors, as a part of an address. */
   get text(): string {
     return this.slots.map((name) => (name ?? "").replaceAll("%", "%25").replaceAll(",", "%2C")).join(",").replace(/,+$/, "");
   }
 }
 
-/** What the chart of throughput shows: flows have the colours that they have there in all charts. */
+/** What the chart of throughput shows: flows have the colors that they have there in all charts. */
 export const flows: { choice: Choice | null } = $state({ choice: null });
 
 /** What `text` says, without what is not there. */

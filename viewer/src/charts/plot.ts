@@ -75,8 +75,8 @@ function valueAxis(gutter: number): uPlot.Axis {
 }
 
 export function axisLook(): uPlot.Axis {
-  const line = { stroke: () => theme.colour("line"), width: 1 };
-  return { stroke: () => theme.colour("muted"), font: `12px ${theme.colour("font")}`, grid: line, ticks: { ...line, size: 4 }, gap: 6 };
+  const line = { stroke: () => theme.color("line"), width: 1 };
+  return { stroke: () => theme.color("muted"), font: `12px ${theme.color("font")}`, grid: line, ticks: { ...line, size: 4 }, gap: 6 };
 }
 
 /** A dotted line for each moment, its number above it. */
@@ -84,7 +84,7 @@ function drawMoments(plot: uPlot, moments: readonly Moment[]): void {
   const { ctx, bbox } = plot;
   const ratio = devicePixelRatio;
   ctx.save();
-  ctx.strokeStyle = ctx.fillStyle = theme.colour("muted");
+  ctx.strokeStyle = ctx.fillStyle = theme.color("muted");
   ctx.font = theme.font(11 * ratio);
   ctx.textAlign = "center";
   ctx.lineWidth = ratio;
@@ -117,7 +117,7 @@ export function inside(plot: uPlot, draw: (context: CanvasRenderingContext2D) =>
 }
 
 /** One thin line for each array of values, drawn as one path, with at most two points a pixel. */
-export function faintLines(plot: uPlot, xs: ArrayLike<number>, lines: readonly Float64Array[], colour: string): void {
+export function faintLines(plot: uPlot, xs: ArrayLike<number>, lines: readonly Float64Array[], color: string): void {
   const { min, max } = plot.scales["x"]!;
   if (min == null || max == null) return;
   let first = 0;
@@ -137,7 +137,7 @@ export function faintLines(plot: uPlot, xs: ArrayLike<number>, lines: readonly F
         else path.lineTo(pixels[index]!, y);
       }
     }
-    context.strokeStyle = colour;
+    context.strokeStyle = color;
     context.globalAlpha = Math.max(0.06, Math.min(0.6, 12 / lines.length));
     context.lineWidth = devicePixelRatio;
     context.stroke(path);

@@ -4,14 +4,14 @@ import type { Film } from "./film";
 
 export interface Grown {
   tree: Tree;
-  /** Place among the trees of the run, which is that of its colour. */
+  /** Place among the trees of the run, which is that of its color. */
   place: number;
   root: string;
   /** The ports that it stopped in this stretch, those next to the root first. */
   ports: string[];
 }
 
-/** Trees beyond these have no colour of their own, and are not drawn. */
+/** Trees beyond these have no color of their own, and are not drawn. */
 export const MOST_TREES = 4;
 
 /**

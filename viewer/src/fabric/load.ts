@@ -58,7 +58,7 @@ export function busiest(link: LinkLoad): number | null {
   return values.length > 0 ? Math.max(...values) : null;
 }
 
-/** Steps of the colour scale: the step of a utilisation, 0 for idle to 5 for full; -1 for unknown. */
+/** Steps of the color scale: the step of a utilisation, 0 for idle to 5 for full; -1 for unknown. */
 export const STEPS = [0.001, 0.25, 0.5, 0.75, 0.95] as const;
 
 export function step(utilisation: number | null): number {

@@ -20,7 +20,7 @@ export const TABLES: readonly Shown[] = [
     name: "connections",
     title: "Connections",
     main: ["flow", "round_trips", "round_trip_min_ns", "round_trip_mean_ns", "round_trip_p99_ns", "round_trip_max_ns", "exchanges", "exchange_min_ns", "exchange_mean_ns", "exchange_p99_ns", "exchange_max_ns", "completed_ns"],
-    empty: "This run had no connections: its sources push frames and wait for no answer.",
+    empty: "This run had no connections: its sources send frames without responses.",
   },
   {
     name: "transfers",
@@ -50,7 +50,7 @@ export const TABLES: readonly Shown[] = [
   { name: "rate_limiters", title: "Rate limiters", main: [], empty: "No host had a rate limiter." },
   { name: "delay_variation", title: "Delay variation", main: [], empty: "No frames were recorded where they arrive: [[probes]] with what = \"frames\" chooses ports of receivers." },
   { name: "drops", title: "Drops", main: [], empty: "No frame was dropped." },
-  { name: "faults", title: "Faults", main: [], empty: "Nothing of this scenario failed." },
+  { name: "faults", title: "Faults", main: [], empty: "There were no faults." },
 ];
 
 /** "latency_p99_ns" -> "latency p99": the unit goes to the numbers, where it is scaled. */

@@ -176,7 +176,7 @@ fn all_channels(audit: &mut Audit<'_>) {
     for (key, has) in [("queue_managers", manages as fn(&NodeSpec) -> bool), ("rate_limiters", limits)] {
         if let Some(at) = spec.nodes.iter().position(|node| wide(node) && has(node)) {
             let message = format!("{key} at \"{}\", and channels = \"all\"", spec.nodes[at].name);
-            let help = "expected a channel for each priority: they know priorities only";
+            let help = "expected a channel for each priority: they work by priority";
             return audit.error(Subject::Node(NodeId(at as u32)), Remark::about(key, message, help));
         }
     }
@@ -191,7 +191,7 @@ fn limits(audit: &mut Audit<'_>) {
     let Some(at) = audit.spec.nodes.iter().position(is_limited) else { return };
     let message =
         format!("a limit of the buffer at \"{}\", whose links have credits", audit.spec.nodes[at].name);
-    let help = "a frame that has credits has room: leave it out, and set the buffer of the credits";
+    let help = "frames with credits always have room: leave it out, and set the buffer of the credits";
     audit.error(Subject::Node(NodeId(at as u32)), Remark::about("buffer", message, help));
 }
 
@@ -208,16 +208,18 @@ fn faults(audit: &mut Audit<'_>) {
     };
     let within_run = |from: Time, until: Time| from < until.min(spec.duration);
     let found = spec.faults.iter().enumerate().find_map(|(at, fault)| match *fault {
-        FaultSpec::LinkDown { .. } | FaultSpec::Restart { .. } | FaultSpec::Random { .. } => {
-            Some((at, None, "a link with credits goes down, and how its ends begin again is not simulated"))
-        }
+        FaultSpec::LinkDown { .. } | FaultSpec::Restart { .. } | FaultSpec::Random { .. } => Some((
+            at,
+            None,
+            "a link with credits goes down, and the resynchronization of its ends is not simulated",
+        )),
         FaultSpec::BitErrors { link, from, until, rate }
             if rate > 0.0 && within_run(from, until) && leaks(link) =>
         {
             Some((
                 at,
                 Some("bit_error_rate"),
-                "bit errors on a link with credits: those of a lost frame never come back",
+                "bit errors on a link with credits: those of a lost frame are never returned",
             ))
         }
         FaultSpec::FrameLoss { link, from, until, probability, .. }
@@ -226,7 +228,7 @@ fn faults(audit: &mut Audit<'_>) {
             Some((
                 at,
                 Some("frame_loss"),
-                "losses on a link with credits: those of a lost frame never come back",
+                "losses on a link with credits: those of a lost frame are never returned",
             ))
         }
         _ => None,

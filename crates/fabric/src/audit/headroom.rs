@@ -209,9 +209,8 @@ impl<'a> Room<'a> {
     fn shared_memory(&self, memory: SharedMemorySpec, audit: &mut Audit<'_>) {
         let name = self.name;
         if self.pause.watermarks.is_some() {
-            let message = format!(
-                "xoff and xon, but the dynamic threshold of \"{name}\" says when it pauses and lets go"
-            );
+            let message =
+                format!("xoff and xon, but the dynamic threshold of \"{name}\" defines its XOFF and XON");
             let help = "they are ignored there: expected neither, or no dynamic_threshold";
             audit.warn(Subject::Node(self.id), self.of_control("xoff", message, help));
         }

@@ -40,7 +40,7 @@ fn check_listeners(limited: &[&str], audit: &mut Audit<'_>) {
     telling.dedup();
     for name in telling.iter().filter(|name| RateControlSpec::NAMES.contains(name) && !limited.contains(name))
     {
-        let message = format!("{name} tells sources of congestion, but no host has rate limiters of it");
+        let message = format!("{name} sends feedback to sources, but no host has rate limiters for it");
         let help = format!("messages have no effect: expected rate_limiters = {{ {name} = {{}} }} in [host]");
         let remark = Remark::about("queue_managers", message, help).within("switch");
         audit.warn(Subject::Scenario, remark);
@@ -121,11 +121,11 @@ fn check_points(audit: &mut Audit<'_>) {
             continue;
         }
         let message = format!(
-            "priority {0} passes rate limiters of {control}, but no switch on a path of it tells them of congestion",
+            "priority {0} passes rate limiters of {control}, but no switch on its paths has congestion points for them",
             priority.0
         );
         let help = format!(
-            "they limit nothing: expected {control} among the queue_managers in the class of priority {0}, or rate_limiters with other priorities",
+            "the limiters have no effect: expected {control} among the queue_managers in the class of priority {0}, or rate_limiters with other priorities",
             priority.0
         );
         audit.error(Subject::Node(host), about_limiters(message, help));

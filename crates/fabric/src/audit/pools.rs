@@ -84,8 +84,7 @@ pub(super) fn of_pauses(id: NodeId, pause: &PauseSpec, audit: &mut Audit<'_>) {
         return audit.findings.push(error("accounting", message, "expected accounting = \"ingress\""));
     }
     if pause.watermarks.is_some() {
-        let message =
-            format!("xoff and xon, but profiles of \"{}\" say when it pauses and lets go", node.name);
+        let message = format!("xoff and xon, but profiles of \"{}\" define its XOFF and XON", node.name);
         let help = "they are ignored there: expected neither, or no memory in pools";
         audit.warn(Subject::Node(id), of_flow_control(pause.name, "xoff", message, help));
     }
@@ -94,7 +93,7 @@ pub(super) fn of_pauses(id: NodeId, pause: &PauseSpec, audit: &mut Audit<'_>) {
         audit.error(Subject::Node(id), of_buffer("memory", message, help).key("groups"));
     }
     if let Some(message) = lossy_beside_lossless(lossless, audit.spec.priorities_in_use(), pools) {
-        let help = "nothing pauses the one, which then takes the headroom of the other: expected groups of their own";
+        let help = "only one of them is paused, and the other uses its headroom: expected separate groups";
         audit.loses(Subject::Node(id), of_buffer("memory", message, help).key("groups"));
     }
     let wiring = audit.spec.wiring();
@@ -176,11 +175,10 @@ fn groups(id: NodeId, lossless: u8, (pools, ports): (&PoolsSpec, &[PortProfiles]
         let Some(shared) = pool.headroom else { continue };
         if shared < needed {
             let message = format!(
-                "pool \"{}\" has {shared} B of headroom that groups share; they are promised {promised} B, and have {needed} B in flight if all pause at once",
+                "pool \"{}\" has {shared} B of headroom that groups share; their profiles have {promised} B, and {needed} B are in flight if all groups pause at once",
                 pool.name
             );
-            let help =
-                "lossless frames are lost if too many do: expected a run that shows it, or more headroom";
+            let help = "lossless frames are lost if too many groups pause at once: increase the headroom, or check with a run";
             audit.warn(subject, of_buffer("memory", message, help).key("pools").key(&pool.name));
         }
     }

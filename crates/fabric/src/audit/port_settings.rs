@@ -131,12 +131,15 @@ fn fits_nothing(entry: &Selected<'_>, facts: &Facts) -> Remark {
         }
         (_, Some(most), _) if facts.shortest > most => {
             let shortest = facts.shortest;
-            ("length", format!("the shortest cable takes {shortest}, as {} m do", shortest.ps() / 5000))
+            (
+                "length",
+                format!("the shortest cable has a delay of {shortest}, that of {} m", shortest.ps() / 5000),
+            )
         }
         (None, None, Some(_)) => ("ports", "the switches with this setting have no such ports".to_string()),
         _ => ("", "expected what one port has, or fewer conditions".to_string()),
     };
-    Remark::about(key, format!("no port is like that: {} has no effect", entry.what), help)
+    Remark::about(key, format!("no port matches: {} has no effect", entry.what), help)
 }
 
 /// Checks the queue managers of switches, once for each table of settings.

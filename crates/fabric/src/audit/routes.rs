@@ -20,11 +20,11 @@ pub(super) fn check(layered: bool, audit: &mut Audit<'_>) {
     }
     let Ok(Some(cycle)) = crate::dependency_cycle(spec) else { return };
     let then = if refused {
-        "a circle of credits is run only with on_deadlock = \"count\""
+        "set on_deadlock = \"count\" to run it regardless"
     } else {
-        "a run tells when a circle closes"
+        "a run reports a deadlock if one occurs"
     };
-    let help = format!("no deadlock can occur if every route goes up first and then down; {then}");
+    let help = format!("use routes that go up first and then down, which cannot deadlock; {then}");
     let remark = Remark::about("flow_control", crate::simulation::credits::circle(&cycle), help);
     if refused { audit.error(Subject::Scenario, remark) } else { audit.warn(Subject::Scenario, remark) }
 }
@@ -42,7 +42,7 @@ pub(super) fn check_detours(audit: &mut Audit<'_>) {
     let is_missing = |&node: &usize| spec.nodes[node].switch().is_some() && !takes_detours(&spec.nodes[node]);
     if let Some(other) = (0..spec.nodes.len()).find(is_missing) {
         let message = format!(
-            "\"{}\" sends frames over third groups, and \"{}\" does not know of that",
+            "\"{}\" sends frames through third groups, and \"{}\" does not",
             spec.nodes[first].name, spec.nodes[other].name
         );
         return audit

@@ -146,13 +146,13 @@ impl Station<'_> {
             {
                 notes.push(match pool.headroom {
                     None => format!(
-                        "{name}: groups of pool \"{}\" have {promised} B of headroom, each its own; links have {needed} B in flight",
+                        "{name}: groups of pool \"{}\" have {promised} B of headroom, not shared; links have {needed} B in flight",
                         pool.name
                     ),
                     Some(shared) => {
                         let ratio = promised as f64 / shared.max(1) as f64;
                         format!(
-                            "{name}: pool \"{}\" promises {promised} B of headroom and has {shared} B: {ratio:.1} times; links have {needed} B in flight",
+                            "{name}: pool \"{}\" has {shared} B of headroom for {promised} B configured in its groups ({ratio:.1} times as much); links have {needed} B in flight",
                             pool.name
                         )
                     }

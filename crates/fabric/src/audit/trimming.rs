@@ -90,7 +90,7 @@ fn in_lossless(node: &NodeSpec, switch: &SwitchSpec, trimming: &TrimmingSpec) ->
     let priority = priorities.find(|&priority| lossless >> priority & 1 != 0)?;
     let name = &node.name;
     let message = format!("trimmed frames of priority {priority} wait in a lossless queue at \"{name}\"");
-    let help = "they wait for pauses, too, and may be dropped: expected a DSCP of a lossy traffic class";
+    let help = "they are paused, too, and may be dropped: expected a DSCP of a lossy traffic class";
     Some(Remark::about("dscp", message, help).within("trimming"))
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
     });
     let control = spec.nodes[node.at()].pauses();
     let (Some(control), Some(first)) = (control, needs.first()) else {
-        return "Nothing at this node sends pauses for it: raise the limit".into();
+        return "No pauses are sent for it at this node: raise the limit".into();
     };
     if ingress.is_none() {
         return format!(
@@ -76,7 +76,7 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
 fn of_queues(cause: Cause, priority: u8) -> Option<String> {
     match cause {
         Cause::Stage(stage) if stage.name() == "queue_manager" => Some(format!(
-            "A queue manager dropped it, for which no room is enough: take priority {priority} from it, or let it mark"
+            "A queue manager dropped it, independent of buffer space: remove priority {priority} from it, or let it mark"
         )),
         Cause::Pool { limit: PoolLimit::Egress, .. } => Some(format!(
             "No pause is sent for an egress queue: give that of priority {priority} a threshold that it cannot reach, such \
@@ -104,7 +104,7 @@ fn of_pools(limit: PoolLimit, needs: &[PauseNeeds]) -> String {
 fn of_watermarks(control: &PauseSpec, needs: &[PauseNeeds], one_port: bool, limit: Amount) -> String {
     let bytes: u64 = needs.iter().map(|need| need.room.get()).sum();
     let told =
-        format!("The headroom above XOFF has to be {bytes} B to take what is on the way when XOFF is sent");
+        format!("The headroom above XOFF must be at least {bytes} B, the data in flight when XOFF is sent");
     // With ingress accounting each port may fill its part up to XOFF before it sends a pause.
     let parts = if one_port || control.accounting == Accounting::Egress { 1 } else { needs.len() as u64 };
     let (limit, xoff, needed, frames) = match (limit, needs[0].levels.xoff) {
@@ -122,12 +122,12 @@ fn of_watermarks(control: &PauseSpec, needs: &[PauseNeeds], one_port: bool, limi
     let least = parts.saturating_mul(xoff).saturating_add(needed);
     if least <= limit {
         return format!(
-            "There is room for that ({needed} above {parts} times XOFF): other traffic took it. Raise the limit, or give \
+            "There is room for that ({needed} above {parts} times XOFF), but other traffic used it. Raise the limit, or give \
              the lossless class memory of its own"
         );
     }
     let each = if parts > 1 {
-        format!(", and {parts} ports may each fill their part up to XOFF")
+        format!(", and each of {parts} ports can fill its part up to XOFF")
     } else {
         String::new()
     };

@@ -63,7 +63,7 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
             || hot.features.has(PortFeatures::TRIMMING)
             || hot.features.has(WHEN_LEAVING)
             || manager_hears(Departures::AtOnce);
-        cold.notes_departures = manager_hears(Departures::Late);
+        cold.notes_departures = manager_hears(Departures::Late) || manager_hears(Departures::LateIfEmpty);
         // A switch that compares queues reads all of them for every frame; so does one whose managers measure its memory.
         let compares = |own: &SwitchSpec| {
             own.managers.all().any(|manager| manager.measures() == Measures::Switch)

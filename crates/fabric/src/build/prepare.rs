@@ -78,7 +78,7 @@ fn numbered(plan: &Plan) -> Result<(), BuildError> {
     let (ports, flows) = (plan.wiring.peer.len(), plan.spec.flows.len());
     if plan.places() > Event::MAX_PLACES {
         let message = format!("{ports} ports and {flows} flows");
-        let help = format!("expected at most {} together: more cannot be told apart", Event::MAX_PLACES);
+        let help = format!("expected at most {} together", Event::MAX_PLACES);
         return Err(BuildError::new(Subject::Scenario, Remark::about("topology", message, help)));
     }
     let lists = (0..plan.spec.nodes.len() as u32).map(NodeId).map(|id| {

@@ -157,7 +157,7 @@ impl Fabric {
     /// Checks that each NIC counts the pulled frames that wait there, and that no class holds more of them than it may.
     ///
     /// # Panics
-    /// If a NIC counts wrong: a fault of the simulator.
+    /// If a NIC counts wrong: a bug in the simulator.
     fn check_nics(&self) {
         for (egress, nic) in self.links.nics.enumerated(self.whole) {
             let Some(nic) = nic else { continue };
@@ -200,7 +200,7 @@ impl Fabric {
         let left: u64 = slots.map(|slot| u64::from(slot.left)).sum();
         assert!(
             copies as u64 == left,
-            "{copies} copies wait, and slots are held for {left}: this is a fault of the simulator"
+            "{copies} copies wait, and slots are held for {left}: this is a bug in the simulator"
         );
     }
 }

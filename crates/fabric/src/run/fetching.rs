@@ -18,8 +18,9 @@ use units::Time;
 
 /// A fabric is large if its tables exceed the caches: memory accesses are then slow, and prefetched. Tests have small ones.
 const LARGE: usize = if cfg!(debug_assertions) { 1 << 16 } else { 24 << 20 };
-/// Limit with contexts of UET, whose packets, headers and acknowledgements are no part of the tables: 1,024 hosts that each send to
-/// another have 14.5 MB of tables, and run 1.3 times as fast with fetches; 432 with 6.1 MB are up to a tenth slower.
+/// Limit with queue pairs or contexts of UET, whose packets, headers and acknowledgements are no part of the tables: 1,024 hosts that each
+/// send to another have 14.5 MB of tables, and run 1.3 times as fast with fetches (queue pairs 1.13 times); 432 with 6.1 MB are up to a
+/// tenth slower.
 const LARGE_WITH_CONTEXTS: usize = if cfg!(debug_assertions) { 1 << 16 } else { 12 << 20 };
 
 /// In place of an egress port: the frame has come to its end.
@@ -35,7 +36,8 @@ pub fn is_large(here: &Fabric) -> bool {
     let tables = ports + size_of_val(here.buffers.queues.all(here.whole())) + hosts + receivers;
     let has_contexts = || {
         let mut endpoints = here.hosts.endpoints.all(here.whole()).iter();
-        endpoints.any(|own| own.endpoint.sending_contexts().is_some())
+        endpoints
+            .any(|own| own.endpoint.sending_contexts().is_some() || own.endpoint.sending_pairs().is_some())
     };
     tables > LARGE || tables > LARGE_WITH_CONTEXTS && has_contexts()
 }

@@ -21,7 +21,7 @@ impl Simulation {
             return Ok(());
         }
         self.dependency_cycle().map_or(Ok(()), |cycle| {
-            let help = "a circle of credits is run only with on_deadlock = \"count\"";
+            let help = "set on_deadlock = \"count\" to run it regardless";
             Err(BuildError::new(Subject::Scenario, Remark::about("flow_control", circle(&cycle), help)))
         })
     }

@@ -60,14 +60,14 @@ impl Simulation {
         };
         let clocks = match tolerant {
             false => "set clock_tolerance = \"100 ppm\" for the hosts",
-            true => "run for longer, or several seeds, as clocks take their time to drift by a frame",
+            true => "run for longer, or with several seeds, because clocks drift slowly",
         };
         let advice = [
             of(Remedy::Jitter).map(|flows| format!("set jitter = \"{frame}\" for {flows}")),
             of(Remedy::SendJitter)
                 .map(|flows| format!("set send_jitter = \"{frame}\" in the tcp of {flows}")),
             of(Remedy::Clock).map(|flows| format!("{clocks} ({flows})")),
-            of(Remedy::Start).map(|flows| format!("compare runs with other times of start for {flows}")),
+            of(Remedy::Start).map(|flows| format!("compare runs with other start times of {flows}")),
         ];
         let advice: Vec<String> = advice.into_iter().flatten().collect();
         if advice.is_empty() { "compare several seeds".to_string() } else { advice.join("; ") }

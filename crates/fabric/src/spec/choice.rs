@@ -56,10 +56,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use units::{Bytes, Time};
 
-/// Which of several equal paths a frame takes.
+/// Selection among equal-cost paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathChoice {
-    /// One path a flow, by a hash of its five-tuple and the switch (ECMP).
+    /// One path per flow, by a hash of its five-tuple and the switch (ECMP).
     Hash(Hashing),
     /// One path to a destination, by the digits of its number (D-mod-k).
     DModK,
@@ -67,11 +67,11 @@ pub enum PathChoice {
     Spray,
     /// The ports in turn.
     RoundRobin,
-    /// The port with the fewest bytes waiting; a random one of several.
+    /// The port with the fewest bytes queued; ties are broken at random.
     LeastQueued,
     /// A random port for each burst of a flow.
     Flowlet(Flowlet),
-    /// A port that is not paused and whose queue is short, in coarse steps.
+    /// Among ports that are not paused, the one with the shortest queue in coarse steps.
     Adaptive(Adaptive),
     /// Over a random third group of a dragonfly (`detours.rs`).
     Valiant,
@@ -135,7 +135,7 @@ const PLAIN: [(PathChoice, &str, &str); 5] = [
     (
         PathChoice::LeastQueued,
         "least_queued",
-        "The port with the fewest bytes waiting; a random one of several.",
+        "The port with the fewest bytes queued; ties are broken at random.",
     ),
     (PathChoice::Valiant, "valiant", "Over a random third group of a dragonfly."),
 ];
@@ -178,13 +178,13 @@ impl JsonSchema for PathChoice {
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let plain = PLAIN.map(|(_, name, about)| (name, about));
-        let hash = "One path a flow, by a hash of its five-tuple and the switch (ECMP).";
+        let hash = "One path per flow, by a hash of its five-tuple and the switch (ECMP).";
         let keyed = vec![
             Keyed::new::<Hashing>("hash", hash, generator),
             Keyed::new::<Flowlet>("flowlet", "A random port for each burst of a flow.", generator),
             Keyed::new::<Adaptive>(
                 "adaptive",
-                "A port that is not paused and whose queue is short, in coarse steps.",
+                "Among ports that are not paused, the one with the shortest queue in coarse steps.",
                 generator,
             ),
             Keyed::new::<Ugal>(
@@ -193,7 +193,7 @@ impl JsonSchema for PathChoice {
                 generator,
             ),
         ];
-        keys::schema("Which of several equal paths a frame takes.", &plain, keyed)
+        keys::schema("Selection among equal-cost paths.", &plain, keyed)
     }
 }
 
@@ -239,7 +239,7 @@ impl PathChoice {
             PathChoice::Hash(own) => return own.check().map_err(|why| why.within("hash")),
             PathChoice::Flowlet(own) => *own,
             PathChoice::Adaptive(own) if own.quantum == Bytes::new(0) => {
-                let help = "expected at least \"1 B\", which compares queues to the byte";
+                let help = "expected at least \"1 B\", which compares exact queue lengths";
                 return Err(Remark::about("quantum", "a quantum of 0 B", help).within("adaptive"));
             }
             _ => return Ok(()),
@@ -470,7 +470,7 @@ pub struct Flowlets {
 
 impl Flowlets {
     fn new(spec: Flowlet, random: Stream) -> Flowlets {
-        assert!(spec.entries.is_power_of_two(), "{} entries are no power of two", spec.entries);
+        assert!(spec.entries.is_power_of_two(), "{} entries are not a power of two", spec.entries);
         let entries = spec.entries as usize;
         let index_bits = spec.entries.trailing_zeros();
         let (seen_at, port) = (vec![0; entries], vec![0; entries]);
@@ -723,7 +723,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "48 entries are no power of two")]
+    #[should_panic(expected = "48 entries are not a power of two")]
     fn entries_are_a_power_of_two() {
         chooser(flowlet(Time::from_us(1), 48));
     }

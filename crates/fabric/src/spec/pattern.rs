@@ -72,11 +72,13 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     left.ends_with(last)
 }
 
-/// Returns the names of a range; `None` if the text is no range; an error if it resembles one and is invalid.
+/// Returns the names of a range; `None` if the text is not a range; an error if it resembles one and is invalid.
 pub fn range(text: &str) -> Option<Result<Vec<String>, String>> {
     let (first, last) = text.split_once("..")?;
     let help = || {
-        format!("\"{text}\" is no range; expected one like \"h1..h32\", upwards, at most {MAX_NODES} names")
+        format!(
+            "\"{text}\" is not a range; expected one like \"h1..h32\", upwards, at most {MAX_NODES} names"
+        )
     };
     Some(numbers(first, last).ok_or_else(help))
 }

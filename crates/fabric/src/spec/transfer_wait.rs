@@ -64,20 +64,20 @@ impl TransferEnds<'_> {
         }
         if host != from {
             return Err((
-                "of which it knows nothing",
-                "expected transfers from or to the host that waits: what it knows of others comes to it in frames",
+                "whose end it cannot observe",
+                "expected transfers from or to the waiting host: it learns about others only from received frames",
             ));
         }
         if self.carrier.is_none() {
             return Err((
-                "which nobody acknowledges",
-                "expected `over` with a transport, or transfers that come to the host",
+                "which is not acknowledged",
+                "expected `over` with a transport, or transfers to the waiting host",
             ));
         }
         if self.is_read() {
             return Err((
-                "whose end only the host knows that reads",
-                "expected transfers that the host itself reads",
+                "whose end only the reading host can observe",
+                "expected transfers that the waiting host reads",
             ));
         }
         Ok(HeardAt::Near)
@@ -119,12 +119,12 @@ pub(crate) fn refusal(spec: &Spec) -> Option<(usize, Remark)> {
         let flow = wait.transfer.flow as usize;
         let remark = |message: String, help: &str| Some((flow, Remark::about("after", message, help)));
         let Some(own) = spec.transfer(wait.transfer) else {
-            return remark("a transfer that is not there waits for others".into(), "expected one of a list");
+            return remark("an unknown transfer waits for others".into(), "expected one of a list");
         };
         let (host, _) = own.ends.begins_at();
         wait.after.iter().find_map(|&other| {
             let Some(other) = spec.transfer(other) else {
-                return remark("a transfer waits for one that is not there".into(), "expected one of a list");
+                return remark("a transfer waits for an unknown one".into(), "expected one of a list");
             };
             let (why, help) = other.ends.heard_by(host).err()?;
             let [from, to] = other.ends.hosts.map(|node| &spec.nodes[node.at()].name);

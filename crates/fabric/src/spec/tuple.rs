@@ -88,7 +88,7 @@ pub struct Hashing {
     #[serde(default = "all_fields")]
     #[schemars(with = "Vec<Field>")]
     pub fields: Fields,
-    /// The seed of the switch, beside `path_seed`, which all have: switches of successive tiers with the same seed choose alike (polarisation). A whole number, 0 to 9223372036854775807. Default: one for each switch, all different.
+    /// Seed of the switch, in addition to `path_seed`, which is common to all: switches of successive tiers with the same seed make the same choices (polarisation). A whole number, 0 to 9223372036854775807. Default: one for each switch, all different.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 9223372036854775807u64))]
     pub seed: Option<u64>,

@@ -18,27 +18,27 @@ use units::Time;
 /// Columns of `congestion_flows`.
 pub(super) static CONGESTION_FLOWS: TableSpec = TableSpec {
     name: "congestion_flows",
-    about: "One row per flow and congestion tree that it feeds or suffers from, for the 64 trees that stopped ports longest.",
+    about: "One row per flow and congestion tree that it contributed to or was delayed by, for the 64 trees with the longest pause time.",
     columns: &[&[
         integer("tree", "", "Number of the tree, as in `congestion`."),
-        text("root", "The queue that the tree began at."),
+        text("root", "Queue at which the tree began."),
         text("flow", "Name of the flow."),
         text(
             "part",
-            "culprit: frames of it stood at the root while pauses because of the root were in force; upstream: it passes the root, but was stopped on its way, and none of its frames stood there then; victim: it does not pass the root and was stopped all the same.",
+            "culprit: frames of the flow were queued at the root while pauses caused by the root were in force; upstream: it passes the root and was stopped before it, and none of its frames were queued there at that time; victim: it does not pass the root and was stopped.",
         ),
         integer(
             "frames",
             "",
-            "Its frames that stood in the root queue, of a slow receiver in the receive buffer, while pauses because of it were in force, from the decision to send XOFF to the one to send XON; each is counted once.",
+            "Frames of the flow queued at the root (for a slow receiver, in the receive buffer) while pauses caused by it were in force, between the decisions to send XOFF and XON; each frame is counted once.",
         ),
-        real("share", "", "Its share of all such frames."),
+        real("share", "", "Share of the flow in all such frames."),
         real(
             "paused_ns",
             "ns",
-            "How long pauses of the tree held back frames of it at the port where they did so longest.",
+            "Time in which pauses of the tree stopped frames of the flow, at the port with the longest such time.",
         ),
-        text("paused_at", "That port; empty if none was stopped."),
+        text("paused_at", "Port of `paused_ns`; empty if none was stopped."),
     ]],
 };
 

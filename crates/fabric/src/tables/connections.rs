@@ -11,14 +11,14 @@ use units::Time;
 /// Columns of `connections`.
 pub(super) static CONNECTIONS: TableSpec = TableSpec {
     name: "connections",
-    about: "One row per connection: a flow whose two ends answer each other. Those that carry `[[transfers]]` are in the table `transfers`.",
+    about: "One row per connection, a flow with traffic in both directions. Connections of `[[transfers]]` are in the table `transfers`.",
     columns: &[&[
         text("flow", "Name of the flow."),
         text(
             "endpoint",
-            "Endpoint that opens it, by its name among the mechanisms: window_sender or tcp_sender, say, or the application where both ends send messages.",
+            "Mechanism of the initiating endpoint, such as window_sender or tcp_sender, or the application if both ends send messages.",
         ),
-        integer("round_trips", "", "Segments that were timed until their acknowledgement."),
+        integer("round_trips", "", "Number of round-trip samples."),
         real("round_trip_min_ns", "ns", "Shortest round trip."),
         real("round_trip_mean_ns", "ns", "Mean round trip."),
         real("round_trip_p99_ns", "ns", "99th percentile of round trips."),
@@ -26,25 +26,25 @@ pub(super) static CONNECTIONS: TableSpec = TableSpec {
         integer(
             "exchanges",
             "",
-            "Requests whose whole response has arrived, exchanges of a conversation, steps of MPI or transfers over TCP that are complete.",
+            "Complete requests and responses, exchanges of a conversation, steps of MPI, or transfers over TCP.",
         ),
         real(
             "exchange_min_ns",
             "ns",
-            "Shortest time from a request to its whole response, of an exchange of a conversation, of a step of MPI, or of a transfer over TCP.",
+            "Shortest time from a request to the end of its response, or shortest duration of an exchange of a conversation, a step of MPI or a transfer over TCP.",
         ),
-        real("exchange_mean_ns", "ns", "Mean of it."),
-        real("exchange_p99_ns", "ns", "99th percentile of it."),
-        real("exchange_max_ns", "ns", "Longest of it."),
+        real("exchange_mean_ns", "ns", "Mean of these times."),
+        real("exchange_p99_ns", "ns", "99th percentile of these times."),
+        real("exchange_max_ns", "ns", "Longest of these times."),
         integer("application_bytes", "B", "Bytes of the application in complete exchanges and transfers."),
         real_or_null(
             "completed_ns",
             "ns",
-            "When the transfer was complete; null if it was not, or has no end.",
+            "Time at which the transfer was complete; null if it was not, or is unlimited.",
         ),
-        integer("messages", "", "Congestion messages of switches that the opening end has received."),
+        integer("messages", "", "Congestion messages of switches received by the initiating end."),
         real("message_delay_min_ns", "ns", "Shortest time from a congestion message to its arrival."),
-        real("message_delay_max_ns", "ns", "Longest of it."),
+        real("message_delay_max_ns", "ns", "Longest of these times."),
         integer("segments_sent_again", "", "Segments that were retransmitted."),
         integer(
             "frames_discarded",
@@ -59,34 +59,34 @@ pub(super) static CONNECTIONS: TableSpec = TableSpec {
         real_or_null(
             "round_trip_smoothed_ns",
             "ns",
-            "Smoothed round trip at the end, as the sender knows it; null without TCP.",
+            "Smoothed round-trip time of the sender at the end; null without TCP.",
         ),
         integer("timeouts", "", "Timeouts of a sender over TCP."),
-        integer("marks_echoed", "", "Acknowledgements that told a sender over TCP of a mark."),
+        integer("marks_echoed", "", "Acknowledgements with an ECN echo received by a sender over TCP."),
         real_or_null(
             "held_by_application",
             "",
-            "Share of the time of a sender over TCP, from its beginning until all is acknowledged, in which it had nothing to send; null without TCP. The five shares add up to 1.",
+            "Share of the time of a sender over TCP, from its start until all data are acknowledged, in which it had no data to send; null without TCP. The five shares add up to 1.",
         ),
         real_or_null(
             "held_by_receive_window",
             "",
-            "Share of it with a full receive window or send buffer; null without TCP.",
+            "Share of this time in which the receive window or the send buffer was full; null without TCP.",
         ),
         real_or_null(
             "held_by_congestion_control",
             "",
-            "Share of it in which its congestion control released nothing: its window, its pacing, a handshake, loss recovery; null without TCP.",
+            "Share of this time in which its congestion control (window, pacing, handshake or loss recovery) did not permit sending; null without TCP.",
         ),
         real_or_null(
             "held_by_pause",
             "",
-            "Share of it with a segment ready while its class was stopped at its NIC by a pause, or by a link that was down; null without TCP.",
+            "Share of this time in which a segment was ready, and a pause or a link that was down stopped its class at the NIC; null without TCP.",
         ),
         real_or_null(
             "held_by_host",
             "",
-            "Share of it with a segment ready while the NIC sent earlier frames, of this sender or another, or a rate limiter held it; null without TCP.",
+            "Share of this time in which a segment was ready, and the NIC was sending other frames or a rate limiter delayed it; null without TCP.",
         ),
         integer(
             "exchanges_aborted",
@@ -95,7 +95,7 @@ pub(super) static CONNECTIONS: TableSpec = TableSpec {
         ),
         text(
             "withheld_at",
-            "Ports of its route at which an end of FCoE took no part, as no flow control is in force for its priority there; names, separated by spaces.",
+            "Ports of its route at which an FCoE end node withheld its frames, because no flow control is in force there for its priority; names, separated by spaces.",
         ),
     ]],
 };

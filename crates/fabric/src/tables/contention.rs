@@ -8,12 +8,16 @@ use measure::{TableBuilder, TableSpec};
 /// Columns of `contention`.
 pub(super) static CONTENTION: TableSpec = TableSpec {
     name: "contention",
-    about: "One row per port whose scheduler shares the link, set of several classes that could send, and class of the set.",
+    about: "One row per port whose scheduler shares the link, per set of classes that were eligible to send at the same time, and per class of the set.",
     columns: &[&[
         text("port", "The port."),
-        text("classes", "The classes that had frames and were not stopped, with a space between."),
-        integer("class", "", "One of them."),
-        integer("bytes_sent", "B", "Bytes it sent (DA to FCS) while exactly these classes could send."),
+        text("classes", "Classes that had frames and were not stopped, separated by spaces."),
+        integer("class", "", "One of these classes."),
+        integer(
+            "bytes_sent",
+            "B",
+            "Bytes that it sent (DA to FCS) while exactly these classes were eligible.",
+        ),
     ]],
 };
 

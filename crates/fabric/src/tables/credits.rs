@@ -12,20 +12,24 @@ pub(super) static CREDITS: TableSpec = TableSpec {
     columns: &[&[
         text("port", "The port."),
         integer("class", "", "Traffic class."),
-        text("channel", "The virtual channel that its frames use; several, if it has priorities of several."),
+        text("channel", "Virtual channel of its frames; several if its priorities have different channels."),
         integer(
             "granted",
             "",
-            "Credits that the other end of the link grants to each channel, and as many to a bypass queue beside it.",
+            "Credits that the other end of the link grants to each channel; a bypass queue has the same number in addition.",
         ),
-        integer("waits", "", "How often the next frame of the class lacked credits of its channel."),
+        integer(
+            "waits",
+            "",
+            "Number of times that the channel had too few credits for the next frame of the class.",
+        ),
         real("waited_s", "s", "Total time of these waits."),
         integer(
             "leaked",
             "",
             "Credits of frames of the class that were lost on the link, with `cc_message_timer`.",
         ),
-        integer("restored", "", "Credits of these that have come back."),
+        integer("restored", "", "Leaked credits that were restored."),
     ]],
 };
 

@@ -12,12 +12,12 @@ pub(super) static CROSSBARS: TableSpec = TableSpec {
     about: "One row per input of a switch with a crossbar.",
     columns: &[
         &[
-            text("port", "The port that frames come in through, as `ports` calls it."),
-            integer("frames", "", "Frames that have begun to cross."),
-            real("bytes_mean", "B", "Mean of what waited."),
-            integer("bytes_max", "B", "Most that waited."),
+            text("port", "Ingress port, by its name in `ports`."),
+            integer("frames", "", "Frames that have started to cross the switch."),
+            real("bytes_mean", "B", "Mean of the waiting bytes."),
+            integer("bytes_max", "B", "Maximum of the waiting bytes."),
             real("frames_mean", "", "Mean number of frames that waited."),
-            integer("frames_max", "", "Most frames that waited."),
+            integer("frames_max", "", "Maximum frames in the queue."),
         ],
         &WAIT,
     ],

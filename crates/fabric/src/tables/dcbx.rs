@@ -8,21 +8,24 @@ use measure::{TableBuilder, TableSpec};
 /// Columns of `dcbx`.
 pub(super) static DCBX: TableSpec = TableSpec {
     name: "dcbx",
-    about: "One row per port and feature of DCBX: what its station negotiated with the other end before the traffic.",
+    about: "One row per port and feature of DCBX, with the result of the negotiation before the traffic starts.",
     columns: &[&[
-        text("port", "Port."),
+        text("port", "Name of the port."),
         text("feature", "pfc, ets or applications."),
         text(
             "local",
-            "What is administered there: priorities with PFC; the priorities of each traffic class and its share; applications with their priorities.",
+            "Administrative settings: priorities with PFC; the priorities of each traffic class and its share; applications with their priorities.",
         ),
         text(
             "remote",
-            "What the other end said: its PFC, the ETS that it recommends, its applications; empty if it said nothing.",
+            "Settings advertised by the other end: its PFC, the ETS that it recommends, its applications; empty without any.",
         ),
-        text("operational", "What is in force."),
-        text("why", "Where that setting comes from, and why."),
-        text("mismatch", "yes if both ends should have the same in force and have not; else empty."),
+        text("operational", "Operational settings."),
+        text("why", "Source of the operational settings, with the reason."),
+        text(
+            "mismatch",
+            "yes if the operational settings of both ends should be equal and are not; otherwise empty.",
+        ),
     ]],
 };
 

@@ -12,16 +12,16 @@ pub(super) static DEADLOCKS: TableSpec = TableSpec {
     about: "One row per queue of a deadlock: queues that wait for each other in a cycle.",
     columns: &[&[
         integer("deadlock", "", "Number of the deadlock, from 1."),
-        real("closed_ns", "ns", "When the last pause of the circle took effect."),
-        real("seen_ns", "ns", "When it was detected."),
-        real_or_null("ended_ns", "ns", "When it was found to be over; null if it never was."),
+        real("closed_ns", "ns", "Time at which the last pause of the cycle took effect."),
+        real("seen_ns", "ns", "Time at which it was detected."),
+        real_or_null("ended_ns", "ns", "Time at which its end was detected; null if it did not end."),
         text("port", "Port of the queue."),
-        integer("class", "", "Its traffic class."),
-        text("waits_for", "Port of the queue that it waits for: the next row of the circle."),
-        real("paused_since_ns", "ns", "Since when it has been paused."),
+        integer("class", "", "Traffic class."),
+        text("waits_for", "Port of the queue that it waits for: the next row of the cycle."),
+        real("paused_since_ns", "ns", "Time since which it has been paused."),
         integer("frames", "", "Frames in it when the deadlock was detected."),
         integer("bytes", "B", "Bytes in it when the deadlock was detected."),
-        integer("counted_frames", "", "Frames that keep it paused and lie in the queue that it waits for."),
+        integer("counted_frames", "", "Frames that keep it paused and are in the queue that it waits for."),
     ]],
 };
 

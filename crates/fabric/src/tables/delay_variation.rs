@@ -14,15 +14,19 @@ use std::collections::BTreeMap;
 /// Columns of `delay_variation`.
 pub(super) static DELAY_VARIATION: TableSpec = TableSpec {
     name: "delay_variation",
-    about: "One row per flow and destination of which `[[probes]]` with `what = \"frames\"` has logged frames that arrived there: how far the delay of each frame was from the running mean of those before it. `frames` has the deviation of each.",
+    about: "One row per flow and destination whose received frames are logged by `[[probes]]` with `what = \"frames\"`. The deviation of a frame is the difference of its delay from the running mean of all frames before it; the table `frames` has it for each frame.",
     columns: &[&[
-        text("flow", "The flow."),
-        text("destination", "The host."),
-        integer("frames", "", "Frames with data that arrived, as far as the log goes."),
-        real("delay_mean_ns", "ns", "Mean delay, from when a frame was made until its last bit arrived."),
-        real("deviation_mean_ns", "ns", "Mean deviation, either way."),
-        real("deviation_max_ns", "ns", "The largest deviation, either way."),
-        real("deviation_max_at_s", "s", "When that frame arrived."),
+        text("flow", "Name of the flow."),
+        text("destination", "Receiving host."),
+        integer("frames", "", "Frames with data that arrived, as far as they are in the log."),
+        real(
+            "delay_mean_ns",
+            "ns",
+            "Mean delay, from the creation of a frame to the arrival of its last bit.",
+        ),
+        real("deviation_mean_ns", "ns", "Mean absolute deviation."),
+        real("deviation_max_ns", "ns", "Maximum absolute deviation."),
+        real("deviation_max_at_s", "s", "Arrival time of that frame."),
     ]],
 };
 

@@ -11,7 +11,7 @@ use units::Time;
 /// Columns of `delivery_contexts`.
 pub(super) static DELIVERY_CONTEXTS: TableSpec = TableSpec {
     name: "delivery_contexts",
-    about: "One row per packet delivery context of UET, or connection of MRC, over the whole run: `warmup` does not count anew.",
+    about: "One row per packet delivery context of UET, or connection of MRC, over the whole run, including `warmup`.",
     columns: &[&[
         text("flow", "Name of the flow; where both ends send, each has a row."),
         text("source", "Sending host."),
@@ -41,18 +41,22 @@ pub(super) static DELIVERY_CONTEXTS: TableSpec = TableSpec {
         integer(
             "reorder_distance_max",
             "",
-            "Sequence numbers by which such a packet was ahead of the first missing one, at most.",
+            "Maximum distance of such a packet from the first missing one, in sequence numbers.",
         ),
-        integer("reorder_buffer_max", "", "Packets that had arrived behind the first missing one, at most."),
+        integer(
+            "reorder_buffer_max",
+            "",
+            "Maximum number of packets that had arrived after the first missing one.",
+        ),
         integer(
             "packets_trimmed",
             "",
             "Packets that arrived trimmed, each of which was answered with a NACK.",
         ),
-        integer("packets_duplicate", "", "Packets that arrived and had arrived before."),
+        integer("packets_duplicate", "", "Packets that arrived more than once."),
         integer("acks_sent", "", "Acknowledgements sent by the receiver."),
         integer("acks_received", "", "Acknowledgements received by the sender."),
-        integer("marks_echoed", "", "Of these, those that echo a mark."),
+        integer("marks_echoed", "", "Acknowledgements received with an ECN echo."),
         integer("nacks_sent", "", "NACKs sent by the receiver."),
         integer("nacks_received", "", "NACKs received by the sender."),
         integer("timeouts", "", "Expirations of the retransmission timer."),
@@ -63,12 +67,12 @@ pub(super) static DELIVERY_CONTEXTS: TableSpec = TableSpec {
         integer(
             "losses_inferred",
             "",
-            "Packets that acknowledgements or probes showed to be lost, without a NACK or a timeout.",
+            "Losses inferred from acknowledgements or probes, without a NACK or a timeout.",
         ),
         integer(
             "quick_adapts",
             "",
-            "Times that the control set the window to what had arrived (quick adapt).",
+            "Number of quick adapts: the control set the window to the bytes that had arrived.",
         ),
         real_or_null(
             "failed_ns",

@@ -13,33 +13,37 @@ use units::{Amount, BitRate, Time};
 /// Columns of `demands`.
 pub(super) static DEMANDS: TableSpec = TableSpec {
     name: "demands",
-    about: "One row per change of a flow's demand, whatever it gets.",
+    about: "One row per change of the demand of a flow, independent of its throughput.",
     columns: &[&[
         text("flow", "Name of the flow."),
-        real("time_ns", "ns", "When the change comes."),
+        real("time_ns", "ns", "Time of the change."),
         real(
             "rate_bps",
             "b/s",
-            "Bits of frames (DA to FCS) that it asks for a second from then on, on average; infinite if it takes all that the link gives. Of a connection the most that its window or its outstanding requests allow with the round trip of an empty fabric, or its rate of pacing, and no more than its links carry.",
+            "Mean demand from then on, in bits of frames (DA to FCS); infinite for a greedy source. For a connection, the maximum that its window or outstanding requests allow at the round-trip time of an empty fabric, or its pacing rate, limited by its links.",
         ),
-        real("limit_bytes", "B", "Most that the flow sends in all; infinite without limit."),
+        real("limit_bytes", "B", "Maximum that the flow sends in total; infinite without limit."),
         real(
             "room_bytes",
             "B",
-            "What may wait in the NIC of its host: what the flow asks for and is not given is kept up to this. Infinite without limit; 0 for a connection, which asks for nothing more until it has an answer, but for transfers over TCP.",
+            "Maximum backlog in the NIC of its host: unmet demand up to this size is sent later. Infinite without limit; 0 for a connection, which has no demand until it receives a response, except for transfers over TCP.",
         ),
         real("frame_bytes_mean", "B", "Mean length of its frames, DA to FCS."),
         integer(
             "turn_frames",
             "",
-            "Frames of one turn of a connection: one segment, a request, or what its opener says in an exchange. 0 for a source that pushes frames.",
+            "Frames per turn of a connection: one segment, one request, or the messages of its initiator in one exchange. 0 for a source without responses.",
         ),
         real(
             "back_share",
             "",
-            "Bytes of frames that come back for each byte delivered: acknowledgements or responses. 0 for a source that pushes frames.",
+            "Bytes of frames in the reverse direction per byte delivered: acknowledgements or responses. 0 for a source without responses.",
         ),
-        real("back_frame_bytes_mean", "B", "Mean length of frames that come back, DA to FCS; 0 if none do."),
+        real(
+            "back_frame_bytes_mean",
+            "B",
+            "Mean length of frames in the reverse direction, DA to FCS; 0 if there are none.",
+        ),
     ]],
 };
 
@@ -53,15 +57,15 @@ pub(super) static PATHS: TableSpec = TableSpec {
         real(
             "share",
             "",
-            "Share of the frames of the flow that are meant for this destination; 1 for each where switches copy them.",
+            "Share of the frames of the flow that are addressed to this destination; 1 for each destination of a multicast flow.",
         ),
         text(
             "ports",
-            "The egress ports of the planned path, in order, with a space between; if routes change, those at the end. Where switches choose a path for each frame (`path_choice` other than hash), frames take other paths as well: the table `ports` has what each port carried.",
+            "Egress ports of the planned path, in order, separated by spaces; if routes change, those at the end. If switches choose a path for each frame (`path_choice` other than hash), frames take other paths as well: the table `ports` has the traffic of each port.",
         ),
         text(
             "ports_back",
-            "The egress ports of what comes back to the sender of a connection, in order; empty for a source that pushes frames. Where switches choose paths, the planned ones.",
+            "Egress ports of the path back to the sender of a connection, in order; empty for a source without responses. If switches choose paths, the planned path.",
         ),
         integer("frames_delivered", "", "Frames delivered."),
         integer("bytes_delivered", "B", "Bytes delivered."),

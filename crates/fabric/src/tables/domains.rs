@@ -8,15 +8,15 @@ use measure::{TableBuilder, TableSpec};
 /// Columns of `congestion_domains`.
 pub(super) static CONGESTION_DOMAINS: TableSpec = TableSpec {
     name: "congestion_domains",
-    about: "One row per port and priority with congestion notification: what is in force when the run begins.",
+    about: "One row per port and priority with congestion notification, with the settings in force at the start of the run.",
     columns: &[&[
-        text("port", "Port."),
-        integer("priority", "", "The priority (CNPV)."),
+        text("port", "Name of the port."),
+        integer("priority", "", "Congestion notification priority value (CNPV)."),
         text(
             "defence",
-            "edge: frames that come in get the alternate priority, and those that go out lose their CN-TAG; interior: the latter alone; interior_ready: neither, and hosts put CN-TAGs on; disabled: nothing is done.",
+            "edge: received frames get the alternate priority, and CN-TAGs are removed from transmitted frames; interior: only CN-TAGs are removed; interior_ready: neither, and hosts add CN-TAGs; disabled: no defence.",
         ),
-        integer("alternate_priority", "", "What the priority becomes in frames that come from outside."),
+        integer("alternate_priority", "", "Priority to which frames from outside the domain are remapped."),
     ]],
 };
 

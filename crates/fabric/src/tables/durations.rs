@@ -8,7 +8,7 @@ pub(super) static LATENCY: [ColumnSpec; 6] = [
     real(
         "latency_mean_ns",
         "ns",
-        "Mean latency, from the creation of the frame to the arrival of its last bit, or until a receiving host has taken it in.",
+        "Mean latency, from the creation of the frame to the arrival of its last bit, or to the end of its processing by a receiving host with `receive`.",
     ),
     real("latency_p50_ns", "ns", "Median latency."),
     real("latency_p90_ns", "ns", "90th percentile of the latency."),
@@ -19,7 +19,7 @@ pub(super) static LATENCY: [ColumnSpec; 6] = [
 
 /// In a queue, without transmission.
 pub(super) static WAIT: [ColumnSpec; 6] = [
-    real("wait_mean_ns", "ns", "Mean wait in the queue, without transmission."),
+    real("wait_mean_ns", "ns", "Mean wait in the queue, not including transmission."),
     real("wait_p50_ns", "ns", "Median wait."),
     real("wait_p90_ns", "ns", "90th percentile of the wait."),
     real("wait_p99_ns", "ns", "99th percentile of the wait."),

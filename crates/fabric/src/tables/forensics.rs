@@ -40,26 +40,30 @@ use units::{Amount, Time};
 /// Columns of `congestion`.
 pub(super) static CONGESTION: TableSpec = TableSpec {
     name: "congestion",
-    about: "One row per edge of a congestion tree: pauses of one port and priority because of one queue, all from the same root. A wait for credits is a pause, too, of a class or of its bypass queue.",
+    about: "One row per edge of a congestion tree: pauses of one port and priority that were caused by one queue and have the same root. Waits for credits, of a class or of its bypass queue, count as pauses.",
     columns: &[&[
-        integer("tree", "", "Number of the tree; 1 is the one that stopped ports longest."),
-        text("root", "The queue that all of it began at; of a slow receiver the queue towards it."),
+        integer("tree", "", "Number of the tree; number 1 has the longest total pause time."),
+        text("root", "Queue at which the tree began; for a slow receiver, the queue to it."),
         text(
             "why",
-            "oversubscribed: more came than its link carries; slow_receiver: the host behind it sent pauses, or no credits; link_down: a fault; crossbar: frames for it waited at inputs while it had room; round_trip: a round trip takes more credits than there are; unknown.",
+            "oversubscribed: more traffic arrived than its link carries; slow_receiver: the host at the other end sent pauses, or no credits; link_down: a fault; crossbar: frames for it waited at inputs while it had room; round_trip: there are fewer credits than a round trip needs; unknown.",
         ),
-        integer("depth", "", "Pauses from the root to this edge: 1 is sent because of the root itself."),
+        integer(
+            "depth",
+            "",
+            "Number of pauses from the root to this edge; 1 for a pause caused directly by the root.",
+        ),
         text(
             "queue",
-            "The queue that the pauses were sent for, or that filled the room at the other end; empty if that is a host, or credits were on their way.",
+            "Queue that caused the pauses, or that filled the buffer at the other end; empty if that is a host, or if credits were in flight.",
         ),
-        text("sent_by", "The port that sent them, or the credits."),
-        text("port", "The port that was paused."),
-        integer("priority", "", "The priority that was stopped, 0 to 7, or the channel, 0 to 19."),
-        integer("pauses", "", "How many."),
-        real("paused_ns", "ns", "Their total duration."),
-        real("first_ns", "ns", "When the first took effect."),
-        real("last_ns", "ns", "When the last ended."),
+        text("sent_by", "Port that sent the pauses, or that returns the credits."),
+        text("port", "Port that was paused."),
+        integer("priority", "", "Priority that was stopped, 0 to 7, or channel, 0 to 19."),
+        integer("pauses", "", "Number of pauses."),
+        real("paused_ns", "ns", "Total duration of the pauses."),
+        real("first_ns", "ns", "Time at which the first took effect."),
+        real("last_ns", "ns", "Time at which the last ended."),
     ]],
 };
 

@@ -13,16 +13,17 @@ use transport::{ConnectionSpec, Operation, PROTOCOLS};
 /// Columns of `frames`.
 pub(super) static FRAMES: TableSpec = TableSpec {
     name: "frames",
-    about: "One row per frame at a port that `[[probes]]` chooses, in the order of time.",
+    about: "One row per frame at a port selected by `[[probes]]`, in order of time.",
     columns: &[&[
-        integer("time_ps", "ps", "When its last bit came in, its first bit left, or it was dropped."),
-        text("port", "The port."),
-        text("direction", "in: it came in through the port; out: it left, or was to leave."),
-        text("event", "arrived, sent or dropped."),
-        text(
-            "cause",
-            "Why it was dropped, as in the table `drops`; lost: a pause frame that did not arrive.",
+        integer(
+            "time_ps",
+            "ps",
+            "Time at which its last bit was received, its first bit was sent, or it was dropped.",
         ),
+        text("port", "The port."),
+        text("direction", "in: received through the port; out: sent, or dropped before it could be sent."),
+        text("event", "arrived, sent or dropped."),
+        text("cause", "Cause of the drop, as in the table `drops`; lost: a pause frame that did not arrive."),
         text(
             "kind",
             "raw (of a source), part (of a transfer or a message of a job without a transport), data, ack or marked_ack (of a connection; the latter echoes a mark), cnp, cnm (a message of a switch), tag, pause or pfc.",
@@ -32,31 +33,31 @@ pub(super) static FRAMES: TableSpec = TableSpec {
         integer(
             "message_bytes",
             "B",
-            "Of the first packet of a WRITE the bytes of its message, if all of its packets are in this log; of the request of a READ those that it asks for. 0: not known, or not said by such a frame.",
+            "For the first packet of a WRITE, bytes of its message, if all of its packets are in this log; for the request of a READ, bytes requested; otherwise 0.",
         ),
-        text("flow", "Its flow; empty for a pause frame."),
-        text("source", "Where it comes from; of a message of a switch, the other end of its flow."),
-        text("destination", "Where it goes."),
+        text("flow", "Flow of the frame; empty for a pause frame."),
+        text("source", "Source host; for a message of a switch, the other end of its flow."),
+        text("destination", "Destination host."),
         integer(
             "source_port",
             "",
-            "Port of UDP (raw and part) or TCP at its source: given, or drawn. 0 for a pause frame.",
+            "UDP port (raw and part) or TCP port of the source: given, or drawn at random. 0 for a pause frame.",
         ),
-        integer("destination_port", "", "The same at its destination."),
-        integer("priority", "", "Its priority, 0 to 7, or its channel, 0 to 19."),
-        integer("bytes", "B", "Its length, DA to FCS."),
+        integer("destination_port", "", "UDP or TCP port of the destination."),
+        integer("priority", "", "Priority, 0 to 7, or channel, 0 to 19."),
+        integer("bytes", "B", "Length, DA to FCS."),
         integer("word", "", transport::WORD_COLUMN),
-        text("cn_tag", "Number of the flow in its CN-TAG; empty: it has none."),
+        text("cn_tag", "Number of the flow in its CN-TAG; empty without one."),
         integer("ecn", "", "ECN bits: 0 not capable, 1 and 2 capable, 3 marked."),
         integer(
             "created_ps",
             "ps",
-            "When it was made: with flow and kind, what tells it apart. 0 for a pause frame.",
+            "Time at which it was created; with flow and kind, this identifies a frame. 0 for a pause frame.",
         ),
         real_or_null(
             "deviation_ns",
             "ns",
-            "Of a frame with data that arrived at its end: how far its delay was from the mean of those of its flow in this log that arrived there before it. Not a number for all others.",
+            "For a frame with data that arrived at its destination: difference of its delay from the mean of all earlier frames of its flow in this log. Not a number for all others.",
         ),
     ]],
 };
@@ -64,28 +65,36 @@ pub(super) static FRAMES: TableSpec = TableSpec {
 /// Columns of `congestion_messages`.
 pub(super) static CONGESTION_MESSAGES: TableSpec = TableSpec {
     name: "congestion_messages",
-    about: "One row per congestion message in `frames`: what it says.",
+    about: "One row per congestion message in `frames`, with its contents.",
     columns: &[&[
-        integer("row", "", "Its row in `frames`, from 0."),
+        integer("row", "", "Row of the message in `frames`, from 0."),
         text("port", "Egress port of the congestion point."),
-        integer("class", "", "Its traffic class; of a congestion point of a port the lowest that it is for."),
+        integer(
+            "class",
+            "",
+            "Traffic class of the congestion point; for a congestion point of a port, the lowest of its classes.",
+        ),
         integer(
             "congestion_point",
             "",
-            "Its identifier (CPID): the address of the station, then the number of the port there times eight and the class, in 16 bits.",
+            "Identifier of the congestion point (CPID): the address of the station, followed by 16 bits with eight times the number of the port, plus the class.",
         ),
-        integer("feedback", "", "What it tells: of QCN the quantised feedback, 1 to 63."),
+        integer("feedback", "", "Feedback value; for QCN the quantised feedback, 1 to 63."),
         real(
             "offset_bytes",
             "B",
-            "How far the queue is below its set point (cnmQOffset), in steps of 64 B; negative: it is longer. 0 of schemes that do not tell.",
+            "Set point minus queue length (cnmQOffset), in steps of 64 B; negative if the queue is longer. 0 for schemes without this field.",
         ),
-        real("delta_bytes", "B", "How much the queue has grown since the last sample (cnmQDelta), likewise."),
-        text("sampled_kind", "Of the sampled frame the kind, as in `frames`."),
-        integer("sampled_priority", "", "Its priority."),
-        integer("sampled_bytes", "B", "Its length, DA to FCS."),
-        integer("sampled_word", "", "What it carries, as in `frames`."),
-        integer("octets", "B", "How much of it the message repeats, from its type on."),
+        real(
+            "delta_bytes",
+            "B",
+            "Growth of the queue since the last sample (cnmQDelta), in steps of 64 B; 0 for schemes without this field.",
+        ),
+        text("sampled_kind", "Kind of the sampled frame, as in `frames`."),
+        integer("sampled_priority", "", "Priority of the sampled frame."),
+        integer("sampled_bytes", "B", "Length, DA to FCS."),
+        integer("sampled_word", "", "`word` of the sampled frame, as in `frames`."),
+        integer("octets", "B", "Octets of the sampled frame in the message, from its type field on."),
     ]],
 };
 

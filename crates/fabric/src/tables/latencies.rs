@@ -12,16 +12,16 @@ use units::Time;
 /// Columns of `latencies`.
 pub(super) static LATENCIES: TableSpec = TableSpec {
     name: "latencies",
-    about: "One row per bin of the distribution of a flow's latency that is not empty: of the flows that `[[probes]]` chooses, or of the 256 with most frames. Bins are a 32nd of an octave wide.",
+    about: "One row per non-empty bin of the latency distribution of a flow, for the flows selected by `[[probes]]`, or for the 256 with most frames. Bins are a 32nd of an octave wide.",
     columns: &[&[
         text("flow", "Name of the flow."),
-        real("from_ns", "ns", "Where the bin begins."),
-        real("to_ns", "ns", "Where it ends; what is as long is in the next bin."),
-        integer("frames", "", "Frames with such a latency."),
+        real("from_ns", "ns", "Lower end of the bin."),
+        real("to_ns", "ns", "Upper end of the bin, exclusive."),
+        integer("frames", "", "Frames with a latency in this bin."),
         real(
             "share_below",
             "",
-            "Share of the flow's frames in this bin and those before: its cumulative distribution at `to_ns`.",
+            "Share of the flow's frames in this and all lower bins: the cumulative distribution at `to_ns`.",
         ),
     ]],
 };

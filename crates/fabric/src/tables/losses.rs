@@ -12,19 +12,19 @@ pub(super) static DROPS: TableSpec = TableSpec {
     columns: &[&[
         text(
             "port",
-            "Egress port that the frames were to wait for, or waited for; of frames lost on a link or in a receiving host, the port where they arrive.",
+            "Egress port of the frames; for frames lost on a link or in a receiving host, the port at which they arrive.",
         ),
         integer("class", "", "Traffic class."),
         text("flow", "Flow of the frames."),
         text(
             "part",
-            "sent: frames that `frames_sent` of the flow counts; beside: what goes with them or comes back, as acknowledgements, responses, tags and messages.",
+            "sent: frames counted in `frames_sent` of the flow; beside: accompanying and reverse frames, such as acknowledgements, responses, tags and messages.",
         ),
         text(
             "cause",
-            "The limit that refused them: queue_limit, port_limit, class_limit, total_limit, shared_memory (its dynamic threshold), ingress_limit or egress_limit (of a pool, for a priority group or a queue), headroom_violation (a group used up its own headroom), shared_headroom_exhausted (others used up the headroom that a pool shares), queue_manager (RED), trimming (the queue of trimmed frames is longer than `header_limit`), nic_full, headroom, receive_buffer (of a receiving host); watchdog, in a pause storm. Or the fault that lost them: link_down (on the link, or waiting for it), restart (held by a switch that restarts, or arriving there meanwhile), bit_error (a wrong checksum), link_loss (a link that loses frames), llr_flush (link-level retry gave up its replay buffer).",
+            "Limit that was exceeded: queue_limit, port_limit, class_limit, total_limit, shared_memory (its dynamic threshold), ingress_limit or egress_limit (of a pool, for a priority group or a queue), headroom_violation (a group used up its own headroom), shared_headroom_exhausted (others used up the headroom that a pool shares), queue_manager (RED), trimming (the queue of trimmed frames is longer than `header_limit`), nic_full, headroom, receive_buffer (of a receiving host), watchdog (in a pause storm). Or the fault: link_down (on the link, or waiting for it), restart (queued in a switch that restarts, or arriving there during the restart), bit_error (a wrong checksum), link_loss (`frame_loss` of a link), llr_flush (link-level retry flushed its replay buffer).",
         ),
-        text("pool", "The pool of the switch whose limit that was; empty for other causes."),
+        text("pool", "Pool of the switch whose limit was exceeded; empty for other causes."),
         integer("frames", "", "Frames lost."),
         integer("bytes", "B", "Bytes lost."),
     ]],
@@ -33,21 +33,21 @@ pub(super) static DROPS: TableSpec = TableSpec {
 /// Columns of `faults`.
 pub(super) static FAULTS: TableSpec = TableSpec {
     name: "faults",
-    about: "One row per fault of the scenario, and one for its end; random ones as they were drawn.",
+    about: "One row per fault of the scenario, and one for its end; random faults at the times that were drawn.",
     columns: &[&[
-        real("time_ns", "ns", "When."),
+        real("time_ns", "ns", "Time of the event."),
         text(
             "what",
-            "link_down, link_up, rate, bit_errors_begin, bit_errors_end, pause_loss_begins, pause_loss_ends, frame_loss_begins, frame_loss_ends, control_frame (of nobody in the fabric), control_frame_ignored, restart, restarted, scheduler (a port has another), reading_stops or reading_starts (of a receiving host), sending_changes (of a sending one).",
+            "link_down, link_up, rate, bit_errors_begin, bit_errors_end, pause_loss_begins, pause_loss_ends, frame_loss_begins, frame_loss_ends, control_frame (injected), control_frame_ignored, restart, restarted, scheduler (a port gets another), reading_stops or reading_starts (of a receiving host), sending_changes (of a sending host).",
         ),
         text(
             "where",
-            "The link (the nodes at its ends, or from one to the other if frames of that direction alone are lost; its number if there are several), switch or host.",
+            "Link, switch or host. A link is named by the nodes at its ends, or from one to the other if only frames of that direction are lost, and by its number if there are several.",
         ),
         real_or_null(
             "value",
             "",
-            "The new rate in b/s, or the probability of a wrong bit, a lost pause frame or a lost frame; else null.",
+            "New rate in b/s, or probability of a bit error, of losing a pause frame or of losing a frame; otherwise null.",
         ),
     ]],
 };

@@ -8,20 +8,20 @@ use units::Time;
 /// Columns of `message_times`.
 pub(super) static MESSAGE_TIMES: TableSpec = TableSpec {
     name: "message_times",
-    about: "One row per transfer over a queue pair that is acknowledged or, of READs, whole: what its time was spent on. Times add up to `acknowledged_ns` of its transfer, to the nanosecond.",
+    about: "One row per acknowledged transfer (for READs, complete transfer) over a queue pair, with a breakdown of its time. Times add up to `acknowledged_ns` of its transfer, to the nanosecond.",
     columns: &[
         &[
-            integer("transfer", "", "Its transfer, as a row of the table `transfers`, counted from 0."),
-            integer("queue_pair", "", "Its queue pair, a number of the table `queue_pairs`."),
+            integer("transfer", "", "Row of its transfer in the table `transfers`, from 0."),
+            integer("queue_pair", "", "Number of its queue pair in the table `queue_pairs`."),
             real(
                 "request_ns",
                 "ns",
-                "Of a READ, time until its request had come to the responder, at which all that follows is counted; else 0.",
+                "For a READ, time until its request arrived at the responder, where the following times are measured; otherwise 0.",
             ),
             real(
                 "behind_ns",
                 "ns",
-                "Time in which packets of other messages before it were next at its queue pair.",
+                "Time in which its queue pair sent packets of other messages ahead of it.",
             ),
         ],
         &SPENT,
@@ -29,44 +29,36 @@ pub(super) static MESSAGE_TIMES: TableSpec = TableSpec {
             integer(
                 "cnps",
                 "",
-                "CNPs that came to its queue pair from when it was its turn until it was acknowledged; of a READ, until its responder could tell that it was whole, by requests that followed or at the end of the run.",
+                "CNPs received by its queue pair from the start of its transmission until it was acknowledged; for a READ, until the responder could infer its completion from later requests, or until the end of the run.",
             ),
-            integer("marks", "", "Acknowledgements that came meanwhile and told of a mark."),
-            integer("naks", "", "NAKs that came meanwhile."),
+            integer("marks", "", "Acknowledgements with an ECN echo received in that time."),
+            integer("naks", "", "NAKs received in that time."),
         ],
     ],
 };
 
 /// Breakdown of the time of a queue pair while it has messages.
 pub(super) static SPENT: [ColumnSpec; 8] = [
-    real(
-        "sending_ns",
-        "ns",
-        "Time with a packet on its wire that was not sent before, at the rate of the link.",
-    ),
-    real(
-        "again_ns",
-        "ns",
-        "Time in which packets that had been sent were sent again, or a timeout for that was waited for.",
-    ),
+    real("sending_ns", "ns", "Time of transmitting new packets, at the rate of the link."),
+    real("again_ns", "ns", "Time of retransmitting packets, and of waiting for the timeouts before that."),
     real(
         "rate_ns",
         "ns",
-        "Time in which the rate of its control held the next packet back, beyond that of the link.",
+        "Time in which the rate of its control delayed the next packet beyond the rate of the link.",
     ),
-    real("window_ns", "ns", "Time in which its window held the next packet back."),
-    real("receiver_ns", "ns", "Time in which it waited for a receiver that was not ready."),
+    real("window_ns", "ns", "Time in which its window delayed the next packet."),
+    real("receiver_ns", "ns", "Time of waiting for a receiver that was not ready."),
     real(
         "pause_ns",
         "ns",
-        "Time with a packet ready in which a pause stopped its NIC, or credits were missing.",
+        "Time in which a packet was ready, and a pause or a lack of credits stopped its NIC.",
     ),
     real(
         "host_ns",
         "ns",
-        "Time with a packet ready in which its NIC was busy with others, or fetched a context.",
+        "Time in which a packet was ready, and its NIC was sending other frames or fetching a context.",
     ),
-    real("under_way_ns", "ns", "Time in which all was sent, and not yet acknowledged."),
+    real("under_way_ns", "ns", "Time in which all data were sent and not yet acknowledged."),
 ];
 
 /// Values of [`SPENT`], in its order.

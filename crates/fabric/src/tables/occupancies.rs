@@ -10,21 +10,21 @@ use units::Time;
 /// Columns of `occupancies`.
 pub(super) static OCCUPANCIES: TableSpec = TableSpec {
     name: "occupancies",
-    about: "One row per bin, that is not empty, of the distribution over measured time of an occupancy that `[[probes]]` chooses. Up to 63 every number has its bin; above, bins are a 32nd of an octave wide.",
+    about: "One row per non-empty bin of the distribution over measured time of an occupancy selected by `[[probes]]`. Up to 63 every value has a bin; above, bins are a 32nd of an octave wide.",
     columns: &[&[
         text(
             "kind",
-            "queue (a class of a port), port (all its queues), class (of all ports of a node), memory (all queues of a node), counter (an ingress counter), shared (what queues hold beyond their minima of a memory with dynamic thresholds) or headroom (of that memory).",
+            "queue (a class of a port), port (all its queues), class (of all ports of a node), memory (all queues of a node), counter (an ingress counter), shared (occupancy of queues beyond their minima in a memory with dynamic thresholds) or headroom (of that memory).",
         ),
-        text("entity", "Its name."),
+        text("entity", "Name of the queue, port, node or counter."),
         text("unit", "B or frames."),
-        integer("from", "", "Where the bin begins."),
-        integer("to", "", "Where it ends; what is as high is in the next bin."),
-        real("time_ns", "ns", "How long the occupancy was in the bin."),
+        integer("from", "", "Lower end of the bin."),
+        integer("to", "", "Upper end of the bin, exclusive."),
+        real("time_ns", "ns", "Time in which the occupancy was in the bin."),
         real(
             "share_below",
             "",
-            "Share of the time in this bin and those before: the cumulative distribution at `to`.",
+            "Share of the time in this and all lower bins: the cumulative distribution at `to`.",
         ),
     ]],
 };

@@ -9,24 +9,28 @@ use units::Time;
 /// Columns of `path_states`.
 pub(super) static PATH_STATES: TableSpec = TableSpec {
     name: "path_states",
-    about: "One row per connection whose path selection takes failed paths out (`paths = \"mrc\"`), over the whole run: `warmup` does not count anew.",
+    about: "One row per connection whose path selection excludes failed paths (`paths = \"mrc\"`), over the whole run, including `warmup`.",
     columns: &[&[
         text("flow", "Name of the flow."),
         text("source", "Sending host."),
         text("destination", "Receiving host."),
-        integer("paths_taken_out", "", "Entropy values that were taken out because a packet was lost."),
-        integer("paths_returned", "", "Entropy values that answered probes have brought back."),
-        integer("paths_out", "", "Entropy values that are out at the end."),
-        integer("losses_ignored", "", "Losses that took no value out, because too few would have been left."),
-        integer("turns_skipped", "", "Turns that a value lost because of a mark or a trim."),
-        integer("probes_sent", "", "Probes of values that are out."),
-        integer("probes_answered", "", "Of these, those that were answered."),
+        integer("paths_taken_out", "", "Entropy values excluded after the loss of a packet."),
+        integer("paths_returned", "", "Entropy values restored after an answered probe."),
+        integer("paths_out", "", "Entropy values excluded at the end."),
+        integer(
+            "losses_ignored",
+            "",
+            "Losses after which no value was excluded, because too few values would have remained.",
+        ),
+        integer("turns_skipped", "", "Turns in which a value was skipped because of a mark or a trim."),
+        integer("probes_sent", "", "Probes of excluded values."),
+        integer("probes_answered", "", "Probes that were answered."),
         real_or_null(
             "detection_max_ns",
             "ns",
-            "Longest time from sending a packet that was lost until its value was taken out; null if none was.",
+            "Longest time from sending a lost packet until its value was excluded; null if none was.",
         ),
-        real_or_null("detection_mean_ns", "ns", "Mean of this time; null if none was taken out."),
+        real_or_null("detection_mean_ns", "ns", "Mean of this time; null if none was excluded."),
     ]],
 };
 

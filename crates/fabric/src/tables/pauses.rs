@@ -14,40 +14,40 @@ use std::collections::BTreeMap;
 /// Columns of `pauses`.
 pub(super) static PAUSES: TableSpec = TableSpec {
     name: "pauses",
-    about: "One row per pause: an interval in which a port had to stop a priority, or in which a class waited for credits although its link was free, or its bypass queue while others of the class went on.",
+    about: "One row per pause: an interval in which a port had to stop a priority, in which a class waited for credits although its link was idle, or in which a bypass queue did so while other frames of its class were sent.",
     columns: &[&[
-        text("port", "The port that was paused."),
+        text("port", "Port that was paused."),
         integer(
             "priority",
             "",
-            "The priority that was stopped, 0 to 7, or the channel, 0 to 19; of a class that waited for credits its lowest.",
+            "Priority that was stopped, 0 to 7, or channel, 0 to 19; for a class that waited for credits, its lowest priority.",
         ),
-        real("start_ns", "ns", "When it took effect."),
-        real("end_ns", "ns", "When it ended, by XON or by timeout; or when credits arrived."),
-        text("sent_by", "The port that sent it, or the credits."),
+        real("start_ns", "ns", "Time at which it took effect."),
+        real("end_ns", "ns", "Time at which it ended, by XON or timeout, or by the arrival of credits."),
+        text("sent_by", "Port that sent the pause, or that returns the credits."),
         text(
             "reason",
-            "xoff: the high watermark; target: the target watermark; credits: a wait of a class for them; bypass_credits: of its bypass queue, while ordered frames of the class went on.",
+            "xoff: the high watermark; target: the target watermark; credits: a class waited for credits; bypass_credits: a bypass queue waited for credits, while ordered frames of the class were sent.",
         ),
         text(
             "counter",
-            "The queue or ingress counter that had reached it; of credits the ingress port and the channel.",
+            "Queue or ingress counter that reached the watermark; for credits, the ingress port and the channel.",
         ),
         text(
             "queue",
-            "The egress queue to blame: that of the frame which made it so, or, if that one held less than half of what was counted, the one that held most; empty if a host sent the pause or had no credits, or if credits were on their way.",
+            "Egress queue that caused it: the queue of the frame that reached the watermark, or, if that queue had less than half of the counted bytes, the one with the most of them. Empty if a host sent the pause or returned no credits, or if credits were in flight.",
         ),
         integer(
             "occupancy",
             "",
-            "What the counter held then, in the unit of the watermark; 0 if credits were on their way.",
+            "Occupancy of the counter at that time, in the unit of the watermark; 0 if credits were in flight.",
         ),
-        integer("watermark", "", "The watermark; of credits all that the channel has."),
+        integer("watermark", "", "The watermark; for credits, all credits of the channel."),
         text("unit", "Unit of occupancy and watermark: B, frames or credits."),
         integer(
             "because_of",
             "",
-            "Row of this table, counted from 1, of the pause that this one is a consequence of: it held back the queue's own port while the counter rose. 0: its queue is a root, or that pause was over before measuring began, or `[[probes]]` does not choose it.",
+            "Row of this table, from 1, of the pause that caused this one, because it stopped the port of the queue while the counter rose. 0 if the queue is a root, or if that pause ended before measuring began or is not selected by `[[probes]]`.",
         ),
         integer("tree", "", "Number of its tree in `congestion`."),
     ]],

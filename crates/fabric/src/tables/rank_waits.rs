@@ -8,26 +8,29 @@ use measure::{TableBuilder, TableSpec};
 /// Columns of `rank_waits`.
 pub(super) static RANK_WAITS: TableSpec = TableSpec {
     name: "rank_waits",
-    about: "One row per rank of a job that had not ended when the run did: the first thing that it waited for. To follow `peer` from row to row leads to the root.",
+    about: "One row per rank that had not finished when the run ended, with the first operation for which it waits. Following `peer` from row to row leads to the root.",
     columns: &[&[
         text("job", "Name of the job."),
-        integer("rank", "", "The rank."),
-        text("host", "Its host."),
-        integer("finished", "", "Iterations that it has ended."),
+        integer("rank", "", "Number of the rank."),
+        text("host", "Host of the rank."),
+        integer("finished", "", "Iterations that the rank has finished."),
         text(
             "waits_for",
             "\"message\" of `peer`, \"acknowledgement\" of a message to `peer`, its \"departure\" from the NIC without a transport, \"computation\" of its own, or \"start\" of its job.",
         ),
-        integer("peer", "", "The rank at the other end; its own number without a message."),
+        integer("peer", "", "Rank at the other end; its own number without a message."),
         text("peer_host", "Host of `peer`; empty without a message."),
-        integer("tag", "", "Label of the message; 0 without one."),
+        integer("tag", "", "Tag of the message; 0 without one."),
         integer("bytes", "B", "Bytes of the message; 0 without one."),
-        real("since_ns", "ns", "Since when."),
+        real("since_ns", "ns", "Start of the wait."),
         text(
             "cause",
-            "Cause of the wait: \"not posted\" (`peer` waits itself), \"peer ended\" (it will never be sent), \"connection failed\" (after all retries), \"link down\", \"paused\", \"no credits\", \"receiver not ready\", \"retransmitting\", \"in flight\", \"lost\" (and nobody sends it again), \"never sent\" (by any rank), \"working\", \"not started\".",
+            "Cause of the wait: \"not posted\" (`peer` is waiting itself), \"peer ended\" (it will never be sent), \"connection failed\" (after all retries), \"link down\", \"paused\", \"no credits\", \"receiver not ready\", \"retransmitting\", \"in flight\", \"lost\" (and not retransmitted), \"never sent\" (by any rank), \"working\", \"not started\".",
         ),
-        text("port", "Port at which it is held, if it is down, paused or without credits; otherwise empty."),
+        text(
+            "port",
+            "Port at which the message is held, if that port is down, paused or without credits; otherwise empty.",
+        ),
     ]],
 };
 

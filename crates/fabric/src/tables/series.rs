@@ -18,14 +18,14 @@ pub(super) static SERIES: TableSpec = TableSpec {
     columns: &[&[
         text(
             "metric",
-            "flow_throughput_bps (what arrives at the destination), group_throughput_bps (the same of all flows of a name, as incast of incast[h1] and incast[h2]), flow_read_bps (what a host that takes its time has read), port_rx_bps, port_tx_bps, class_tx_bps (what a class of a port sends): the mean over the bin of bits that pass in it, each frame spread over the time that it takes; queue_bytes or queue_frames: the most in the bin, of a queue or an ingress counter; queue_marks: frames marked in the bin; occupancy_bytes: the same of what a probe of occupancies names; window_bytes or round_trip_ns: the most in the bin, of a connection over TCP; queue_pair_rate_bps, queue_pair_window_bytes and queue_pair_in_flight_bytes: the most in the bin that the control of a queue pair allows, and that is not acknowledged, of the first eight from a host to another; queue_pair_alpha: the highest alpha in the bin, 0 to 1, of a control that has one (DCQCN, DCTCP), as of the last packet; queue_pair_cnps and queue_pair_sent_again: CNPs that came to it in the bin, and packets that it sent again, if there were any; limiter_rate_bps: the highest in the bin that a rate limiter may send at, wire bits.",
+            "flow_throughput_bps (bits that arrive at the destination), group_throughput_bps (the sum over all flows of a name, such as incast for incast[h1] and incast[h2]), flow_read_bps (bits processed by a receiving host with `receive`), port_rx_bps, port_tx_bps, class_tx_bps (bits sent by a class of a port): mean over the bin, with each frame spread over its transmission time; queue_bytes or queue_frames: maximum in the bin, of a queue or an ingress counter; queue_marks: frames marked in the bin; occupancy_bytes: maximum in the bin, of an occupancy selected by a probe; window_bytes or round_trip_ns: maximum in the bin, of a connection over TCP; queue_pair_rate_bps, queue_pair_window_bytes and queue_pair_in_flight_bytes: maximum in the bin of rate, window and unacknowledged bytes, for the first eight queue pairs from one host to another; queue_pair_alpha: maximum alpha in the bin, 0 to 1, of DCQCN or DCTCP, as of the last packet; queue_pair_cnps and queue_pair_sent_again: CNPs received and packets retransmitted in the bin, if there were any; limiter_rate_bps: maximum rate in the bin of a rate limiter, wire bits.",
         ),
         text(
             "entity",
-            "The flow, name of flows, port, class of a port, or queue; a rate limiter is its flow, or its host and priority; a queue pair is its flow, `->` and the destination if that has several, a slash and its number.",
+            "Flow, name of several flows, port, class of a port, or queue. A rate limiter is named by its flow, or by its host and priority. A queue pair is named by its flow, `->` and the destination if the flow has several, a slash and its number.",
         ),
         real("time_ns", "ns", "Start of the bin."),
-        real("value", "", "The value, in the unit that the metric's name ends in."),
+        real("value", "", "Value, in the unit at the end of the name of the metric."),
     ]],
 };
 

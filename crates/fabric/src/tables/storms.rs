@@ -10,14 +10,17 @@ use units::Time;
 /// Columns of `storms`.
 pub(super) static STORMS: TableSpec = TableSpec {
     name: "storms",
-    about: "One row per pause storm that a watchdog detected: a switch queue that was kept paused too long.",
+    about: "One row per pause storm detected by a watchdog: a switch queue that was paused for too long.",
     columns: &[&[
         text("port", "Port of the queue."),
-        integer("class", "", "Its traffic class."),
-        text("action", "What was done: report, drop (what waited and what came), forward (pauses ignored)."),
-        real("began_ns", "ns", "Since when the queue had been paused with frames waiting."),
-        real("detected_ns", "ns", "When the storm was detected."),
-        real_or_null("over_ns", "ns", "When it was over; null if it was not."),
+        integer("class", "", "Traffic class."),
+        text(
+            "action",
+            "Action of the watchdog: report, drop (queued and arriving frames), forward (pauses ignored).",
+        ),
+        real("began_ns", "ns", "Time since which the queue had been paused with frames waiting."),
+        real("detected_ns", "ns", "Time at which the storm was detected."),
+        real_or_null("over_ns", "ns", "Time at which the storm ended; null if it did not."),
         integer("frames_dropped", "", "Frames dropped because of it."),
         integer("bytes_dropped", "B", "Bytes dropped because of it."),
     ]],

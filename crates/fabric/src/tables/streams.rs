@@ -10,9 +10,9 @@ pub(super) static STREAMS: TableSpec = TableSpec {
     name: "streams",
     about: "One row per destination and stream of sources `streams` and `video` with `counted = true`.",
     columns: &[&[
-        text("flow", "The flow."),
-        text("destination", "The host; how many there are, if paths to them are not listed."),
-        integer("stream", "", "The stream, counted from 0."),
+        text("flow", "Name of the flow."),
+        text("destination", "Receiving host; their number if the paths to them are not listed."),
+        integer("stream", "", "Number of the stream, from 0."),
         integer("frames_delivered", "", "Frames delivered."),
         integer("bytes_delivered", "B", "Bytes delivered (DA to FCS)."),
         real("latency_min_ns", "ns", "Shortest latency; 0 if nothing was delivered."),

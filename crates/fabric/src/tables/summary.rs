@@ -11,9 +11,9 @@ pub(super) static SUMMARY: TableSpec = TableSpec {
     name: "summary",
     about: "Totals of the whole fabric.",
     columns: &[&[
-        text("name", "Name of the figure."),
-        real_or_null("value", "", "Its value."),
-        text("unit", "Its unit."),
+        text("name", "Name of the value."),
+        real_or_null("value", "", "Value."),
+        text("unit", "Unit of the value."),
     ]],
 };
 

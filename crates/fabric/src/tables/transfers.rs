@@ -22,41 +22,41 @@ use workload::{Framing, Transfer, TransferList};
 /// Columns of `waiting_transfers`.
 pub(super) static WAITING_TRANSFERS: TableSpec = TableSpec {
     name: "waiting_transfers",
-    about: "One row per transfer that waits for the ends of others and had not begun when the run ended.",
+    about: "One row per transfer that depends on others and had not begun when the run ended.",
     columns: &[&[
-        text("name", "Name of the entry of the scenario that it is from."),
+        text("name", "Name of its entry in the scenario."),
         text("source", "Sending host."),
         text("destination", "Receiving host."),
         integer("bytes", "B", "Its bytes."),
-        integer("after", "", "Transfers that it waits for."),
-        integer("missing", "", "Those of them that had not ended."),
+        integer("after", "", "Number of transfers on which it depends."),
+        integer("missing", "", "Number of those that had not ended."),
     ]],
 };
 
 /// Columns of `transfers`.
 pub(super) static TRANSFERS: TableSpec = TableSpec {
     name: "transfers",
-    about: "One row per transfer that has begun, in the order of starts, those before the end of `warmup` included.",
+    about: "One row per transfer that has begun, in the order of starts, including those during `warmup`.",
     columns: &[&[
-        text("name", "Name of the entry of the scenario that it is from."),
-        text("id", "What the list of the scenario calls it; empty: nothing."),
+        text("name", "Name of its entry in the scenario."),
+        text("id", "Identifier in the transfer list of the scenario; empty without one."),
         text("source", "Sending host."),
         text("destination", "Receiving host."),
         integer(
             "source_port",
             "",
-            "Port of UDP or TCP at its sender: given, or drawn. Over TCP that of its connection, which a transfer that finds one free takes over.",
+            "UDP or TCP port of its sender: given, or drawn at random. Over TCP the port of its connection, which an idle connection keeps when a transfer reuses it.",
         ),
-        integer("destination_port", "", "The same at its receiver."),
+        integer("destination_port", "", "UDP or TCP port of its receiver."),
         integer("class", "", "Priority of its frames, 0 to 7."),
-        integer("bytes", "B", "Its bytes, without the headers of its frames."),
-        integer("frames", "", "Frames that carry it, those sent again not counted."),
+        integer("bytes", "B", "Bytes of the transfer, without the headers of its frames."),
+        integer("frames", "", "Frames of the transfer, not counting retransmissions."),
         integer(
             "frames_missing",
             "",
-            "Frames of these that had not arrived at the end of the run; over TCP those that were not acknowledged.",
+            "Frames that had not arrived at the end of the run; over TCP, frames that were not acknowledged.",
         ),
-        real("start_ns", "ns", "When it began."),
+        real("start_ns", "ns", "Start time."),
         real_or_null(
             "completion_ns",
             "ns",
@@ -65,17 +65,17 @@ pub(super) static TRANSFERS: TableSpec = TableSpec {
         real(
             "ideal_ns",
             "ns",
-            "What that takes on its path without other traffic, exact; over TCP in a connection of its own, with its handshake and slow start; over a queue pair at the rate of the link, with the request of a READ and the fetch of a context by the NIC. Where switches choose a path for each frame, or links fail, on the fastest way that they allow; with the rates that links have meanwhile, of two the higher.",
+            "Exact completion time on its path without other traffic. Over TCP on a new connection, with handshake and slow start; over a queue pair at the rate of the link, with the request of a READ and the context fetch of the NIC. If switches choose a path for each frame, or links fail, on the fastest possible path; if link rates change during the transfer, at the highest of them.",
         ),
         real_or_null("slowdown", "", "`completion_ns` over `ideal_ns`; null if it was not complete."),
         real_or_null(
             "acknowledged_ns",
             "ns",
-            "Over TCP, time from its start until its sender knew that all had arrived; null if it did not, or without TCP.",
+            "Time from its start until its sender had the acknowledgement of all data; null if it did not, or without a transport.",
         ),
         integer("segments_sent_again", "", "Over TCP, its retransmitted segments."),
         integer("timeouts", "", "Over TCP, timeouts of its sender."),
-        integer("path", "", "Its path, as a row of the table `paths`, counted from 0."),
+        integer("path", "", "Row of its path in the table `paths`, from 0."),
     ]],
 };
 

@@ -12,11 +12,11 @@ use units::Amount;
 /// Columns of `watermarks`.
 pub(super) static WATERMARKS: TableSpec = TableSpec {
     name: "watermarks",
-    about: "One row per level that an occupancy is held against.",
+    about: "One row per threshold of an occupancy.",
     columns: &[&[
-        text("entity", "The queue, or the ingress counter of a port and priority."),
+        text("entity", "Queue, or ingress counter of a port and priority."),
         text("watermark", "xoff, xon, target, limit, or headroom_needed (above xoff)."),
-        integer("value", "", "The level."),
+        integer("value", "", "Value of the threshold."),
         text("unit", "B or frames."),
     ]],
 };

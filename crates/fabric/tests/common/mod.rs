@@ -6,16 +6,15 @@ pub mod consistent;
 pub mod credits;
 
 use fabric::spec::{
-    FaultSpec, FlowSpec, Forwarding, GuardSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, Probe,
-    ProbeSpec, Queueing, Role, Spec, SwitchSpec, Watched, Way, WhenFull, Which,
+    FaultSpec, FlowSpec, GuardSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, Probe, ProbeSpec, Role,
+    Spec, SwitchSpec, Watched, Way, Which,
 };
 use fabric::topology::{Cable, FatTree, NodeRole, Shape};
 use fabric::{Simulation, State};
 use flow_control::{Accounting, PauseKind, PauseSpec, Watermarks};
-use frame::{ClassMap, NodeId, Ports, Priority};
+use frame::{NodeId, Ports, Priority};
 use measure::{Table, Values};
-use queueing::{BufferSpec, Counts, ManagerSpec, Moment, StepParams};
-use scheduling::SchedulerSpec;
+use queueing::{Counts, ManagerSpec, Moment, StepParams};
 use std::sync::Arc;
 use transport::{Application, ConnectionSpec, Scheduled};
 use units::{Amount, BitRate, Bytes, ClockTolerance, Time};
@@ -39,37 +38,12 @@ pub const fn gbps(gbps: u64) -> BitRate {
 
 /// A host without limits and without flow control.
 pub fn host() -> HostSpec {
-    HostSpec {
-        classes: ClassMap::SEPARATE,
-        scheduler: SchedulerSpec::StrictPriority,
-        queue_limit: None,
-        when_full: WhenFull::Block,
-        flow_control: None,
-        receive: None,
-        send: None,
-        limiters: None,
-        nic_limits: None,
-    }
+    HostSpec::default()
 }
 
 /// A store-and-forward switch without limits, latency and flow control.
 pub fn switch() -> SwitchSpec {
-    SwitchSpec {
-        trimming: None,
-        remaps: Vec::new(),
-        weights: std::sync::Arc::default(),
-        forwarding: Forwarding::StoreAndForward,
-        latency: Time::ZERO,
-        queueing: Queueing::Output,
-        path_choice: Default::default(),
-        classes: ClassMap::SEPARATE,
-        scheduler: SchedulerSpec::StrictPriority,
-        buffer: BufferSpec::default(),
-        shared_memory: None,
-        pools: None,
-        managers: Default::default(),
-        flow_control: None,
-    }
+    SwitchSpec::default()
 }
 
 /// PFC with ingress accounting, computed watermarks, longest pauses and no response time.
@@ -305,7 +279,7 @@ impl Net {
         assert_eq!(outcome.error, None);
         outcome
     }
-    /// Runs to the end or to the first broken promise.
+    /// Runs to the end or to the first violated guarantee.
     pub fn try_run(&self) -> Outcome {
         self.run_in_steps(u64::MAX)
     }
@@ -315,7 +289,7 @@ impl Net {
         assert_eq!(outcome.error, None);
         outcome
     }
-    /// Runs to the end or to the first broken promise, with the same results on several threads.
+    /// Runs to the end or to the first violated guarantee, with the same results on several threads.
     pub fn try_run_on_threads(&self) -> Outcome {
         let alone = self.try_run();
         self.assert_threads_agree(&alone);

@@ -137,7 +137,7 @@ fn the_message_of_a_loss_names_everything() {
         "(headroom) is 8610 B",
         "7610 B were in use",
         "XOFF is at 7610 B",
-        "has to be 4939 B",
+        "must be at least 4939 B",
     ] {
         assert!(error.contains(part), "{part} is not in: {error}");
     }

@@ -228,7 +228,7 @@ proptest! {
 /// A broken guarantee stops the run at the same time, with the same tables, on any number of threads, regardless of the
 /// steps done ahead by then.
 #[test]
-fn a_broken_promise_is_the_same_on_threads() {
+fn a_violated_guarantee_is_the_same_on_threads() {
     let mut net = Net::new(us(400));
     // Too little room: frames are on their way when XOFF is sent.
     let own = PauseSpec { response_time: Some(us(30)), ..pfc_at(0xFF, 4, 2) };

@@ -55,7 +55,7 @@ impl Rolls<'_> {
     }
 }
 
-/// Trees and other graphs in which up-down paths cannot wait for each other in a circle: 0 to 4. A ring or
+/// Trees and other graphs in which up-down paths cannot wait for each other in a cycle: 0 to 4. A ring or
 /// a graph with random extra links: 5.
 fn graph(dice: &Dice, rolls: &mut Rolls) -> Graph {
     let cable = Cable::new(gbps(10), ns(10));
@@ -244,10 +244,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     },
                     when_full: if rolls.coin() || lossless { WhenFull::Block } else { WhenFull::Drop },
                     flow_control: control.clone().map(Control::from),
-                    receive: None,
-                    send: None,
-                    limiters: None,
-                    nic_limits: None,
+                    ..host()
                 })),
                 NodeRole::Switch => Role::Switch(Arc::new(SwitchSpec {
                     forwarding: if rolls.coin() {
@@ -257,17 +254,11 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     },
                     latency: ns(rolls.pick(&[0, 0, 300])),
                     queueing: if rolls.coin() { Queueing::VirtualOutput } else { Queueing::Output },
-                    path_choice: Default::default(),
                     classes,
                     scheduler: scheduler.clone(),
                     buffer: limits(&mut rolls),
-                    shared_memory: None,
-                    pools: None,
-                    managers: Default::default(),
                     flow_control: control.clone().map(Control::from),
-                    remaps: Vec::new(),
-                    trimming: None,
-                    weights: std::sync::Arc::default(),
+                    ..switch()
                 })),
             };
             NodeSpec {
@@ -317,7 +308,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
     }
 }
 
-/// Whether pauses can wait for each other in a circle. With ingress accounting not on up-down paths. With
+/// Whether pauses can wait for each other in a cycle. With ingress accounting not on up-down paths. With
 /// Returns true if pauses can wait for each other in a cycle. With ingress accounting they cannot on up-down paths.
 /// With egress accounting a full queue to one neighbour pauses all others, including traffic to other ports: a leaf
 /// that is full towards one spine stops the other, which stops another leaf, and so on, back to the first. That takes

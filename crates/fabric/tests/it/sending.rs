@@ -56,7 +56,7 @@ fn a_program_takes_the_core_for_a_while() {
     };
     let outcome = run(1);
     // A frame that is begun at the instant of a change costs what it did before: done are 11 frames from 2 to 22 us, 5 until
-    // 62 us, 10 until 82 us, and 4 of 2 + 2 us, the last of which is on its way at the end.
+    // 62 us, 10 until 82 us, and 4 of 2 + 2 us, the last of which is in flight at the end.
     assert_eq!(outcome.delivered("f"), 29);
     assert_eq!(outcome.texts("faults", "what"), ["sending_changes"; 3]);
     assert_eq!([run(2).fingerprint, run(3).fingerprint], [outcome.fingerprint; 2]);
@@ -129,7 +129,7 @@ fn endpoints_have_as_many_cores_as_there_are() {
         let outcome = net.run_on(threads, 1_000_000);
         (outcome.total("flows", "frames_delivered"), outcome.fingerprint)
     };
-    // 8 us a frame: 12 in 100 us, the last of which is on its way at the end. With four cores more, though not four times
+    // 8 us a frame: 12 in 100 us, the last of which is in flight at the end. With four cores more, though not four times
     // that: where two flows with frames at work have the same core, another is idle.
     assert_eq!(run(1, 1).0, 12);
     let four = run(4, 1);

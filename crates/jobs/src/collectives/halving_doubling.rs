@@ -3,7 +3,7 @@
 //! A reduce-scatter sends half of what a rank still has to its partner, then a quarter, and so on: S/2, S/4, ... S/n. An all-gather runs
 //! the same steps backwards. An all-reduce is one after the other: 2 log2 n steps, 2 (n - 1) S/n bytes for each rank.
 //!
-//! If n is no power of two, the largest power of two below it takes part: of the first 2 (n - p) ranks each even one gives its vector
+//! If n is not a power of two, the largest power of two below it takes part: of the first 2 (n - p) ranks each even one gives its vector
 //! to the odd one behind it first and gets its result from there last, which are two more steps.
 //!
 //! Source: Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH (2005), sections 4.1 to 4.4.

@@ -25,7 +25,7 @@ pub fn of_transfers(
     let (name, table) = names(&entry.over);
     refuse_header(entry.header, (name, table), at, context);
     if entry.order != ServiceOrder::RoundRobin {
-        let help = "connections have the NIC in turn; expected \"round_robin\"";
+        let help = "connections share the NIC in turn; expected \"round_robin\"";
         context.error(&at.key("order"), format!("an order beside {name}"), help);
     }
     let (framing, application) = application(&entry.over, frame, &at.key("over").key(table), context)?;
@@ -124,7 +124,7 @@ fn application(
 /// Refuses a length of messages beside those of transfers or jobs.
 fn refuse_length(is_given: bool, at: &Place, context: &mut Context<'_>) {
     if is_given {
-        let help = "each transfer is a message, and `sizes` says how long it is; leave this key out";
+        let help = "each transfer is a message with a length from `sizes`; leave this key out";
         context.error(&at.key("message"), "message of scheduled transfers", help);
     }
 }
@@ -190,7 +190,7 @@ fn over_tcp(
         [("transfer", keys.transfer.value().is_some()), ("idle", keys.idle != Delay::default())]
     {
         if written {
-            let help = "`sizes` and `arrivals` say what is sent, and when; leave this key out";
+            let help = "`sizes` and `arrivals` define the messages and their times; leave this key out";
             context.error(&at.key(key), format!("{key} of scheduled transfers"), help);
         }
     }

@@ -11,7 +11,7 @@ use wire::{Contents, Frame, Mac};
 /// Maximum octets of a frame that is read.
 const MOST: usize = 2_000;
 
-/// Effect of a frame on a station. An error, with help, if the text is no frame; a frame that is not legal, or a congestion
+/// Effect of a frame on a station. An error, with help, if the text is not a frame; a frame that is not legal, or a congestion
 /// message to another station, has no effect.
 pub fn read(text: &str, station: Option<NodeId>) -> Result<Says, (String, String)> {
     let octets = octets(text)?;
@@ -54,7 +54,10 @@ fn octets(text: &str) -> Result<Vec<u8>, (String, String)> {
         match letter.to_digit(16) {
             Some(digit) => digits.push(digit as u8),
             None => {
-                return Err((format!("{letter:?} at place {} is no hexadecimal digit", place + 1), help()));
+                return Err((
+                    format!("{letter:?} at place {} is not a hexadecimal digit", place + 1),
+                    help(),
+                ));
             }
         }
     }

@@ -148,7 +148,7 @@ fn negotiate(
             let [a, b] = names;
             let message = format!("DCBX between \"{a}\" and \"{b}\" does not settle");
             told.beware(
-                Remark::new(message, "both ends change for ever; this is a fault of Penstock"),
+                Remark::new(message, "the settings of both ends never settle; this is a bug in Penstock"),
                 station.at,
                 context,
             );
@@ -177,8 +177,8 @@ fn agent(station: &Station<'_>) -> Result<Agent, Remark> {
         Some(PauseKind::Link) | None => PrioritySet::default(),
     };
     let unfit = |error: wire::Error| {
-        let message = format!("the settings of \"{}\" fit no frame: {error}", station.node.name);
-        Remark::new(message, "expected settings that DCBX can tell")
+        let message = format!("the settings of \"{}\" cannot be encoded: {error}", station.node.name);
+        Remark::new(message, "expected settings that DCBX can advertise")
     };
     let beside = Beside { ets: served(classes, scheduler), pfc };
     let (mut admin, profile) = station.settings.administered_beside(&beside).map_err(unfit)?;
@@ -267,7 +267,7 @@ fn outcome(agent: &Agent, station: &Station<'_>) -> Result<Negotiated, Remark> {
     if !now.pfc.is_empty() && !matches!(own, Some(PauseKind::Priorities(_))) {
         let message =
             format!("\"{}\" has PFC for priority {}, and no flow_control.pfc", station.node.name, now.pfc);
-        let help = "expected flow_control.pfc, which says when it pauses, or pfc = { exchanged = false }";
+        let help = "expected flow_control.pfc, which defines its thresholds, or pfc = { exchanged = false }";
         return Err(Remark::about("pfc", message, help));
     }
     let adopted = now.ets_origin == ::dcbx::Origin::Adopted;
@@ -305,7 +305,7 @@ fn scheduler(table: &EtsTable, node: &NodeSpec) -> Result<SchedulerSpec, Remark>
                 let message = format!("traffic class {class} of \"{name}\" is neither strict nor ETS");
                 return wrong(
                     message,
-                    "DCBX does not tell the rest of its settings; expected \"strict\" or \"ets\"",
+                    "DCBX does not advertise the parameters of others; expected \"strict\" or \"ets\"",
                 );
             }
         };
@@ -351,7 +351,7 @@ fn features(agent: &Agent) -> Vec<NegotiatedFeature> {
     ];
     if !now.applications.is_empty() {
         let theirs = remote.map(|remote| &remote.applications[..]).unwrap_or_default();
-        let why = "ours, and those of the peer that we do not name".to_string();
+        let why = "ours, and those of the peer with other names".to_string();
         all.push(feature(
             "applications",
             list(&admin.applications),

@@ -43,14 +43,14 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         }
         warned.push(place.clone());
         let message = format!(
-            "{} queue pairs of DCQCN at \"{}\" come to rest where {:.2} % of packets are marked, and max_probability is {:.2} %",
+            "{} queue pairs of DCQCN at \"{}\" are in equilibrium at {:.2} % of marked packets, and max_probability is {:.2} %",
             found.many,
             found.port,
             share * 100.0,
             red.max_probability * 100.0
         );
         let help = format!(
-            "their queue stands at max ({}), where each packet is marked: expected a max_probability above {share:.4}",
+            "their queue stays at max ({}), where each packet is marked: expected a max_probability above {share:.4}",
             red.max
         );
         context.warn(&place, message, help);
@@ -93,13 +93,13 @@ fn told(seconds: f64) -> String {
 /// The warning about a loop that is too long.
 fn swings(found: &Bottleneck, delay: f64, longest: f64) -> (String, &'static str) {
     let message = format!(
-        "{} queue pairs of DCQCN at \"{}\" stay at rest if marks take {} at most to change rates, and they take {}",
+        "{} queue pairs of DCQCN at \"{}\" are stable with a loop delay of at most {}, and it is {}",
         found.many,
         found.port,
         told(longest),
         told(delay)
     );
-    (message, "queue and rates swing: expected a lower max_probability, or min and max further apart")
+    (message, "queue and rates oscillate: expected a lower max_probability, or min and max further apart")
 }
 
 fn pairs(flow: &FlowSpec) -> Option<&QueuePairSpec> {

@@ -131,6 +131,6 @@ fn unstoppable(node: &NodeSpec, edges: &[usize], becomes: [Priority; PRIORITIES]
         "frames of priority {old} from outside become priority {new}, which \"{}\" pauses",
         node.name
     );
-    let help = "a pause of it does not stop their sender: expected an alternate_priority without PFC";
+    let help = "a pause for it does not stop their sender: expected an alternate_priority without PFC";
     Some(Remark::about("alternate_priority", message, help))
 }

@@ -71,7 +71,7 @@ impl Entry<'_> {
         let names = KINDS.map(|(kind, _)| kind).join(", ");
         let &[&(kind, own)] = kinds.as_slice() else {
             let (place, message) = match kinds.last() {
-                None => (self.at.clone(), "a fault that says not what goes wrong".to_string()),
+                None => (self.at.clone(), "a fault without a kind".to_string()),
                 Some((last, _)) => (self.at.key(last), format!("`{last}` beside `{}`", kinds[0].0)),
             };
             context.error(&place, message, format!("expected exactly one of {names}"));
@@ -132,7 +132,7 @@ impl Entry<'_> {
         let links = self.links(Some(LinkWord::All), context);
         let p = fault.bit_error_rate.or(fault.pause_loss).or(fault.frame_loss).unwrap_or(0.0);
         if !(0.0..=1.0).contains(&p) {
-            let message = format!("{kind} {p} is no probability");
+            let message = format!("{kind} {p} is not a probability");
             context.error(&at.key(kind), message, "expected 0 to 1, like 1e-9");
         }
         let towards = towards(fault, links.as_deref(), at, fabric, context);
@@ -259,7 +259,7 @@ impl Entry<'_> {
             }
             Some(FaultLink::Word(given)) => {
                 if word != Some(*given) {
-                    context.error(&place, "this word stands for no link here", expected);
+                    context.error(&place, "this word does not select a link here", expected);
                     return None;
                 }
                 if fault.index.is_some() {
@@ -391,7 +391,7 @@ fn towards(
     let end = [link.a, link.b].into_iter().find(|&end| fabric.name(end) == name);
     if end.is_none() {
         let ends = format!("expected \"{}\" or \"{}\"", fabric.name(link.a), fabric.name(link.b));
-        context.error(&place, format!("\"{name}\" is no end of the link"), ends);
+        context.error(&place, format!("\"{name}\" is not an end of the link"), ends);
     }
     end
 }
@@ -447,7 +447,7 @@ impl Order {
             *changes.entry(entry).or_default() |= rate != before;
         }
         for (&entry, _) in changes.iter().filter(|(_, changes)| !**changes) {
-            let help = "it changes nothing: expected another rate";
+            let help = "it has no effect: expected another rate";
             context.warn(&place(entry).key("rate"), "the link has this rate already", help);
         }
         for (link, changes) in &mut self.switched {

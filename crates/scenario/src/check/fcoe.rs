@@ -23,26 +23,26 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         let (what, message, help) = if let Some(&(node, peer)) = withheld.get(&number) {
             let (node, peer) = (&spec.nodes[node.at()].name, &spec.nodes[peer.at()].name);
             let message = format!(
-                "\"{name}\": \"{node}\" sends nothing to \"{peer}\", as no flow control is in force there for priority {}",
+                "\"{name}\": \"{node}\" sends nothing to \"{peer}\", because no flow control is in force there for priority {}",
                 flow.priority.0
             );
-            let help = "T11: FCoE is sent on lossless Ethernet alone; expected flow_control.pfc with this priority at both ends, which DCBX has to leave in force, or requires_lossless = false";
+            let help = "T11: FCoE requires lossless Ethernet; expected flow_control.pfc with this priority at both ends, not disabled by DCBX, or requires_lossless = false";
             ("withheld", message, help)
         } else if let Some(switch) = switch(&|node| sprays(node)) {
             let message =
                 format!("\"{name}\" needs frames in order, and \"{}\" chooses a path for each", switch.name);
-            let help = "an exchange one of whose frames is overtaken is aborted after ulp_tov: expected path_choice = \"hash\"";
+            let help = "an exchange with a reordered frame is aborted after ulp_tov: expected path_choice = \"hash\"";
             ("sprays", message, help)
         } else if let Some(switch) = switch(&|node| may_drop(node, flow)) {
             let message = format!(
-                "\"{name}\" is FCoE, and nothing keeps priority {} from loss at \"{}\"",
+                "\"{name}\" is FCoE, and priority {} is not lossless at \"{}\"",
                 flow.priority.0, switch.name
             );
             let help = "each loss costs an exchange and ulp_tov: expected flow_control for this priority";
             ("drops", message, help)
         } else if let Some(last) = last_of_all(spec, flow).filter(|&last| last >= fcoe.ulp_tov) {
             let message = format!(
-                "\"{name}\": {} exchanges that begin together take {last} at least, and each is aborted after {}",
+                "\"{name}\": {} exchanges that begin together take at least {last}, and each is aborted after {}",
                 fcoe.outstanding, fcoe.ulp_tov
             );
             ("late", message, "expected a longer ulp_tov, or fewer outstanding")

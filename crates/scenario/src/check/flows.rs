@@ -247,7 +247,7 @@ pub fn dscp(dscp: Option<u64>, priority: u64, model: &Model, at: &Place, context
         Some(class) if dscp % 8 != 0 && !model.maps_code_points() => {
             let message =
                 format!("DSCP {dscp}, and no switch has a map of DSCP: its class is {class}, the DSCP / 8");
-            let help = "switches are configured otherwise as a rule: expected [switch.maps] with dscp_to_tc, like { 26 = 3, other = 0 }, or `priority` alone";
+            let help = "most switches are configured differently: expected [switch.maps] with dscp_to_tc, like { 26 = 3, other = 0 }, or `priority` alone";
             context.warn(&at.key("dscp"), message, help);
         }
         Some(_) => {}

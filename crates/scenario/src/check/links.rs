@@ -173,7 +173,7 @@ pub fn warn(model: &Model, spec: &Spec, context: &mut Context<'_>) {
             context.warn(
                 &at.key(key),
                 message,
-                "frames are repeated that were not lost: expected a longer time",
+                "frames are retransmitted that were not lost: expected a longer time",
             );
         }
     }

@@ -85,7 +85,7 @@ fn check_entry(
         && !flows.is_empty()
     {
         let message = format!(
-            "{name} {what}, and \"{}\" is in class {} without it: the sources of {name} give way until they are at their least rate",
+            "{name} {what}, and \"{}\" is in class {} without it: the sources of {name} reduce their rates to the minimum",
             other.name,
             class(other)
         );
@@ -111,13 +111,13 @@ fn counts_whole_port(manager: &ManagerSpec) -> Option<(&'static str, Option<&'st
             if manager.measures() == Measures::Port =>
         {
             Some((
-                "goes by what waits in all classes of a port",
+                "uses the queues of all classes of a port",
                 Some("scope"),
                 "set scope = \"queue\", or manage all classes that share the port",
             ))
         }
         ManagerSpec::PathPoint(_) => Some((
-            "goes by the rate and the queues of the whole port",
+            "uses the rate and the queues of the whole port",
             None,
             "manage all classes that share the port, or give this class a link of its own",
         )),
@@ -148,7 +148,7 @@ fn check_marks(
         Bytes::new(most),
         spec.nodes[id.at()].name
     );
-    let help = "senders are paused and never hear of marks: expected a threshold below that, better below XOFF (`penstock check --thresholds`)";
+    let help = "senders are paused before any frame is marked: expected a threshold below that, better below XOFF (`penstock check --thresholds`)";
     context.warn(&at.key(name).key(key), message, help);
 }
 
@@ -208,8 +208,7 @@ fn check_aim(
     let output_buffer = spec.nodes[id.at()].crossbar().map(|keys| keys.output_buffer.get());
     let at_output = output_buffer.map(|bytes| (bytes, "the output_buffer of a crossbar"));
     if let Some((bytes, what)) = at_output.filter(|it| too_little(it) && aim.of == Measures::Queue) {
-        let help =
-            "frames wait at the inputs, which do not count: set scope = \"port\", or a set_point below that";
+        let help = "frames wait at the inputs, which are not measured: set scope = \"port\", or a set_point below that";
         context.warn(at, words(bytes, what), help);
     }
     let counted = |class: usize| aim.of != Measures::Queue || manages(class);
@@ -219,11 +218,11 @@ fn check_aim(
         return;
     };
     if all < aim.bytes.get() {
-        let help = format!("sources hear of queues that grow fast alone: {}", aim.help);
+        let help = format!("sources only get feedback for queues that grow fast: {}", aim.help);
         context.warn(at, words(all, "XOFF at all other ports"), help);
     } else if each < aim.bytes.get() && aim.by_arrivals {
         let help = "pauses keep arrivals at the capacity, so that advertised rates do not fall: expected a set_point below that, or a higher xoff";
-        context.warn(at, words(each, "XOFF at a port, if frames come through that one alone,"), help);
+        context.warn(at, words(each, "XOFF at a port, if all frames arrive through that one,"), help);
     }
 }
 

@@ -173,7 +173,7 @@ fn classes(
                 Err([(first, a), (second, b)]) => {
                     let message = format!("{first} is of traffic class {a} here, and {second} of {b}");
                     let help = format!(
-                        "by the maps of [switch] both are of class {priority}, and frames of one class are not told apart: expected flows of different classes there"
+                        "by the maps of [switch] both are of class {priority}, and frames of one class are treated alike: expected flows of different classes there"
                     );
                     context.error(&at, message, help);
                 }
@@ -202,7 +202,7 @@ fn remaps(
                 Err([(first, a), (second, b)]) => {
                     let message = format!("{first} becomes one of class {a}, and {second} one of {b}");
                     let help = format!(
-                        "both are of class {old}, and frames of one class are not told apart: expected the change for both"
+                        "both are of class {old}, and frames of one class are treated alike: expected the change for both"
                     );
                     context.error(&at.key("dscp"), message, help);
                 }
@@ -224,7 +224,8 @@ fn told_of_idle(all: &[Remap], settings: &Settings<'_>, context: &mut Context<'_
         let mut fresh = one.to.iter().filter(|&node| !named(&all[..index], node)).peekable();
         if fresh.peek().is_none() {
             if is_own && !one.to.is_empty() {
-                let help = "of several that name a neighbour, the first counts: expected it before those, or not at all";
+                let help =
+                    "the first entry for a neighbour applies: move this one before those, or leave it out";
                 context.warn(&at.key("to"), "entries before it name all of these neighbours", help);
             }
             continue;
@@ -235,7 +236,7 @@ fn told_of_idle(all: &[Remap], settings: &Settings<'_>, context: &mut Context<'_
             kept.push(one.clone());
         } else if is_own {
             let help = "it has no effect: expected DSCPs of flows, and others of another traffic class";
-            context.warn(&at.key("dscp"), "no frames of another traffic class come of it", help);
+            context.warn(&at.key("dscp"), "no frames get another traffic class", help);
         }
     }
     kept
@@ -310,8 +311,8 @@ impl Pauses<'_> {
                     self.used.name(old),
                     own.priorities[old].0
                 );
-                let help = "they can be lost behind this switch: expected a DSCP of a lossless class";
-                context.report(Severity::BrokenPromise, &at, message, help.to_string());
+                let help = "they can be lost after this switch: expected a DSCP of a lossless class";
+                context.report(Severity::NotLossless, &at, message, help.to_string());
             }
         }
     }

@@ -114,8 +114,8 @@ fn polarisation(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let named: Vec<String> = tiers.iter().map(|[near, far]| format!("{near} and {far}")).collect();
     context.warn(
         &place.key("path_choice").key("hash").key("seed"),
-        format!("seed {seed} at successive tiers: {} choose alike", named.join(", ")),
-        "the second of two sees those flows only for which the first chose it, and leaves equal paths unused (polarisation); give tiers seeds of their own, or leave `seed` out",
+        format!("seed {seed} at successive tiers: {} make the same choices", named.join(", ")),
+        "the second tier receives only flows that were hashed to it at the first, and leaves equal-cost paths unused (polarisation); give each tier its own seed, or leave `seed` out",
     );
 }
 
@@ -148,7 +148,7 @@ fn overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
             context.warn(
                 &Place::of("flows").index(i).key("source").key(name),
                 format!("{name} of \"{}\" without a timeout, where switches choose a path for each frame", flow.name),
-                "a segment that is overtaken by another is discarded, and the transfer then stands still for ever; set a timeout above the longest round trip",
+                "a reordered segment is discarded, and the transfer then stalls forever; set a timeout above the longest round trip",
             );
         }
     }

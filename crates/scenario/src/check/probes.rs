@@ -120,7 +120,7 @@ fn ranked(text: &str, is_pauses: bool, at: &Place, context: &mut Context<'_>) ->
         _ => {
             context.error(
                 &at.key("which"),
-                format!("\"{text}\" does not say how many, or which"),
+                format!("\"{text}\" selects nothing"),
                 format!("expected a number from 1 to {MOST_BUSIEST}, as in \"the 20 {rank}\""),
             );
             None

@@ -30,14 +30,14 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         let at = context.first_written(&written).unwrap_or_default();
         if let Some(switch) = spec.nodes.iter().find(|node| sprays(node)) {
             let message = format!(
-                "\"{name}\" goes back N, and \"{}\" chooses a path for each frame: a packet that is overtaken counts as lost",
+                "\"{name}\" uses go-back-N, and \"{}\" chooses a path for each frame: a reordered packet counts as lost",
                 switch.name
             );
             let help = "each sends all packets behind it again, and little else gets through: expected recovery = \"reordering\", or path_choice = \"hash\"";
             context.warn(&at, message, help);
         } else if let Some(switch) = spec.nodes.iter().find(|node| may_drop(node, flow)) {
             let message = format!(
-                "\"{name}\" goes back N, and nothing keeps priority {} from loss at \"{}\"",
+                "\"{name}\" uses go-back-N, and priority {} is not lossless at \"{}\"",
                 flow.priority.0, switch.name
             );
             let help = "each loss sends all packets behind it again: expected flow_control for this priority, or recovery = \"selective\"";
@@ -64,8 +64,8 @@ fn check_timeouts(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         let keys = ["low_timeout", "timeout"].map(|key| tables.iter().map(move |table| table.key(key)));
         let written: Vec<_> = keys.into_iter().flatten().chain(tables.clone()).collect();
         let at = context.first_written(&written).unwrap_or_default();
-        let message = format!("\"{name}\" sends again what is not answered in {timeout}, and {why}");
-        let help = "every packet is sent again until the queue pair is in error (retries): expected a timeout that leaves room for queues";
+        let message = format!("\"{name}\" retransmits after {timeout}, and {why}");
+        let help = "every packet is retransmitted until the queue pair enters the error state (retries): expected a timeout that leaves room for queues";
         context.warn(&at, message, help);
     }
 }
@@ -101,12 +101,12 @@ fn too_soon(flow: &FlowSpec, trips: RoundTrips) -> Option<(Time, String)> {
     if let Some(timeout) = soonest(flow).filter(|&timeout| timeout <= trips.empty) {
         return Some((
             timeout,
-            format!("a packet and its answer take {:.1} us without queues", us(trips.empty)),
+            format!("a packet and its response take {:.1} us without queues", us(trips.empty)),
         ));
     }
     if high <= trips.full {
         let why = format!(
-            "a packet and its answer take {:.1} us if the longest queue on their way is full",
+            "a packet and its response take {:.1} us if the longest queue on their path is full",
             us(trips.full)
         );
         return Some((high, why));
@@ -150,12 +150,12 @@ fn check_targets(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         let own = |table: &Place| table.key(pairs.control.name()).key(key);
         let written: Vec<_> = tables.iter().map(own).chain(tables.clone()).collect();
         let message = format!(
-            "the target of \"{name}\" is a round trip of {:.1} us, and a packet and its answer take {:.1} us without queues",
+            "the target of \"{name}\" is a round trip of {:.1} us, and a packet and its response take {:.1} us without queues",
             us(target),
             us(round_trip)
         );
         let help = format!(
-            "{} slows down although nothing waits: expected a {key} above the round trip",
+            "{} reduces its rate although no queue builds up: expected a {key} above the round trip",
             pairs.control.name()
         );
         context.warn(&context.first_written(&written).unwrap_or_default(), message, help);
@@ -182,9 +182,9 @@ fn check_overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
             None => continue,
         };
         let message = format!(
-            "\"{name}\" repeats selectively, and {who} chooses a path for each frame: a packet that is overtaken is sent again"
+            "\"{name}\" uses selective repeat, and {who} chooses a path for each frame: a reordered packet is retransmitted"
         );
-        let help = "messages take longer although nothing is lost: expected recovery = \"reordering\", whose receiver tells losses from reordering, path_choice = \"hash\", or \"flowlet\" with a gap that keeps packets in order";
+        let help = "messages take longer although nothing is lost: expected recovery = \"reordering\", which distinguishes losses from reordering, path_choice = \"hash\", or \"flowlet\" with a gap that keeps packets in order";
         context.warn(&context.first_written(&written).unwrap_or_default(), message, help);
     }
 }

@@ -12,7 +12,7 @@ use units::{BitRate, Bytes, Time, WireClock};
 const SLOWEST: Time = Time::from_ms(1000);
 /// Maximum cores of a port.
 const MOST_CORES: u64 = 64;
-const TAKES_IN_NOTHING: &str = "a host that takes in nothing has a script with stop = true";
+const TAKES_IN_NOTHING: &str = "use a script with stop = true for a host that receives nothing";
 const TAKES_TIME: &str =
     "a host that takes time for frames, or stops: `time_per_frame`, `rate`, interrupts or a script";
 const SENDS_NOTHING: &str = "a host that sends nothing has no flows";
@@ -72,7 +72,7 @@ pub fn lower(
     fill_receive(&mut usual);
     let found = Unused::of(&merged, &usual)
         .unless(interrupt.delay > Time::ZERO, "an `interrupt_delay` above 0", &["interrupt_frames"])
-        .unless(!is_room, "a host whose flow control does not grant the room: credits do", &["buffer"])
+        .unless(!is_room, "a host with flow control other than credits", &["buffer"])
         .unless(is_room || spec.takes_time() || !spec.script.is_empty(), TAKES_TIME, &["buffer"]);
     context.unused(found.remarks(), &at);
     Some(spec)

@@ -99,7 +99,7 @@ pub fn lower(
 ) -> Option<(InNetworkSpec, Vec<NodeId>)> {
     let leaves: Vec<NodeId> = hosts.iter().map(|&host| leaf(fabric, host)).collect();
     if let Some(host) = leaves.iter().find(|&&leaf| fabric.is_host(leaf)) {
-        let message = format!("\"{}\" is at no switch, and switches reduce", fabric.name(*host));
+        let message = format!("\"{}\" is not connected to a switch, and switches reduce", fabric.name(*host));
         context.error(&at.key("algorithm"), message, "expected hosts at switches, or another algorithm");
         return None;
     }

@@ -150,7 +150,7 @@ fn merged(found: Vec<(Remark, Severity)>) -> Vec<(Remark, Severity, usize)> {
 fn report(remark: Remark, severity: Severity, more: usize, at: &Place, context: &mut Context<'_>) {
     let help = match (remark.help, more) {
         (help, _) if !help.is_empty() => help,
-        (_, 0) => "it runs, but probably not as meant".to_string(),
+        (_, 0) => "it runs, but probably not as intended".to_string(),
         (_, more) => format!("the same holds for {more} more"),
     };
     context.report(severity, &at.along(&remark.path), remark.message, help);

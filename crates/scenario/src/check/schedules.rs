@@ -69,6 +69,6 @@ fn warn_of_unmatched(named: &str, program: &Program, at: &Place, context: &mut C
         let message = format!(
             "\"{named}\": rank {to} receives {count} more messages with tag {tag} of rank {from} than that one sends"
         );
-        context.warn(at, message, format!("the job will not end: rank {to} waits for ever"));
+        context.warn(at, message, format!("the job will not finish: rank {to} waits forever"));
     }
 }

@@ -346,7 +346,7 @@ fn buffer(own: Option<&Buffer>, all: Option<&Buffer>, at: &Place, context: &mut 
             context.warn(
                 &at.key(inner),
                 format!("{inner} {narrow} is above {outer} {wide}"),
-                format!("it changes nothing: a {inner} never holds that much"),
+                format!("it has no effect: a {inner} never holds that much"),
             );
         }
     }

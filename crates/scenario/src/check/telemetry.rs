@@ -35,14 +35,14 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
             && rests > 1.0
             && crowded.insert(name)
         {
-            let (pairs, come) = if many == 1 { ("pair", "comes") } else { ("pairs", "come") };
+            let (pairs, are) = if many == 1 { ("pair", "is") } else { ("pairs", "are") };
             let message = format!(
-                "{many} queue {pairs} with telemetry, \"{name}\" among them, {come} to rest with a queue of {:.2} base round trips at \"{}\"",
+                "{many} queue {pairs} with telemetry, \"{name}\" among them, {are} in equilibrium with a queue of {:.2} base round trips at \"{}\"",
                 rests - 1.0,
                 spec.nodes[node.at()].name
             );
             let help = format!(
-                "their increases are more than what eta keeps free: expected an ai_rate of at most \"{most}\", or a lower eta"
+                "their increases exceed the headroom of eta: expected an ai_rate of at most \"{most}\", or a lower eta"
             );
             context.warn(&context.first_written(&keys("ai_rate")).unwrap_or_default(), message, help);
         }
@@ -52,14 +52,14 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
             && far.insert(name)
         {
             let message = format!(
-                "{switches} switches are on the way of \"{name}\" to \"{}\", and its packets have room for the telemetry of {room}",
+                "{switches} switches are on the path of \"{name}\" to \"{}\", and its packets have room for the telemetry of {room}",
                 spec.nodes[node.at()].name
             );
             let help = match switches {
                 1..=8 => {
-                    format!("the last ones write nothing: expected int_bytes = \"{} B\"", 2 + 8 * switches)
+                    format!("the last ones do not write any: expected int_bytes = \"{} B\"", 2 + 8 * switches)
                 }
-                _ => "the last ones write nothing: expected hpcc_pint, which needs a byte whatever the way"
+                _ => "the last ones do not write any: expected hpcc_pint, which needs one byte on any path"
                     .to_string(),
             };
             context.warn(&context.first_written(&keys("int_bytes")).unwrap_or_default(), message, help);

@@ -72,7 +72,7 @@ pub fn check_lossless(model: &Model, flows: &[FlowSpec], context: &mut Context<'
             if written(at.clone()) && !written(at.key(key)) {
                 let all = used.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
                 let message = format!(
-                    "priority {late} is in a file of transfers alone, and by default it would not be lossless"
+                    "priority {late} occurs only in a file of transfers, and by default it would not be lossless"
                 );
                 context.error(
                     &at,

@@ -56,7 +56,7 @@ pub fn check_pairs(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, con
     } else if source.needs_ring() && !is_ring(pairs) {
         context.error(
             &at.key("to"),
-            format!("{name} among hosts that are no ring"),
+            format!("{name} among hosts that are not a ring"),
             "each host has a neighbour on either side; expected to = { permutation = { shift = 1 } }",
         );
     }
@@ -101,13 +101,13 @@ pub fn check_losses(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         let Some(source) = source else { continue };
         let key = Place::of("flows").index(index).key("source").key(source.name()).key("timeout");
         let why = match full {
-            Some(node) => format!("\"{}\" loses what its receive buffer does not hold", node.name),
+            Some(node) => format!("\"{}\" drops frames when its receive buffer is full", node.name),
             None if fault => "a fault can lose a frame".to_string(),
             None => continue,
         };
         context.warn(
             &key,
-            format!("{why}, and a connection without a timeout waits for it for ever"),
+            format!("{why}, and a connection without a timeout waits for it forever"),
             "expected a time above the longest round trip, like timeout = \"1 ms\"",
         );
     }
@@ -120,13 +120,13 @@ fn check_jobs(model: &Model, spec: &Spec, fault: bool, context: &mut Context<'_>
     for (index, job) in jobs.iter().filter(over_frames) {
         let full = spec.nodes.iter().find(|node| loses_what_arrives(node, job.priority));
         let why = match full {
-            Some(node) => format!("\"{}\" loses what its receive buffer does not hold", node.name),
+            Some(node) => format!("\"{}\" drops frames when its receive buffer is full", node.name),
             None if fault => "a fault can lose a frame".to_string(),
             None => continue,
         };
         context.warn(
             &Place::of("jobs").index(*index).key("over"),
-            format!("{why}, and a job over frames waits for it for ever"),
+            format!("{why}, and a job over frames waits for it forever"),
             "expected a transport, as in `over` of transfers: nothing repeats a lost frame",
         );
     }

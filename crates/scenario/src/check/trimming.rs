@@ -26,7 +26,7 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
                 format!("\"{name}\" has trimming = true, and no switch trims frames of priority {class}");
             (
                 message,
-                "a lost packet is found by its timeout alone; expected [switch.trimming], or no `trimming` here",
+                "a lost packet is only detected by its timeout; expected [switch.trimming], or no `trimming` here",
             )
         } else {
             let message =

@@ -79,7 +79,7 @@ fn warmup(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     for flow in &model.flows {
         if flow.stop.is_some_and(|stop| stop <= warmup && flow.start < stop) {
             let message = format!("flow \"{}\" ends within the warm-up of {warmup}", flow.name);
-            return context.warn(&at, message, format!("totals do not count what it sends: {help}"));
+            return context.warn(&at, message, format!("totals do not include it: {help}"));
         }
     }
     let mut begun: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
@@ -182,7 +182,7 @@ fn marks(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         let class = flow.priority.0;
         let message =
             format!("\"{name}\" reacts to marks (ECN), and nothing marks frames of priority {class}");
-        let help = "it sends as it would without: expected queue_managers that mark, like { step = { threshold = \"50 kB\" } }, in the switches";
+        let help = "it has no effect: expected queue_managers that mark, like { step = { threshold = \"50 kB\" } }, in the switches";
         context.warn(&at, message, help);
     }
 }
@@ -313,8 +313,8 @@ pub fn of_flow(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) {
         context.unused(arrivals.unused(), &at.key("source"));
         if flow.rate_counts != RateBasis::default() && !arrivals.counts_rate() {
             let needs = match arrivals {
-                Arrivals::Greedy => "a source with a rate: a greedy one takes all that the link gives",
-                _ => "a source whose rate counts as the flow says: this one says itself what it counts",
+                Arrivals::Greedy => "a source with a rate: a greedy one sends at line rate",
+                _ => "a source that uses rate_counts: this one defines its own unit",
             };
             context.beware(unused("rate_counts", needs), at);
         }
@@ -333,7 +333,7 @@ pub fn of_once(entry: &Transfers, end: Time, at: &Place, context: &mut Context<'
     if entry.arrivals != ArrivalsText::Once {
         return;
     }
-    let needs = "arrivals that go on: \"once\" begins at `start`";
+    let needs = "repeated arrivals: \"once\" begins at `start`";
     if entry.stop.is_some_and(|stop| stop < end) {
         context.beware(unused("stop", needs), at);
     }

@@ -16,13 +16,13 @@ pub struct Fault {
     /// The link: the names of its two ends. With `mean_time_between` also "any" (one of all links is drawn each time), with `bit_error_rate`, `pause_loss` and `frame_loss` also "all". Required, but with `restart`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<FaultLink>,
-    /// Which of several parallel links, in the order of the topology. A number, 0 or more. Default: 0.
+    /// Number of the link among several parallel ones, in the order of the topology. A number, 0 or more. Default: 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u64>,
     /// The name of the switch that restarts. Required with `restart`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch: Option<String>,
-    /// When. A time with unit. Required with `down`, `up`, `rate`, `scheduler`, `control_frame` (when its last bit is there) and `restart`.
+    /// Time of the fault. A time with unit. Required with `down`, `up`, `rate`, `scheduler`, `control_frame` (when its last bit is there) and `restart`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
     /// If true, the link goes down in both directions: frames on it are lost, and both ends discard their pause state. Default: false.
@@ -49,17 +49,17 @@ pub struct Fault {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub frame_loss: Option<f64>,
-    /// A control frame that no station of the scenario sends, and that takes no time on the link: PAUSE, PFC, a congestion message, which is for the flow of the host whose number, from 0, its CN-TAG has, if it is for the address of that host (02:00:00:00:00:00 and the number of the station, from 1); or an LLDPDU, of which the congestion notification TLV is processed. Frames that are malformed, for another station, or of a protocol that the station does not use are ignored and reported in the table `faults`. Two hexadecimal digits an octet, from the destination to the octet before the FCS; blanks and colons may stand between.
+    /// An injected control frame, which occupies no time on the link: PAUSE, PFC, a congestion message or an LLDPDU. A congestion message must be addressed to a host (02:00:00:00:00:00 plus the number of the station, from 1), and its CN-TAG selects the flow of that host, from 0. Of an LLDPDU only the congestion notification TLV is processed. Frames that are malformed, for another station, or of a protocol that the station does not use are ignored and reported in the table `faults`. Two hexadecimal digits per octet, from the destination to the octet before the FCS; blanks and colons between them are ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("pattern" = "^([ :]*[0-9A-Fa-f][ :]*[0-9A-Fa-f])+[ :]*$"))]
     pub control_frame: Option<String>,
     /// The end of the link that the lost frames are on their way to; frames in the other direction are not lost. Or the end that the direction with another `rate` leads to. Or the end where a control frame comes in. The name of a host or switch. Or the end that the frames of a port with another `scheduler` go to. Only with `rate`, `frame_loss`, `control_frame` and `scheduler`. Default: both directions; required with `control_frame` and `scheduler`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub towards: Option<String>,
-    /// When `bit_error_rate`, `pause_loss` or `frame_loss` begins. A time with unit. Default: "0 s".
+    /// Start of `bit_error_rate`, `pause_loss` or `frame_loss`. A time with unit. Default: "0 s".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Time>,
-    /// When `bit_error_rate`, `pause_loss` or `frame_loss` ends. A time with unit, after `from`. Default: the duration of the simulation.
+    /// End of `bit_error_rate`, `pause_loss` or `frame_loss`. A time with unit, after `from`. Default: the duration of the simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
     /// Time for which the switch neither sends nor receives; it loses all its frames and its pause state. A time with
@@ -138,7 +138,7 @@ pub struct Receive {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 s"))]
     pub interrupt_delay: Option<Time>,
-    /// The interrupt comes at once when this many frames wait for the core. A count, 1 to 1000000. Default: none (the delay alone counts).
+    /// Number of waiting frames at which the interrupt is raised immediately. A count, 1 to 1000000. Default: none (after `interrupt_delay` only).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub interrupt_frames: Option<u64>,
@@ -173,7 +173,7 @@ pub struct Send {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendStep {
-    /// When. A time with unit, not before the step above. Required.
+    /// Time of the step. A time with unit, not before that of the step above. Required.
     pub at: Time,
     /// The time each frame takes from then on. A time with unit, at most 1 s. Default: as before.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -187,7 +187,7 @@ pub struct SendStep {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReceiveStep {
-    /// When. A time with unit, not before the step above. Required.
+    /// Time of the step. A time with unit, not before that of the step above. Required.
     pub at: Time,
     /// If true, the host stops processing arrivals; it finishes the current frame. Exactly one of `stop` and `start` is true. Default: false.
     #[serde(default, skip_serializing_if = "is_false")]

@@ -26,7 +26,7 @@ fn no_limit() -> Or<Bytes, Unlimited> {
 pub struct Flow {
     /// Unique name; with several senders the flows are called `name[sender]`. Required.
     pub name: String,
-    /// The sender: the name of a host, "all" hosts, a pattern, or a list of these. In a pattern `*` stands for any letters, "h1..h32" for h1 to h32, and "leaf0/*" for the hosts at leaf0. The name of a switch: whole frames appear there in an instant. Required.
+    /// The sender: the name of a host, "all" hosts, a pattern, or a list of these. In a pattern `*` matches any characters, "h1..h32" selects h1 to h32, and "leaf0/*" selects the hosts at leaf0. With the name of a switch, whole frames are created there, without transmission time. Required.
     pub from: Nodes,
     /// Where frames go: a host; or several (a list, "all" or a pattern), each frame to one of them, equally likely and never to the sender; or a table `uniform`, `hot_spot` or `permutation`. Beyond a million pairs of sender and destination no paths are listed: switches look each destination up, the table `paths` is empty, and frames that were overtaken are not counted. Required.
     pub to: Receivers,
@@ -34,11 +34,11 @@ pub struct Flow {
     #[serde(default)]
     #[schemars(range(min = 0, max = 7))]
     pub priority: u64,
-    /// DSCP of all frames (RFC 2474), of which switches make a traffic class by their `maps`. Its class by the maps of all switches is the priority of the frames, and need not be given. A whole number, 0 to 63. Default: none (switches go by the priority).
+    /// DSCP of all frames (RFC 2474), which the `maps` of switches convert to a traffic class. The maps of all switches must give the same class, which is also the priority of the frames; `priority` can then be omitted. A whole number, 0 to 63. Default: none (switches use the priority).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 63))]
     pub dscp: Option<u64>,
-    /// Color of all frames, as a meter at the edge has marked them: "green", "yellow" or "red"; queue managers may treat each in its way (`yellow` and `red` of `red`). Default: what `maps.dscp_to_color` of all switches says of the DSCP, or else "green".
+    /// Color of all frames, as marked by a meter at the edge: "green", "yellow" or "red"; queue managers can have separate settings for each (`yellow` and `red` of `red`). Default: color of the DSCP by `maps.dscp_to_color` of all switches, otherwise "green".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub color: Option<Color>,
     /// The virtual channel of all frames, where links have credits: a name, or a number as text, among the `channels` of `[flow_control.credit]`. In place of `priority`. Default: the channel of the priority.
@@ -51,15 +51,15 @@ pub struct Flow {
     /// Length of frames, DA to FCS: a size with unit, 1 to 9238 B; or "imix"; or a table `uniform`, `bimodal`, `exponential`, `log_normal` or `empirical`. Default: "1522 B" (the largest tagged frame without jumbo support).
     #[serde(default = "full_frame")]
     pub frame: FrameText,
-    /// When the source begins. A time with unit. Default: "0 s".
+    /// Start of the source. A time with unit. Default: "0 s".
     #[serde(default = "at_start")]
     pub start: Time,
-    /// When the source ends. A time with unit, after `start`. Default: the duration of the simulation.
+    /// End of the source. A time with unit, after `start`. Default: the duration of the simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Time>,
     /// When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`; or endpoints that answer each other: a table `window`, `request_response`, `tcp`, `conversation`, `mpi_exchange`, `fcoe`, `rdma` or `uet`. Required.
     pub source: SourceText,
-    /// Which bits a rate counts: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's link). Default: "frame".
+    /// Bits that a rate counts: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's link). Default: "frame".
     #[serde(default)]
     pub rate_counts: RateBasis,
     /// Bytes that each sender sends in total. The last frame is cut to the rest and padded to 64 B, the smallest Ethernet frame; the padding counts as bytes sent, beyond the limit. With `request_response` only whole requests count, with `conversation` and `fcoe` whole exchanges. A size with unit, or "unlimited". Default: "unlimited".
@@ -161,7 +161,7 @@ impl SourceText {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// When. A time with unit, not before the step above. Required.
+    /// Time of the step. A time with unit, not before that of the step above. Required.
     pub at: Time,
     /// If true, the source stops sending. Exactly one of `stop` and `start` is true. Default: false.
     #[serde(default)]

@@ -28,7 +28,7 @@ pub struct Job {
     pub name: String,
     /// The hosts of the ranks: a host, "all" hosts, a pattern, or a list of these; at least 2, one rank each. Required.
     pub ranks: Nodes,
-    /// Which rank is where: "linear" (in the order in which `ranks` selects hosts; a list gives any placement), "packed" (hosts of one leaf switch follow each other), "spread" (one host of each leaf switch after the other), "by_pod" (hosts of one pod follow each other), "by_rail" (those of one rail) or "random" (drawn from the seed and the name). Default: "linear".
+    /// Placement of ranks: "linear" (in the order in which `ranks` selects hosts; a list allows any placement), "packed" (hosts of one leaf switch follow each other), "spread" (one host of each leaf switch after the other), "by_pod" (hosts of one pod follow each other), "by_rail" (those of one rail) or "random" (drawn from the seed and the name). Default: "linear".
     #[serde(default)]
     pub placement: Placement,
     /// Workload of an iteration: a table with `collective` or `goal`. Required.
@@ -36,17 +36,17 @@ pub struct Job {
     /// Carrier of the messages: a table of a transport, as in `over` of transfers; each pair of ranks has one queue pair in each direction, or as many connections as messages are under way at once. Or "frames": sent once and never acknowledged, so that a message has been sent when its last bit has left the NIC, and a lost frame ends the job with the verdict `hung`. Default: queue pairs with their defaults.
     #[serde(default = "CarrierText::of_jobs")]
     pub over: CarrierText,
-    /// When the first iteration begins. A time with unit. Default: "0 s".
+    /// Start of the first iteration. A time with unit. Default: "0 s".
     #[serde(default = "at_start")]
     pub start: Time,
     /// Repetitions of the workload; each rank begins the next one when its own part of the last is over. A count, 1 to 1000000. Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub iterations: u64,
-    /// Computation of each rank before each iteration: a time with unit, or a list of these that iterations take in turn. Default: "0 s".
+    /// Computation time of each rank before each iteration: a time with unit, or a list of times that iterations use in turn. Default: "0 s".
     #[serde(default)]
     pub compute: ComputeTimes,
-    /// Mean of what each computation takes longer, those of a schedule too, as a share of its time: exponential, drawn for each rank from the seed; after 4096 computations a rank takes its draws again. A number, 0 to 10. Default: 0 (none).
+    /// Mean of a random addition to each computation, including those of a schedule, as a share of its time: exponential, drawn for each rank from the seed; the draws of a rank repeat after 4096 computations. A number, 0 to 10. Default: 0 (none).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 10.0))]
     pub compute_jitter: Option<f64>,
@@ -67,7 +67,7 @@ pub struct Job {
     #[serde(default)]
     #[schemars(range(min = 0, max = 7))]
     pub priority: u64,
-    /// DSCP of all frames (RFC 2474), of which switches make a traffic class by their `maps`; its class is the priority of the frames, and need not be given. A whole number, 0 to 63. Default: none (switches go by the priority).
+    /// DSCP of all frames (RFC 2474), of which switches make a traffic class by their `maps`; its class is also the priority of the frames; `priority` can then be omitted. A whole number, 0 to 63. Default: none (switches use the priority).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 63))]
     pub dscp: Option<u64>,

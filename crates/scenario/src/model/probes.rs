@@ -34,7 +34,7 @@ pub struct Probes {
 pub struct ProbeText {
     /// Quantity to record. Time series: "flow" (what arrives and is read), "port" (what is sent and received), "class" (what each class of a port sends), "queue" (the most that waits, and ingress counters). Distributions: "occupancy" (how long a queue, port, class, memory, part of a shared memory or ingress counter held how much, and the most in each bin), "latency" (of a flow). Lists: "pauses" (each as an interval), "frames" (each that passes a port). Required.
     pub what: WhatText,
-    /// Of which: a name, a pattern with `*`, numbers as in "h1..h32", a list of these, "all", or "the 20 busiest": those with the most activity; of pauses "the 20 longest". A flow has its name or that of its group, a port its own ("sw.0->h1") or that of its node, a queue, class or pause that of its port, its node, or node and class ("leaf0/3"). An occupancy has its own name alone: of a queue "sw.0->h1/3", a port "sw.0->h1", a class of a node "sw/3", all memory of a node "sw", an ingress counter "sw.0->h1 in/3", of a memory with dynamic thresholds what is shared "sw shared" and the headroom "sw headroom". Default: "all".
+    /// Selected objects: a name, a pattern with `*`, numbers as in "h1..h32", a list of these, "all", or "the 20 busiest": those with the most activity; for pauses "the 20 longest". A flow is selected by its name or that of its group, a port by its name ("sw.0->h1") or that of its node, a queue, class or pause by its port, its node, or node and class ("leaf0/3"). An occupancy is selected only by its own name: "sw.0->h1/3" for a queue, "sw.0->h1" for a port, "sw/3" for a class of a node, "sw" for all memory of a node, "sw.0->h1 in/3" for an ingress counter, and for a memory with dynamic thresholds "sw shared" for the shared part and "sw headroom" for the headroom. Default: "all".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub which: Option<WhichText>,
     /// Width of the bins of time series, those of occupancies among them. A time with unit, above 0; at most 1000000 bins. Default: as `bin` of `[probes]`.
@@ -46,7 +46,7 @@ pub struct ProbeText {
     /// Records one frame in this many, chosen by a hash of its identity: a frame is logged at all ports on its path, or at none. A count, 1 to 1000000000. Only for frames; all pause frames are recorded. Default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_in: Option<u64>,
-    /// When the list of frames begins. A time with unit. Only for frames. Default: "0 s".
+    /// Start of the list of frames. A time with unit. Only for frames. Default: "0 s".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Time>,
 }

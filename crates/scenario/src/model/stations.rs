@@ -87,7 +87,7 @@ pub struct HostSettings {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchSettings {
-    /// When a frame may leave: "store_and_forward" or "cut_through". Default: "store_and_forward" (IEEE 802.1Q bridges).
+    /// Forwarding mode: "store_and_forward" or "cut_through". Default: "store_and_forward" (IEEE 802.1Q bridges).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "store_and_forward"))]
     pub forwarding: Option<Forwarding>,

@@ -36,11 +36,11 @@ pub struct Transfers {
     #[serde(default)]
     #[schemars(range(min = 0, max = 7))]
     pub priority: u64,
-    /// DSCP of all frames (RFC 2474), of which switches make a traffic class by their `maps`. Its class by the maps of all switches is the priority of the frames, and need not be given; frames of a priority in a file have none. A whole number, 0 to 63. Default: none (switches go by the priority).
+    /// DSCP of all frames (RFC 2474), which the `maps` of switches convert to a traffic class. The maps of all switches must give the same class, which is also the priority of the frames; `priority` can then be omitted; frames of a priority in a file have none. A whole number, 0 to 63. Default: none (switches use the priority).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 63))]
     pub dscp: Option<u64>,
-    /// Color of all frames, as a meter at the edge has marked them: "green", "yellow" or "red"; queue managers may treat each in its way (`yellow` and `red` of `red`). Default: what `maps.dscp_to_color` of all switches says of the DSCP, or else "green".
+    /// Color of all frames, as marked by a meter at the edge: "green", "yellow" or "red"; queue managers can have separate settings for each (`yellow` and `red` of `red`). Default: color of the DSCP by `maps.dscp_to_color` of all switches, otherwise "green".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub color: Option<Color>,
     /// Ports of UDP, or of TCP where endpoints answer each other: a table of `from` and `to`. Switches hash them (`path_choice`), captures show them. Default: none is given; that of the sender is drawn for each transfer, or for each new connection.
@@ -55,10 +55,10 @@ pub struct Transfers {
     /// Bytes of each frame that do not belong to the transfer; over TCP, RDMA and UET see their key `headers`. A size with unit, below `frame`, or a preset: "ethernet" (18 B), "esun" (22 B), "sue" (50 B), "sue_afh1" or "sue_afh2" (22 B), "sue_lite" (20 B). Default: "18 B" (Ethernet header and FCS).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<HeaderText>,
-    /// Which transfer of a sender sends the next frame: each in turn ("round_robin"), or the oldest until it is complete ("fifo"). Over TCP, RDMA and UET it is "round_robin". Default: "round_robin" (NICs serve their queue pairs in turn).
+    /// Order in which the transfers of a sender send frames: in turn ("round_robin"), or the oldest until it is complete ("fifo"). Over TCP, RDMA and UET it is "round_robin". Default: "round_robin" (NICs serve their queue pairs in turn).
     #[serde(default)]
     pub order: ServiceOrder,
-    /// When the first may begin; times in a file count from here. A time with unit. Default: "0 s".
+    /// Earliest start of the first transfer; times in a file are relative to it. A time with unit. Default: "0 s".
     #[serde(default = "at_start")]
     pub start: Time,
     /// No transfer begins after this time; those in progress continue. A time with unit, after `start`. Default: the duration of the simulation.

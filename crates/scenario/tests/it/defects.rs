@@ -365,7 +365,7 @@ fn advice_names_a_queue_manager_that_drops() {
         "[[switch.queue_managers]]\nclasses = [3]\nred = { min = \"5 kB\", max = \"10 kB\" }",
     ));
     assert!(why.contains("A queue manager dropped it") && !why.contains("ower XOFF"), "{why}");
-    assert!(why.contains("take priority 3 from it"), "{why}");
+    assert!(why.contains("remove priority 3 from it"), "{why}");
     assert_eq!(flow(&run(&scenario("")), "f[h0]", "frames_dropped"), 0.0);
 }
 

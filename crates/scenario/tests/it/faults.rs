@@ -141,7 +141,7 @@ fn what_cannot_go_wrong_that_way() {
     let link = LINK;
     let heard = format!("{link}at = \"1 ms\"\ntowards = \"a\"\n");
     for (text, expected) in [
-        (link.to_string(), "says not what goes wrong"),
+        (link.to_string(), "a fault without a kind"),
         (format!("{link}at = \"1 ms\"\ndown = true\nup = true\n"), "`up` beside `down`"),
         (format!("{link}down = true\n"), "missing key `at`"),
         (format!("{link}at = \"1 ms\"\nup = true\n"), "is not down"),
@@ -158,12 +158,12 @@ fn what_cannot_go_wrong_that_way() {
             format!("{link}at = \"1 ms\"\nrate = \"1 Gb/s\"\n{link}at = \"1 ms\"\nrate = \"2 Gb/s\"\n"),
             "rate twice",
         ),
-        (format!("{link}bit_error_rate = 1.5\n"), "no probability (expected 0 to 1"),
-        (format!("{link}pause_loss = nan\n"), "no probability"),
-        (format!("{link}frame_loss = -0.1\n"), "frame_loss -0.1 is no probability (expected 0 to 1"),
+        (format!("{link}bit_error_rate = 1.5\n"), "not a probability (expected 0 to 1"),
+        (format!("{link}pause_loss = nan\n"), "not a probability"),
+        (format!("{link}frame_loss = -0.1\n"), "frame_loss -0.1 is not a probability (expected 0 to 1"),
         (format!("{link}frame_loss = \"1 %\"\n"), "invalid type"),
         (format!("{link}frame_los = 0.1\n"), "did you mean frame_loss?"),
-        (format!("{heard}control_frame = \"01 8g\"\n"), "'g' at place 5 is no hexadecimal digit"),
+        (format!("{heard}control_frame = \"01 8g\"\n"), "'g' at place 5 is not a hexadecimal digit"),
         (format!("{heard}control_frame = \"018\"\n"), "3 hexadecimal digits (expected two for each octet"),
         (format!("{heard}control_frame = \"\"\n"), "0 hexadecimal digits"),
         (format!("{heard}control_frame = \"{}\"\n", "00".repeat(2_001)), "at most 2000 octets"),
@@ -172,20 +172,20 @@ fn what_cannot_go_wrong_that_way() {
         (format!("{link}towards = \"a\"\ncontrol_frame = \"00\"\n"), "missing key `at`"),
         (
             "[[faults]]\nlink = \"all\"\nat = \"1 ms\"\ntowards = \"a\"\ncontrol_frame = \"00\"\n".into(),
-            "stands for no link here",
+            "does not select a link here",
         ),
         (format!("{link}frame_loss = 0.1\nat = \"1 ms\"\n"), "`at` does not belong to `frame_loss`"),
         (format!("{link}frame_loss = 0.1\npause_loss = 0.1\n"), "`frame_loss` beside `pause_loss`"),
         (format!("{link}pause_loss = 0.1\ntowards = \"a\"\n"), "`towards` does not belong to `pause_loss`"),
         (
             format!("{link}frame_loss = 0.1\ntowards = \"t\"\n"),
-            "\"t\" is no end of the link (expected \"a\" or \"s\"",
+            "\"t\" is not an end of the link (expected \"a\" or \"s\"",
         ),
         (
             "[[faults]]\nlink = \"all\"\nframe_loss = 0.1\ntowards = \"s\"\n".into(),
             "`towards` without the names of a link",
         ),
-        ("[[faults]]\nlink = \"any\"\nframe_loss = 0.1\n".into(), "stands for no link here"),
+        ("[[faults]]\nlink = \"any\"\nframe_loss = 0.1\n".into(), "does not select a link here"),
         (format!("{link}pause_loss = 0.5\nfrom = \"2 ms\"\nuntil = \"1 ms\"\n"), "expected from < until"),
         (format!("{link}at = \"1 ms\"\ndown = true\nafter = \"1 us\"\n"), "`after` without rerouting"),
         (format!("{link}at = \"1 ms\"\ndown = true\nduration = \"0 s\"\n"), "duration is 0"),
@@ -199,7 +199,7 @@ fn what_cannot_go_wrong_that_way() {
             "[[faults]]\nlink = [\"a\", \"x\"]\nat = \"1 ms\"\ndown = true\n".into(),
             "unknown node \"x\" (nodes are a, b, s, t",
         ),
-        ("[[faults]]\nlink = \"any\"\nat = \"1 ms\"\ndown = true\n".into(), "stands for no link here"),
+        ("[[faults]]\nlink = \"any\"\nat = \"1 ms\"\ndown = true\n".into(), "does not select a link here"),
         ("[[faults]]\nlink = \"ani\"\nat = \"1 ms\"\ndown = true\n".into(), "unknown value `ani`"),
         (
             "[[faults]]\nswitch = \"a\"\nat = \"1 ms\"\nrestart = \"1 ms\"\n".into(),

@@ -187,9 +187,9 @@ fn what_is_wrong_is_said() {
         (at(", outstanding = 65537"), "65537 outstanding segments"),
         (at(", reduction_rate = \"0 b/s\""), "a unit at 0 b/s"),
         (at(", reduction_latency = \"2 s\""), "a latency of 2 s"),
-        (star(4, &workload("all_gather", bytes), ""), "\"in_network\" is no algorithm of all_gather"),
+        (star(4, &workload("all_gather", bytes), ""), "\"in_network\" is not an algorithm of all_gather"),
         (several, "units with a reduction_latency of 1 us, and of 100 ns in the job \"job\""),
-        (format!("{direct}{one}"), "\"a\" is at no switch, and switches reduce"),
+        (format!("{direct}{one}"), "\"a\" is not connected to a switch, and switches reduce"),
         (format!("{named}{one}"), "the unit of a switch would be called \"s.reduction\""),
         (star(4, &one, flow), "unknown host \"sw.reduction\""),
     ] {

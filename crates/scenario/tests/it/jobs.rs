@@ -207,7 +207,7 @@ fn what_is_wrong_is_said() {
         ("workload = { collective = \"all_reduce\" }", "no bytes of all_reduce"),
         (
             "workload = { collective = \"all_reduce\", algorithm = \"bruck\", bytes = \"1 MB\" }",
-            "\"bruck\" is no algorithm of all_reduce",
+            "\"bruck\" is not an algorithm of all_reduce",
         ),
         ("workload = { collective = \"all_reduze\", bytes = \"1 MB\" }", "all_reduce"),
         (

@@ -187,7 +187,7 @@ fn of_several_changes_of_dscp_the_first_that_names_a_neighbour_counts() {
     assert_eq!(["spine0", "spine1"].map(|name| becomes(&late, name)), [2, 2]);
     assert_eq!(said(&late, "entries before it name all of these neighbours"), 1);
     let idle = with("{ to = [\"spine0\"], dscp = { 3 = 2 } }, { to = [\"spine1\"], dscp = { 3 = 3 } }");
-    assert_eq!(said(&idle, "no frames of another traffic class come of it"), 1);
+    assert_eq!(said(&idle, "no frames get another traffic class"), 1);
 }
 
 #[test]

@@ -43,9 +43,9 @@ fn senders_by_range_and_by_switch() {
 fn ranges_that_name_nothing_are_refused() {
     for (from, message, help) in [
         ("\"h10..h12\"", "contains \"h12\", which is not a host", "did you mean \"h10..h11\"?"),
-        ("\"h3..h1\"", "is no range", "did you mean \"h1..h3\"?"),
+        ("\"h3..h1\"", "is not a range", "did you mean \"h1..h3\"?"),
         ("\"h11..h99\"", "contains \"h12\"", "did you mean \"h11\"?"),
-        ("\"h1..12\"", "is no range", "h0"),
+        ("\"h1..12\"", "is not a range", "h0"),
         ("\"leaf0..leaf2\"", "contains \"leaf0\", which is not a host", "h0"),
         ("\"leaf9/*\"", "no host matches", "h0"),
         ("\"spine0/*\"", "no host matches", "h0"),

@@ -162,7 +162,7 @@ fn a_priority_that_only_a_file_names_is_no_default_of_pfc() {
     let found = load(&wrong, "t.toml", Some(&files.0)).unwrap_err();
     let found: Vec<Diagnostic> = found.errors().cloned().collect();
     assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].message.contains("priority 5 is in a file"), "{}", found[0].message);
+    assert!(found[0].message.contains("priority 5 occurs only in a file"), "{}", found[0].message);
     assert!(found[0].help.contains("priorities = [5]"), "{}", found[0].help);
     assert_eq!(wrong.lines().nth(found[0].line as usize - 1), Some("[flow_control.pfc]"));
     for right in ["[flow_control.pfc]\npriorities = [5]", "[flow_control.pause]"] {
@@ -259,7 +259,7 @@ fn wrong_files_are_refused_at_their_line() {
         ("back", "0.5,h0,h1,1,0", 3, 1, "is before the transfer above", "in order of time"),
         ("zero", "2,h0,h1,0,0", 3, 9, "a transfer of 0 B", "1 to"),
         ("missing", "2,h0,h1,,0", 3, 9, "no bytes", "1 to"),
-        ("nan", "nan,h0,h1,1,0", 3, 1, "\"nan\" is no time", "expected a number"),
+        ("nan", "nan,h0,h1,1,0", 3, 1, "\"nan\" is not a time", "expected a number"),
         ("nan-bytes", "2,h0,h1,NaN,0", 3, 9, "\"NaN\" is not a number of bytes", ""),
         ("priority", "2,h0,h1,1,8", 3, 11, "priority \"8\"", "0 to 7"),
         ("column", "2,h0,h1,1,0,9", 3, 1, "6 values", "expected 5"),

@@ -543,8 +543,8 @@ fn frames_of_fcoe_are_as_long_as_the_flow_allows() {
     let at_once = |ulp_tov: &str| spec("2180 B", &format!("outstanding = 2, ulp_tov = \"{ulp_tov}\"")).1;
     assert_eq!(at_once("1732 us"), Vec::<String>::new());
     let [late] = &at_once("1731 us")[..] else { panic!("one warning") };
-    assert!(late.starts_with("\"f\": 2 exchanges that begin together take 1.731"), "{late}");
-    assert!(late.ends_with("at least, and each is aborted after 1.731 ms"), "{late}");
+    assert!(late.starts_with("\"f\": 2 exchanges that begin together take at least 1.731"), "{late}");
+    assert!(late.ends_with(", and each is aborted after 1.731 ms"), "{late}");
 }
 
 #[test]

@@ -119,8 +119,16 @@ impl State {
         if self.pending { self.cut_at.min(self.step_at) } else { self.step_at }
     }
 
-    /// Applies time-driven changes up to now, in the order alpha, cuts, steps.
+    /// Applies time-driven changes up to now, in the order alpha, cuts, steps. Most packets find none.
+    #[inline]
     fn settle(&mut self, keys: &DcqcnKeys, now: Time) {
+        if self.alpha_at.min(self.cut_at).min(self.step_at) <= now {
+            self.settle_due(keys, now);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_due(&mut self, keys: &DcqcnKeys, now: Time) {
         loop {
             let next = self.changes_at();
             if next > now {
@@ -256,6 +264,13 @@ impl RdmaControl for Dcqcn {
     }
 
     fn due(&self, since: Time, bytes: u32) -> Time {
+        if !self.state.limited {
+            return since;
+        }
+        let due = since.saturating_add(gap(bytes, self.state.current));
+        if due <= self.state.changes_at() {
+            return due;
+        }
         let mut it = self.state;
         let mut at = since;
         while it.limited {

@@ -235,7 +235,7 @@ impl DcqcnKeys {
             wrong.push(Remark::about("byte_reset", "a byte_reset of 0", help));
         }
         if self.min_rate.bps() == 0 {
-            let help = "a queue pair at 0 never hears of anything again; expected a rate above 0";
+            let help = "a queue pair with rate 0 never sends again; expected a rate above 0";
             wrong.push(Remark::about("min_rate", "a min_rate of 0", help));
         }
         if let Some(max) = self.max_rate.value()

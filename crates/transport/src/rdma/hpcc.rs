@@ -45,7 +45,7 @@ const MOST_STAGES: u64 = 1_000;
 pub struct HpccKeys {
     /// The utilisation that the busiest link of a path is held at. A number, above 0 and at most 10; above 1 something always waits. Default: 0.95 (SIGCOMM 2019).
     pub eta: f64,
-    /// Round trips in a row without congestion that only add to the window, before one sets it by the utilisation again. A count, 0 to 1000. Default: 0 (the authors' simulations; the paper prints 5, a misprint as they say).
+    /// Consecutive round trips without congestion with additive increase of the window, before it is set from the utilisation again. A count, 0 to 1000. Default: 0 (the authors' simulations; the paper prints 5, a misprint as they say).
     #[schemars(range(min = 0, max = 1000))]
     pub max_stage: u64,
     /// Additive increase of the rate at each update: W_AI / T. A rate with unit, above 0; or "computed": 10 Mb/s at 25 Gb/s, in proportion to the link. Default: "computed" (the authors' simulator).

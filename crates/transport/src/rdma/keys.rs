@@ -30,7 +30,7 @@ const ACK_BYTES: u64 = 16 << 10;
 pub struct RdmaKeys {
     /// The congestion control of each queue pair: "none", "dcqcn" and others by name, or a table of that name with its keys. Default: dcqcn with its preset "paper".
     pub control: RdmaControlKeys,
-    /// Bytes of data in a full packet. A size with unit, 1 B up to what `frame` holds beside `headers`; or "computed": the largest MTU of InfiniBand (256 to 4096 B) that fits. Default: "computed".
+    /// Bytes of data in a full packet. A size with unit, 1 B up to `frame` minus `headers`; or "computed": the largest MTU of InfiniBand (256 to 4096 B) that fits. Default: "computed".
     pub mtu: Or<Bytes, Computed>,
     /// Bytes of headers in a frame, DA to FCS. A size with unit, 1 B up to less than `frame`. Default: "66 B" (tagged Ethernet, IPv4, UDP, BTH, invariant CRC).
     pub headers: Bytes,
@@ -52,16 +52,16 @@ pub struct RdmaKeys {
     pub rnr_retries: u64,
     /// Bytes of a message of a flow; `limit` is that of all. A size with unit, or "unlimited": one message of everything. Default: "unlimited".
     pub message: Or<Bytes, Unlimited>,
-    /// Which queue pair takes a transfer: "one" (all between the same two hosts that take the same of several paths, one after the other), "free" (one that has nothing to send, or a new one) or "each" (a new one). Default: "one".
+    /// Queue pair of a transfer: "one" (a common one for all transfers between the same two hosts on the same path, one after the other), "free" (an idle one, or a new one) or "each" (a new one). Default: "one".
     pub queue_pairs: QueuePairs,
     /// Loss recovery: "go_back_n"; "selective" (IRN: the receiver keeps packets that arrive out of order, and each such packet counts as a loss); or "reordering" (the receiver distinguishes losses from reordering by distance and time), also as a table with its keys. Default: "go_back_n".
     pub recovery: RdmaRecovery,
-    /// Bytes of frames, or full packets, in flight at most, whatever the control says. A size with unit or a number of frames, at least one packet; or "bdp": what fills the path. Default: none, or "bdp" with recovery = "selective".
+    /// Maximum in flight, in bytes of frames or in full packets, independent of the control. A size with unit or a number of frames, at least one packet; or "bdp": the bandwidth-delay product of the path. Default: none, or "bdp" with recovery = "selective".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Or<Amount, Bdp>>,
-    /// The round trip of a full packet and its acknowledgement without queues, of which windows are made. A time with unit, above 0; or "computed": that of the path with the rates of the beginning. Default: "computed".
+    /// Round-trip time of a full packet and its acknowledgement without queues, from which windows are computed. A time with unit, above 0; or "computed": that of the path with the initial link rates. Default: "computed".
     pub base_rtt: Or<Time, Computed>,
-    /// Acknowledges every n-th packet, beside the last one of a message. A count, 1 to 1024. Default: 1 where the control goes by acknowledgements, a window limits what is in flight, or recovery is selective; with recovery = "reordering" one for 16 KiB of data; else 64.
+    /// Acknowledges every n-th packet, and the last one of a message. A count, 1 to 1024. Default: 1 if the control uses acknowledgements, there is a window, or recovery is selective; with recovery = "reordering" one per 16 KiB of data; otherwise 64.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1024))]
     pub ack_every: Option<u64>,
@@ -73,7 +73,7 @@ pub struct RdmaKeys {
     pub nak_gap: Time,
     /// Without progress for this time, the first outstanding packet is sent again. A time with unit, above 0. Default: "67.108864 ms" (a local ACK timeout of 14: 4.096 us 2^14).
     pub timeout: Time,
-    /// The timeout with at most 3 packets in flight, which lose little by it; with recovery = "selective". A time with unit, above 0. Default: that of `timeout` (IRN has "100 us" beside "320 us").
+    /// Timeout with at most 3 packets in flight, for which a spurious retransmission costs little; with recovery = "selective". A time with unit, above 0. Default: that of `timeout` (IRN has "100 us" beside "320 us").
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_timeout: Option<Time>,
     /// Timeouts in a row that a queue pair survives; after the next it is in error, and sends nothing any more. A count, 0 to 255. Default: 7.
@@ -155,7 +155,7 @@ impl RdmaKeys {
         frame: u16,
     ) -> Result<(Arc<RdmaSpec>, Vec<Remark>), Vec<Remark>> {
         let (spec, mut warnings) = self.carrier_of(operations, Some(Bytes::new(0)), frame)?;
-        let both = "a flow or `[[transfers]]` over RDMA: here an application says what is sent, over one queue pair each way";
+        let both = "a flow or `[[transfers]]` over RDMA: here an application defines the messages, over one queue pair in each direction";
         warnings.extend(
             Unused::of(self, &RdmaKeys::default()).unless(false, both, &["queue_pairs", "message"]).remarks(),
         );
@@ -404,11 +404,7 @@ impl RdmaKeys {
         Unused::of(self, &RdmaKeys::default())
             .unless(selective, "recovery = \"selective\"", &["low_timeout"])
             .unless(!spec.recovery.keeps(), "recovery = \"go_back_n\"", &["nak_gap"])
-            .unless(
-                cnps,
-                "a control that hears of CNPs, like dcqcn",
-                &["cnp_gap", "cnp_scope", "cnp_priority"],
-            )
+            .unless(cnps, "a control with CNPs, like dcqcn", &["cnp_gap", "cnp_scope", "cnp_priority"])
             .unless(self.verb == RdmaVerb::Read, "verb = \"read\"", &["max_reads"])
             .unless(self.verb == RdmaVerb::Send, "verb = \"send\"", &["receive_queue"])
             .unless(

@@ -13,19 +13,18 @@ pub const LARGEST_WINDOW: u64 = 1 << 16;
 /// Loss recovery of a queue pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum RdmaRecovery {
-    /// The receiver drops what comes out of order, and the sender sends everything from the first missing packet on again.
+    /// The receiver drops packets that arrive out of order, and the sender retransmits everything from the first missing packet on.
     #[default]
     GoBackN,
-    /// The receiver keeps what comes out of order, and the sender sends the missing packets alone (IRN).
+    /// The receiver keeps packets that arrive out of order, and the sender retransmits only missing packets (IRN).
     Selective,
     /// The receiver places packets that arrive out of order, and reports losses, which distance and time distinguish from reordering.
     Reordering(ReorderingKeys),
 }
 
-const GO_BACK_N: &str = "The receiver drops what comes out of order, and the sender sends everything from the first missing packet on again.";
-const SELECTIVE: &str =
-    "The receiver keeps what comes out of order, and the sender sends the missing packets alone (IRN).";
-const REORDERING: &str = "The receiver places what arrives out of order, and reports losses that distance and time tell from reordering.";
+const GO_BACK_N: &str = "The receiver drops packets that arrive out of order, and the sender retransmits everything from the first missing packet on.";
+const SELECTIVE: &str = "The receiver keeps packets that arrive out of order, and the sender retransmits only missing packets (IRN).";
+const REORDERING: &str = "The receiver places packets that arrive out of order; distance and time distinguish losses from reordering.";
 
 impl RdmaRecovery {
     /// Returns true if the receiver keeps packets that arrive out of order.
@@ -113,10 +112,10 @@ pub struct ReorderingKeys {
     /// Packets from the expected one on that the receiver places, and that the sender has outstanding at most. A count, 1 to 65536. Default: 1024 (preset "roce"; the packet number range of MRC's example).
     #[schemars(range(min = 1, max = 65536))]
     pub window: u64,
-    /// A missing packet counts as lost only if one at least so many numbers behind it has arrived; 1: time alone decides. A count, 1 to 65536, below `window`. Default: 3 (preset "roce"; RFC 8985 begins with the same).
+    /// Distance in sequence numbers: a missing packet counts as lost only if a packet at least this far after it has arrived; with 1, only `time` decides. A count, 1 to 65536, below `window`. Default: 3 (preset "roce"; RFC 8985 begins with the same).
     #[schemars(range(min = 1, max = 65536))]
     pub distance: u64,
-    /// A missing packet counts as lost only if a later one arrived so long ago; "0 s": distance alone decides. A time with unit; or "computed": a quarter of the base round trip, but at least 128 us (400 kB at 25 Gb/s, above which the HPCC paper marks all). Default: "computed".
+    /// Minimum age: a missing packet counts as lost only if a later one arrived at least this long ago; with "0 s", only `distance` decides. A time with unit; or "computed": a quarter of the base round trip, but at least 128 us (400 kB at 25 Gb/s, above which the HPCC paper marks all). Default: "computed".
     pub time: Or<Time, Computed>,
     /// If true, the receiver reports losses; if false, only the timeout repairs them. Default: true (preset "roce").
     pub nak: bool,

@@ -196,7 +196,7 @@ impl TransportKeys for UetKeys {
                 "either end sends data and acknowledgements through one class of its NIC; expected none";
             wrong.push(Remark::about("ack_priority", message, help));
         }
-        let both = "a flow or `[[transfers]]` over UET: here an application says what is sent";
+        let both = "a flow or `[[transfers]]` over UET: here an application defines the messages";
         match self.carrier(Some(Bytes::new(0)), need.frame) {
             Ok((spec, mut warnings)) if wrong.is_empty() => {
                 let unused = Unused::of(self, &UetKeys::default()).unless(false, both, &["message"]);

@@ -66,7 +66,7 @@ pub struct UetKeys {
     pub ses: UetSes,
     /// Congestion control of each packet delivery context: "none", "nscc", "rccc", "eqds", "ndp", or a table of that name with its keys; with mode = "rud" or "rod". Default: nscc.
     pub control: UetControlKeys,
-    /// Bytes of payload in a full packet. A size with unit, 1 B up to what `frame` holds beside `headers`; or "computed": the largest power of two from 256 to 8192 B that fits. Default: "computed".
+    /// Bytes of payload in a full packet. A size with unit, 1 B up to `frame` minus `headers`; or "computed": the largest power of two from 256 to 8192 B that fits. Default: "computed".
     pub payload: Or<Bytes, Computed>,
     /// Bytes of headers in a data frame, DA to FCS. A size with unit, 1 B up to less than `frame`. Default: "102 B" (Ethernet, IPv4, UDP, PDS request of 12 B, SES request of 44 B); "106 B" with control = "rccc", "eqds" or "ndp", "98 B" with mode = "rudi", "94 B" with mode = "uud"; "64 B" with preset = "htsim".
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ pub struct UetKeys {
     pub ack: Option<Bytes>,
     /// Bytes of a message of a flow; `limit` is that of all. A size with unit, or "unlimited": one message of everything. Default: "unlimited".
     pub message: Or<Bytes, Unlimited>,
-    /// Bytes that arrive for one acknowledgement, beside those that marks, requests and duplicates cause. A size with unit, 1 B to 1 GiB; or "computed": 16 KiB, or a quarter of the bandwidth-delay product if that is less; each packet with control = "ndp". Default: "computed".
+    /// Bytes received per acknowledgement; marks, requests and duplicates cause additional ones. A size with unit, 1 B to 1 GiB; or "computed": 16 KiB, or a quarter of the bandwidth-delay product if that is less; each packet with control = "ndp". Default: "computed".
     pub ack_every: Or<Bytes, Computed>,
     /// Selection among equal paths, by an entropy value for each packet that switches hash with the flow: "fixed" (one path); "oblivious", "random_spray", "bitmap", "reps" or "mixed" (each packet), or "plb" (a change after congestion), also as a table with its keys. Default: "fixed".
     pub paths: PathSelectionKeys,
@@ -89,7 +89,7 @@ pub struct UetKeys {
     /// If true, the sender infers losses where no switch trims (SLEEK): from packets out of order by more than 1.5 windows, if a control limits the window, and from probes; with mode = "rud". Default: true unless switches trim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_inference: Option<bool>,
-    /// Round trip of a full packet and its acknowledgement without queues, of which windows are made. A time with unit, above 0; or "computed": that of the path with the rates of the beginning. Default: "computed".
+    /// Round-trip time of a full packet and its acknowledgement without queues, from which windows are computed. A time with unit, above 0; or "computed": that of the path with the initial link rates. Default: "computed".
     pub base_rtt: Or<Time, Computed>,
     /// Retransmission timeout of the oldest packet in flight; it doubles with each timeout in a row. A time with unit, above 0; or "computed": 15 us and six base round trips, at least 1 ms unless switches trim; with control = "ndp" 20 ms. Default: "computed".
     pub timeout: Or<Time, Computed>,

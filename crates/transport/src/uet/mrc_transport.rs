@@ -54,7 +54,7 @@ pub struct MrcKeys {
     pub control: UetControlKeys,
     /// Distribution of packets over paths: "mrc", or another selection by name or table, for comparisons. Default: mrc.
     pub paths: PathSelectionKeys,
-    /// Bytes of payload in a full packet. A size with unit, 1 B to 4096 B, up to what `frame` holds beside `headers`; or "computed": the largest power of two from 256 to 4096 B that fits. Default: "computed".
+    /// Bytes of payload in a full packet. A size with unit, 1 B to 4096 B, up to `frame` minus `headers`; or "computed": the largest power of two from 256 to 4096 B that fits. Default: "computed".
     pub payload: Or<Bytes, Computed>,
     /// Bytes of headers in a data frame, DA to FCS. A size with unit, 1 B up to less than `frame`. Default: "106 B" (IPv6 and UDP; SRv6 adds 40 B).
     pub headers: Bytes,
@@ -63,7 +63,7 @@ pub struct MrcKeys {
     pub connections: u64,
     /// Length of an acknowledgement, DA to FCS. A size with unit, 1 to 9238 B. Default: "118 B".
     pub ack: Bytes,
-    /// Bytes that arrive for one acknowledgement, beside those that marks, requests and duplicates cause. A size with unit, 1 B to 1 GiB; or "computed": 16 KiB, or a quarter of the bandwidth-delay product if that is less. Default: "computed" (our choice).
+    /// Bytes received per acknowledgement; marks, requests and duplicates cause additional ones. A size with unit, 1 B to 1 GiB; or "computed": 16 KiB, or a quarter of the bandwidth-delay product if that is less. Default: "computed" (our choice).
     pub ack_every: Or<Bytes, Computed>,
     /// Packets between the oldest one that is not acknowledged and the newest (maximum PSN range, MPR). A multiple of 128, 128 to 32640. Default: 1024 (example of the API).
     #[schemars(range(min = 128, max = 32640))]
@@ -71,7 +71,7 @@ pub struct MrcKeys {
     /// If true, switches trim packets instead of dropping them, which sets the target of `nscc`. Default: true if every switch on the path trims the traffic class of the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trimming: Option<bool>,
-    /// Round trip of a full packet and its acknowledgement without queues, of which windows are made. A time with unit, above 0; or "computed": that of the path with the rates of the beginning. Default: "computed".
+    /// Round-trip time of a full packet and its acknowledgement without queues, from which windows are computed. A time with unit, above 0; or "computed": that of the path with the initial link rates. Default: "computed".
     pub base_rtt: Or<Time, Computed>,
     /// Time that a packet may arrive behind one that left later, before it counts as lost. A time with unit; or "computed": a quarter of the base round trip, but at least 32 us (400 kB at 100 Gb/s). Default: "computed" (our choice).
     pub reorder_time: Or<Time, Computed>,

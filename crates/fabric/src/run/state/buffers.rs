@@ -357,7 +357,7 @@ impl Buffers {
     pub fn check(&self, in_receivers: u64) {
         assert!(
             self.pool.used() == self.frames_waiting() + in_receivers,
-            "queues count other frames than there are: this is a fault of the simulator"
+            "queues count other frames than there are: this is a bug in the simulator"
         );
         #[cfg(debug_assertions)]
         for (number, queue) in self.queues.pairs() {

@@ -328,7 +328,7 @@ impl Crossbar {
     pub(in crate::run) fn let_go(&mut self, output: usize, lane: usize, bytes: u16) -> bool {
         let held = &mut self.held[output * self.lanes + lane];
         let (before, left) = (*held, held.checked_sub(u64::from(bytes)));
-        *held = left.expect("an output holds what leaves it: this is a fault of the simulator");
+        *held = left.expect("an output holds what leaves it: this is a bug in the simulator");
         let has_room_again = before > self.roomy_up_to && *held <= self.roomy_up_to;
         if has_room_again {
             self.outputs[output].roomy |= 1 << lane;

@@ -210,11 +210,11 @@ impl Hosts {
     pub fn check(&self) {
         assert!(
             self.sources.each().iter().all(|source| source.in_nic <= source.keeps),
-            "a source keeps more in its NIC than it may: this is a fault of the simulator"
+            "a source keeps more in its NIC than it may: this is a bug in the simulator"
         );
         assert!(
             self.receiver_of_path.iter().flatten().count() == self.receivers.len(),
-            "a receiver belongs to no path: this is a fault of the simulator"
+            "a receiver belongs to no path: this is a bug in the simulator"
         );
     }
 

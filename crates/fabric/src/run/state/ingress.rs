@@ -16,6 +16,9 @@ pub(crate) struct IngressPort {
     pub kind: PauseKind,
     /// The node shares its memory by dynamic thresholds: they are the watermarks.
     pub moving: bool,
+    /// Bytes below which no counter is at a watermark, or 0 if that is not known.
+    #[recurs(constant)]
+    pub calm_below: u64,
     /// Counters by group of priorities that are counted together.
     pub counters: [IngressCounter; PRIORITIES],
 }
@@ -23,6 +26,7 @@ pub(crate) struct IngressPort {
 impl IngressPort {
     /// Nothing has come in.
     pub fn new(levels: Levels, kind: PauseKind, moving: bool) -> IngressPort {
-        IngressPort { levels, kind, moving, counters: Default::default() }
+        let calm_below = if moving { 0 } else { levels.calm_below() };
+        IngressPort { levels, kind, moving, calm_below, counters: Default::default() }
     }
 }

@@ -175,12 +175,12 @@ impl Links {
     pub fn check(&self) {
         assert!(
             self.ports.len() == self.cold.len() && self.ports.len() == self.passed.len(),
-            "a port lacks a part: this is a fault of the simulator"
+            "a port lacks a part: this is a bug in the simulator"
         );
         for (port, cold) in self.ports.each().iter().zip(self.cold.each()) {
             assert!(
                 port.features.has(PortFeatures::DOWN) == (cold.down != 0),
-                "a port does not know that its link is down: this is a fault of the simulator"
+                "a port does not know that its link is down: this is a bug in the simulator"
             );
         }
     }

@@ -82,7 +82,11 @@ impl Managed {
 
     /// Returns whether it has to be notified of departures.
     pub fn departures(&self) -> Departures {
-        self.manager.departures()
+        match self.manager.departures() {
+            // It measures frames in other queues as well.
+            Departures::LateIfEmpty if self.measures != Measures::Queue => Departures::Late,
+            own => own,
+        }
     }
 
     /// The rate of its link has changed. Thresholds that go by it end the quiet period of its queue.
@@ -103,6 +107,9 @@ impl Links {
     /// Lets the managers of all queues begin.
     pub fn start_managers(&mut self) {
         for (number, port) in self.ports.pairs() {
+            let mut departures = self.managers.of_port(port).map(Managed::departures);
+            self.cold[number].notes_emptying_only =
+                departures.all(|when| matches!(when, Departures::LateIfEmpty | Departures::Ignored));
             for (class, queue) in port.queues().enumerate() {
                 let managed = self.managers.of(queue);
                 let quiet = managed.map_or(Quiet::ALWAYS, |it| it.manager.quiet());

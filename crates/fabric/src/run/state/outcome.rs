@@ -194,7 +194,7 @@ impl Failure {
                     ),
                     CreditFault::Overdraft { wanted, had } => format!(
                         "an overdraft of credits at {at}: {wanted} of {place} were wanted and there were {had}; this \
-                         is a fault of the simulator, please report it with the scenario"
+                         is a bug in the simulator, please report it with the scenario"
                     ),
                     CreditFault::Unaccounted { missing } => format!(
                         "credits were not conserved: {missing} of {place} are nowhere; this is a fault of the \
@@ -204,7 +204,7 @@ impl Failure {
             }
             Failure::Conservation { made, copied, delivered, lost, waiting, in_flight } => format!(
                 "frames were not conserved: {made} made and {copied} copied, but {delivered} delivered, {lost} lost, {waiting} waiting \
-                 and {in_flight} on links; this is a fault of the simulator, please report it with the scenario"
+                 and {in_flight} on links; this is a bug in the simulator, please report it with the scenario"
             ),
         };
         SimulationError { message }

@@ -45,7 +45,7 @@ impl List {
     /// Returns the first slot of a non-empty list.
     #[inline(always)]
     fn first(&self) -> SlotIx {
-        self.head.expect("nothing waits in an empty list: this is a fault of the simulator")
+        self.head.expect("nothing waits in an empty list: this is a bug in the simulator")
     }
 }
 

@@ -111,7 +111,7 @@ impl LinkTiming {
     pub fn new(arrives_after: Time, overhead: u16) -> LinkTiming {
         assert!(
             arrives_after <= LinkTiming::LONGEST,
-            "a link of {arrives_after}: this is a fault of the simulator"
+            "a link of {arrives_after}: this is a bug in the simulator"
         );
         LinkTiming(arrives_after.ps() << OVERHEAD_BITS | u64::from(overhead))
     }
@@ -218,6 +218,9 @@ pub(crate) struct ColdPort {
     /// Frames are sent ahead of their time, and a queue manager is notified of departures late.
     #[recurs(constant)]
     pub notes_departures: bool,
+    /// Its queue managers observe no departures but those that empty a queue.
+    #[recurs(constant)]
+    pub notes_emptying_only: bool,
     /// The source that is alone at its NIC, and sends ahead.
     #[recurs(unless_empty = "greedy sources")]
     pub sole_source: Option<Box<SoleGreedySource>>,
@@ -317,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a fault of the simulator")]
+    #[should_panic(expected = "a bug in the simulator")]
     fn a_longer_delay_does_not_fit() {
         let _ = LinkTiming::new(LinkTiming::LONGEST + Time::from_ps(1), 20);
     }

@@ -133,7 +133,7 @@ impl RouteTable {
             self.path_start.len() == self.path_source.len()
                 && self.path_start.iter().all(|&start| (start as usize) < self.hops.len())
                 && self.hops.last().is_none_or(|&last| last == DELIVER),
-            "a path has no beginning or no end: this is a fault of the simulator"
+            "a path has no beginning or no end: this is a bug in the simulator"
         );
     }
 

@@ -220,7 +220,7 @@ impl Sharing {
         }
         assert!(
             was_there,
-            "a shared memory was to give back more than it holds: this is a fault of the simulator"
+            "a shared memory was to give back more than it holds: this is a bug in the simulator"
         );
     }
 

@@ -11,6 +11,7 @@ use crate::run::state::view::NodeView;
 use crate::run::steps::ahead::queues;
 use crate::run::steps::credits;
 use crate::run::steps::decision;
+use crate::run::steps::ingress;
 use crate::run::steps::losses;
 use crate::run::steps::managed;
 use crate::run::steps::pausing;
@@ -19,6 +20,7 @@ use crate::run::steps::stages;
 use crate::run::steps::stages::Verdict;
 use crate::run::steps::stops;
 use crate::run::steps::transmission;
+use flow_control::pfc::Counted;
 use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use units::Time;
@@ -46,7 +48,7 @@ pub fn pass_manager(
     }
 }
 
-/// Handles a frame at a busy port whose only stage is the ingress counter. Separate, because this is the case for most of a
+/// Handles a frame at a busy port whose only stage is the ingress counter, beside a queue manager that needs no update. Separate, because this is the case for most of a
 /// fabric with PFC: saves 5 % of the CPU time of the workloads `incast-8 pfc` and `star pfc`.
 #[inline(always)]
 pub fn wait_for_link(
@@ -58,14 +60,22 @@ pub fn wait_for_link(
     now: Time,
     events: &mut EventQueue,
 ) {
-    let counts = here.links.ports[egress].features.has(PortFeatures::INGRESS_ACCOUNTING);
-    if counts && !pausing::before_enqueue(here, egress, class, frame, ingress, now, events) {
-        return losses::lose(here, egress, class, frame, ingress, Cause::Headroom, now);
+    let port = &here.links.ports[egress];
+    if port.features.has(PortFeatures::INGRESS_ACCOUNTING) {
+        let queue = port.queue(class);
+        match ingress::count_in(here, frame, ingress, now) {
+            Counted::Fits => {}
+            Counted::AtXoff => {
+                ingress::send_xoff_to(here, frame, ingress, queue, now, events);
+                // The pause may begin at this very queue.
+                pausing::note_at_root(here, egress, class, frame);
+            }
+            Counted::Full => {
+                return losses::lose(here, egress, class, frame, ingress, Cause::Headroom, now);
+            }
+        }
     }
-    // The pause may begin at this very queue.
-    pausing::note_at_root(here, egress, class, frame);
-    wait(here, egress, class, frame, ingress, now);
-    let at = here.links.ports[egress].busy_until;
+    let at = wait(here, egress, class, frame, ingress, now);
     decision::arm(here, egress, at, events);
 }
 
@@ -186,7 +196,7 @@ pub fn begin_to_wait(
     }
 }
 
-/// Adds a frame to its queue.
+/// Adds a frame to its queue. Returns the time until which the transmitter is busy.
 #[inline(always)]
 fn wait(
     here: &mut NodeView,
@@ -195,13 +205,14 @@ fn wait(
     frame: &Frame,
     ingress: Option<PortIx>,
     now: Time,
-) {
+) -> Time {
     let port = &mut here.links.ports[egress];
     port.waiting |= 1 << class.0;
-    let queue_id = port.queue(class);
+    let (queue_id, busy_until) = (port.queue(class), port.busy_until);
     let first_port = || here.nodes[here.node_of[egress]].first_port;
     here.buffers.enter(queue_id, frame, now, ingress, first_port);
     here.probes.queue_holds(queue_id, now, || here.buffers.queues[queue_id].occupancy);
+    busy_until
 }
 
 /// Returns true if a frame at a port with an idle transmitter need not wait: no pause frame goes first, its class is not

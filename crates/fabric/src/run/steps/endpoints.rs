@@ -144,6 +144,10 @@ fn deliver_to_transport(
     let free = alone && way.is_some_and(|(egress, _)| here.links.takes_past_nic(egress, state.priority, now));
     let answer = &state.endpoint.answer(now, &received, free);
     let (Some(segment), Some((egress, route))) = (&answer.sent, way) else {
+        let Requests { call_at, has_work, has_records } = answer.then;
+        if alone && !has_work && !has_records && call_at >= state.wakes_at {
+            return;
+        }
         return grant(here, nth, answer.then, now, events);
     };
     let calls = [answer.requests, answer.then].map(|requests| state.wake(requests.call_at, now));

@@ -17,8 +17,8 @@ use units::Time;
 /// Stages consulted before a frame goes directly to the link.
 const WHEN_FREE: PortFeatures = asked(When::FREE);
 
-/// Stages consulted when a frame arrives at a busy port, other than the ingress counter.
-const WHEN_BUSY: PortFeatures = asked(When::BUSY);
+/// Stages consulted when a frame arrives at a busy port, other than the ingress counter and the queue manager.
+const WHEN_BUSY: PortFeatures = asked(When::BUSY).without(PortFeatures::MANAGED);
 
 /// Forwards a frame to `egress`; `ingress` is the port it came in through, `None` if it begins its way here.
 #[inline(always)]
@@ -63,10 +63,15 @@ pub fn enqueue(
     events: &mut EventQueue,
 ) {
     let port = &here.links.ports[egress];
-    let class = port.classes.class(frame.priority());
-    if !port.features.has(WHEN_BUSY) && port.busy_until > now {
+    let (features, class) = (port.features, port.classes.class(frame.priority()));
+    if port.busy_until > now
+        && !features.has(WHEN_BUSY)
+        && (!features.has(PortFeatures::MANAGED)
+            || managed::needs_no_update(here, egress, class, &frame, now))
+    {
         return egress::wait_for_link(here, egress, class, &frame, ingress, now, events);
     }
+    let port = &here.links.ports[egress];
     let is_free = port.busy_until <= now && port.waiting | port.stopped == 0;
     if is_free && !port.features.has(BESIDE_MANAGER) {
         return egress::pass_manager(here, egress, class, frame, ingress, now, events);

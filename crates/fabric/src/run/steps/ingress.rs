@@ -42,11 +42,15 @@ pub fn count_in(here: &mut NodeView, frame: &Frame, ingress: Option<PortIx>, now
     let Some(ingress) = ingress else { return Counted::Fits };
     let Some(port) = here.ingress.get_mut(ingress) else { return Counted::Fits };
     let Some(group) = port.kind.group(frame.priority().0) else { return Counted::Fits };
-    let counted = if port.moving {
+    let counter = &mut port.counters[group];
+    let counted = if counter.occupancy.bytes + u64::from(frame.bytes) < port.calm_below {
+        counter.add_calm(frame.bytes, port.levels.xon, now);
+        Counted::Fits
+    } else if port.moving {
         let levels = moved(here, ingress, group);
         here.ingress[ingress].counters[group].admit(frame.bytes, &levels, now)
     } else {
-        port.counters[group].admit(frame.bytes, &port.levels, now)
+        counter.admit(frame.bytes, &port.levels, now)
     };
     counter_changes(here, ingress, group, now);
     counted
@@ -104,22 +108,23 @@ pub fn count_out(here: &mut NodeView, waiting: &Waiting, now: Time, events: &mut
     let Some(ingress) = waiting.across else { return };
     let Some(port) = here.ingress.get_mut(ingress) else { return };
     let Some(group) = port.kind.group(waiting.frame.priority().0) else { return };
-    let bytes = waiting.frame.bytes;
-    let xon_due = if port.moving {
-        let levels = moved(here, ingress, group);
-        here.ingress[ingress].counters[group].remove(bytes, &levels)
-    } else {
-        port.counters[group].remove(bytes, &port.levels)
-    };
+    let counter = &mut port.counters[group];
+    let is_paused = counter.remove(waiting.frame.bytes);
+    let may_resume = is_paused && (port.moving || counter.occupancy.within(port.levels.xon));
     counter_changes(here, ingress, group, now);
-    if xon_due {
-        send_xon(here, ingress, group, now, events);
+    if may_resume {
+        end_pause(here, ingress, group, now, events);
     }
 }
 
-/// Handles an ingress counter that is back at its low watermark.
+/// Sends XON if an ingress counter is back at its low watermark.
 #[inline(never)]
-fn send_xon(here: &mut NodeView, ingress: PortIx, group: usize, now: Time, events: &mut EventQueue) {
+fn end_pause(here: &mut NodeView, ingress: PortIx, group: usize, now: Time, events: &mut EventQueue) {
+    let port = &here.ingress[ingress];
+    let levels = if port.moving { moved(here, ingress, group) } else { port.levels };
+    if !here.ingress[ingress].counters[group].release(&levels) {
+        return;
+    }
     culprits::root_ends(here, ingress, group as u8, None, now);
     let sender = here.pause_sender_of(ingress).filter(|sender| sender.spec.resume);
     if let Some(bits) = sender.map(|sender| sender.bits(group)) {

@@ -54,10 +54,18 @@ pub fn passes_quiet_manager(here: &mut NodeView, egress: PortIx, frame: &Frame, 
     needs_no_update(here, egress, class, frame, now)
 }
 
-/// Returns true if the manager does not need to observe the departure of this frame.
+/// Returns true if the manager does not need to observe the departure of this frame, which is no longer in its queue.
 #[inline(always)]
 fn leaves_unheard(here: &NodeView, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
-    now < here.links.passed.of(egress, class.at()).heard_from() && !frame.flags.is_tagged()
+    (now < here.links.passed.of(egress, class.at()).heard_from() || leaves_others(here, egress, class))
+        && !frame.flags.is_tagged()
+}
+
+/// Returns true if frames are left in a queue whose manager observes only the departures that empty it.
+#[inline(always)]
+fn leaves_others(here: &NodeView, egress: PortIx, class: TrafficClass) -> bool {
+    here.links.cold[egress].notes_emptying_only
+        && here.buffers.queues[here.links.ports[egress].queue(class)].occupancy.frames > 0
 }
 
 /// Passes a frame that comes to the queue of a class to its manager, which may mark it, drop it, or send a message to its source. A
@@ -143,16 +151,6 @@ fn bytes_at(here: &NodeView, port: PortIx) -> u64 {
     bar.map_or_else(|| here.buffers.bytes_at(&here.links.ports[port]), |bar| bar.held_for_port(port).bytes)
 }
 
-/// Returns the occupancy that the manager of a queue measures, without a frame of `frame` bytes.
-#[inline(always)]
-fn fill_of(here: &NodeView, egress: PortIx, class: TrafficClass, frame: u16) -> Fill {
-    let queue = here.links.ports[egress].queue(class);
-    match here.links.managers.of(queue).map_or(Measures::Queue, |managed| managed.measures) {
-        Measures::Queue => Fill { queue: here.buffers.queues[queue].occupancy, scope: 0 },
-        wider => fill_of_several(here, wider, egress, class, frame),
-    }
-}
-
 /// Returns the occupancy that a manager of more than one queue measures, without a frame of `frame` bytes.
 #[inline(never)]
 fn fill_of_several(
@@ -198,13 +196,19 @@ fn manager_verdict(
     now: Time,
 ) -> Verdict {
     let queue = here.links.ports[egress].queue(class);
-    let fill = fill_of(here, egress, class, frame.bytes);
     let held = if frame.flags.is_tagged() { bytes_at(here, egress) } else { 0 };
-    let passed = here.links.passed.of_mut(egress, class.at());
-    let Some(managed) = here.links.managers.of_mut(queue) else {
-        passed.be_quiet(Quiet::ALWAYS);
+    let Some(mut managed) = here.links.managers.of_mut(queue) else {
+        here.links.passed.of_mut(egress, class.at()).be_quiet(Quiet::ALWAYS);
         return Verdict::Pass;
     };
+    let mut fill = Fill { queue: here.buffers.queues[queue].occupancy, scope: 0 };
+    if managed.measures != Measures::Queue {
+        let measures = managed.measures;
+        fill = fill_of_several(here, measures, egress, class, frame.bytes);
+        let Some(again) = here.links.managers.of_mut(queue) else { return Verdict::Pass };
+        managed = again;
+    }
+    let passed = here.links.passed.of_mut(egress, class.at());
     let Managed { manager, random, counts, by_class, .. } = managed;
     let counts = by_class.as_mut().map_or(counts, |by_class| &mut by_class[class.at()]);
     let tag = here.headers.tag_of(frame);

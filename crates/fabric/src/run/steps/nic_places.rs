@@ -14,10 +14,11 @@ pub fn feed(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time) {
     note_departure(here, egress, frame, now);
     let class = here.links.ports[egress].classes.class(frame.priority());
     let is_pushed = frame.flags.is_pushed();
-    if was_pulled(here, frame, is_pushed) {
-        pulled_frame_left(here, egress, class);
+    let was_pulled = was_pulled(here, frame, is_pushed);
+    let Some(nic) = &mut here.links.nics[egress] else { return };
+    if was_pulled {
+        nic.pulled_left(class);
     }
-    let Some(nic) = &here.links.nics[egress] else { return };
     let has_wait_queue = nic.has_line(class);
     if has_wait_queue || is_pushed || nic.has_blocked(class) {
         let pushed = is_pushed.then_some(frame.path);

@@ -18,7 +18,7 @@ use crate::run::steps::limiter_calls;
 use crate::run::steps::limiter_places;
 use crate::run::steps::nic_places;
 use crate::run::steps::transmission;
-use frame::{Frame, FrameKind, Priority, Tag, TrafficClass};
+use frame::{Frame, FrameKind, Priority, Route, Tag, TrafficClass};
 use queueing::Refusal;
 use transport::{HostEvent, Protocol, Segment};
 use units::Time;
@@ -41,7 +41,14 @@ pub fn pull(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time,
                 }
                 (state.stopped, state.in_line) = (stopped, false);
                 let stripes = state.stripes;
-                if stripes && endpoint_ways::egress_of(here, nth) != Some(egress) {
+                if let Some((port, route)) = state.way
+                    && port == egress
+                    && state.limiter.is_none()
+                    && here.probes.congestion.is_empty()
+                {
+                    pull_own(here, nth, (egress, class), route, now, events);
+                    None
+                } else if stripes && endpoint_ways::egress_of(here, nth) != Some(egress) {
                     // Meanwhile something else has become due, which leaves through another link.
                     endpoint_queueing::stand_in_line(here, nth, now, events)
                 } else {
@@ -115,6 +122,37 @@ pub fn pull_segment(
         cores::depart(here, egress, frame, now, events);
     }
     place
+}
+
+/// Variant of `pull_segment` for an endpoint that sends through this port alone, without a limiter, and of which no series is recorded.
+#[inline(always)]
+fn pull_own(
+    here: &mut NodeView,
+    nth: EndpointIx,
+    (egress, class): (PortIx, TrafficClass),
+    route: Route,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let Some(nic) = &mut here.links.nics[egress] else { return };
+    let state = &mut here.hosts.endpoints[nth];
+    let (segment, then) = &state.endpoint.transmit(now);
+    let call = state.wake(then.call_at, now);
+    if then.has_work {
+        nic.join(class, InLine::Endpoint(nth));
+        state.join(nic, class, now);
+    }
+    let Some(segment) = segment else {
+        call.into_iter().for_each(|at| endpoint_queueing::schedule_call(here, nth, at, events));
+        return;
+    };
+    nic.count_pulled(class);
+    let (mut frame, near) = (state.frame(segment, route, now), state.behind.is_none());
+    if let Some(at) = call {
+        endpoint_queueing::schedule_call(here, nth, at, events);
+    }
+    count_made(here, &mut frame, segment, (nth, near));
+    cores::depart(here, egress, frame, now, events);
 }
 
 /// Sends the segment of an endpoint that is in no wait queue straight to the link, if the link is idle and no other entry waits. Returns

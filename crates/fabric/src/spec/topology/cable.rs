@@ -138,7 +138,7 @@ impl Cable {
             [] => format!("none of this rate is known: expected {key} = \"none\", or an interface_delay"),
             known => format!("expected {key} = {} or \"slowest\"", known.join(", ")),
         };
-        Remark::about(key, format!("this is no PHY of a link of {rate}"), help)
+        Remark::about(key, format!("this is not a PHY of a link of {rate}"), help)
     }
 }
 
@@ -203,7 +203,7 @@ macro_rules! with_cable {
             /// Delay of the two interfaces of a link together, added to that of the cable. A time with unit. Default: what `phy` gives. Not together with `phy`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub interface_delay: Option<units::Time>,
-            /// The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default: the usual one of the rate (`penstock check` names it); "none" beside an `interface_delay`, and at a rate for which no PHY is known.
+            /// PHY at both ends. It adds the delay that IEEE 802.3 allows for its sublayers to that of the cable (`penstock explain phy`), and sets the "standard" response to pauses: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default: the usual one of the rate (`penstock check` names it); "none" beside an `interface_delay`, and at a rate for which no PHY is known.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub phy: Option<flow_control::phy::PhyName>,
             /// Bytes around each frame on the wire. A size with unit, 0 to 65535 B. Default: "20 B" (IEEE 802.3: preamble 7, start delimiter 1, gap 12).

@@ -54,7 +54,7 @@ impl Regular for FatTree {
         if self.k.is_multiple_of(2) {
             return Ok(());
         }
-        let help = "half of a fat-tree switch's ports go up, so k has to be even";
+        let help = "half of the ports of a fat-tree switch are uplinks, so that k must be even";
         Err(Remark::about("k", format!("k = {} is odd", self.k), help))
     }
     fn tiers(&mut self) -> Vec<Tier<'_>> {

@@ -15,7 +15,7 @@ pub struct Galois {
 }
 
 impl Galois {
-    /// The field of `q` elements; `None` if `q` is no power of a prime.
+    /// The field of `q` elements; `None` if `q` is not a power of a prime.
     pub fn new(q: u64) -> Option<Galois> {
         let prime = (2..=q).find(|&divisor| q.is_multiple_of(divisor))?;
         let mut degree = 0;

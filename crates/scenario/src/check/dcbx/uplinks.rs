@@ -40,13 +40,13 @@ impl<'a> Uplinks<'a> {
         }
         for (at, name, found) in told.into_values() {
             let Some(found) = found else {
-                let message = format!("nothing has a link to \"{name}\"");
+                let message = format!("no station has a link to \"{name}\"");
                 context.refuse(Remark::about("uplink", message, "expected the name of a neighbour"), at);
                 continue;
             };
             if settings[found.at()].is_none() {
-                let message = format!("the uplink \"{name}\" has no dcbx: nothing is heard from it");
-                let help = "what the station has itself is passed on; expected dcbx there, too";
+                let message = format!("the uplink \"{name}\" has no dcbx: no settings are received from it");
+                let help = "the station advertises its own settings; expected dcbx at the uplink, too";
                 context.beware(Remark::about("uplink", message, help), at);
             }
         }
@@ -74,11 +74,10 @@ impl<'a> Uplinks<'a> {
         let on_circle = waiting.iter().fold(waiting[0], |link, _| next(link));
         let ends = [self.links[on_circle].a, self.links[on_circle].b];
         let [a, b] = ends.map(|end| &self.nodes[end.at()].name);
-        let message =
-            format!("what \"{a}\" and \"{b}\" tell each other hangs on itself: their uplinks are a circle");
+        let message = format!("the uplinks of \"{a}\" and \"{b}\" form a cycle");
         let named = |end: &NodeId| self.settings[end.at()].as_ref().filter(|(own, _)| own.uplink.is_some());
         if let Some((_, at)) = ends.iter().find_map(named) {
-            let help = "expected uplinks that lead to a station without one";
+            let help = "expected uplinks that end at a station without an uplink";
             context.refuse(Remark::about("uplink", message, help), at);
         }
     }

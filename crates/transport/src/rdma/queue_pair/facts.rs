@@ -29,6 +29,11 @@ impl QueuePair {
     pub fn outstanding(&self) -> u64 {
         self.highest - self.unacknowledged
     }
+    /// Returns true if there are completed messages or a round trip that were not yet returned.
+    #[inline]
+    pub fn has_results(&self) -> bool {
+        !self.done.is_empty() || self.round_trip.0 < Time::NEVER
+    }
     /// Returns the completed messages that were not yet returned.
     pub fn take_done(&mut self) -> Vec<Done> {
         std::mem::take(&mut self.done)

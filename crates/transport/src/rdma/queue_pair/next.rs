@@ -7,12 +7,21 @@ use units::Time;
 
 impl QueuePair {
     /// Returns the index of the message that a packet is part of.
+    #[inline(always)]
     pub(super) fn find(&self, packet: u64) -> usize {
+        if self.is_in(self.at, packet) { self.at } else { self.find_in_others(packet) }
+    }
+
+    /// Returns true if a packet is part of the message with this index.
+    #[inline(always)]
+    fn is_in(&self, at: usize, packet: u64) -> bool {
         let holds = |message: &Message| message.first <= packet && packet < message.end();
-        for at in [self.at, self.at + 1] {
-            if self.messages.get(at).is_some_and(holds) {
-                return at;
-            }
+        self.messages.get(at).is_some_and(holds)
+    }
+
+    fn find_in_others(&self, packet: u64) -> usize {
+        if self.is_in(self.at + 1, packet) {
+            return self.at + 1;
         }
         self.messages.partition_point(|message| message.end() <= packet)
     }

@@ -38,8 +38,13 @@ impl QueuePair {
             self.requested.1 = now;
             return again;
         }
+        let since = now.saturating_sub(self.requested.1);
+        // The least that it can take.
+        if since < self.spec.timeouts.low.min(self.spec.timeouts.high) {
+            return false;
+        }
         let longest = self.timeout().ps().saturating_mul(u64::from(self.spec.retries) + 1);
-        now.saturating_sub(self.requested.1).ps() >= longest
+        since.ps() >= longest
     }
 
     /// Cancels the requests of packets that are retransmitted, or have yet to be.

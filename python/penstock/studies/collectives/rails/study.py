@@ -21,7 +21,7 @@ REPORTED = {
 LINE_GBPS, SLOW_GBPS = 400, 100
 COMPARED_MB = 128
 FILES = {"rails": "rails", "DCN+": "dcn-plus"}
-COLOURS = {"rails": "#0072B2", "DCN+": "#E69F00"}
+COLORS = {"rails": "#0072B2", "DCN+": "#E69F00"}
 
 Curve = dict[int, list[float]]
 """Bus bandwidths in GB/s, one for each hash, by megabytes."""
@@ -152,12 +152,12 @@ def picture(curves: dict[str, Curve]) -> Figure:
         for name, curve in curves.items():
             reported = REPORTED[name]
             axes.plot(
-                list(reported), list(reported.values()), "--", color=COLOURS[name], label=f"{name}, SimAI"
+                list(reported), list(reported.values()), "--", color=COLORS[name], label=f"{name}, SimAI"
             )
             means = [fmean(found) for found in curve.values()]
-            axes.plot(list(curve), means, "o-", color=COLOURS[name], label=name)
+            axes.plot(list(curve), means, "o-", color=COLORS[name], label=name)
             least, most = ([pick(found) for found in curve.values()] for pick in (min, max))
-            axes.fill_between(list(curve), least, most, color=COLOURS[name], alpha=0.2, lw=0)
+            axes.fill_between(list(curve), least, most, color=COLORS[name], alpha=0.2, lw=0)
         axes.axhline(LINE_GBPS / 8, color="#777777", lw=0.8)
         axes.annotate(
             "rate of a NIC",

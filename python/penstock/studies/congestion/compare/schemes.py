@@ -15,7 +15,7 @@ class Scheme:
 
     Attributes
     ----------
-    colour : str
+    color : str
         Color in pictures.
     changes : Mapping
         Keys of the scenario and their values.
@@ -23,7 +23,7 @@ class Scheme:
         If not empty, the greedy sources are TCP connections with these keys.
     """
 
-    colour: str
+    color: str
     changes: Changes = field(default_factory=dict)
     tcp: Changes = field(default_factory=dict)
 

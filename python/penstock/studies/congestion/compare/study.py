@@ -317,7 +317,7 @@ def picture(runs: Runs) -> Figure:
         grid = figure.add_gridspec(len(panels), 1)
         bands = [figure.add_subfigure(grid[row]) for row in range(len(panels))]
         places = np.arange(len(runs))[::-1]
-        colours = [SCHEMES[name].colour for name in runs]
+        colors = [SCHEMES[name].color for name in runs]
         for band, (label, value) in zip(bands, panels, strict=True):
             axes = band.subplots(1, len(WORKLOADS), sharey=True, sharex=True)
             band.supxlabel(label)
@@ -327,8 +327,8 @@ def picture(runs: Runs) -> Figure:
                 if value is mean_queue:
                     ends = [one[workload].queue_max for one in runs.values()]
                     panel.set_xscale("log")
-                panel.hlines(places, values, ends, color=colours, linewidth=1.5)
-                panel.scatter(values, places, color=colours, s=18, zorder=3)
+                panel.hlines(places, values, ends, color=colors, linewidth=1.5)
+                panel.scatter(values, places, color=colors, s=18, zorder=3)
                 panel.set_yticks(places, list(runs))
                 if value is not mean_queue:
                     panel.set_xlim(left=0)

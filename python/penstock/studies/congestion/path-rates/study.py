@@ -18,7 +18,7 @@ LAWS = ("scaled", "fixed")
 LINE = 1e10
 BUFFER, TARGET, INTERVAL_S = 65_536, 0.16, 40e-6
 EQUAL_GAIN, LENGTH_GAIN = 0.01, 0.226
-COLOURS = ("#0072B2", "#009E73", "#E69F00", "#D55E00")
+COLORS = ("#0072B2", "#009E73", "#E69F00", "#D55E00")
 
 
 @dataclass(frozen=True)
@@ -165,13 +165,13 @@ def picture(runs: Runs) -> Figure:
         for column, law in enumerate(LAWS):
             link, queue = axes[0, column], axes[1, column]
             link.set_title({"scaled": "gains by the loop time", "fixed": "gains that know no delay"}[law])
-            for sources, colour in zip(SOURCES, COLOURS, strict=True):
+            for sources, color in zip(SOURCES, COLORS, strict=True):
                 of = [runs[law, sources, trip] for trip in ROUND_TRIPS_US]
-                style_of = {"color": colour, "marker": "o", "markersize": 4, "label": f"{sources} sources"}
+                style_of = {"color": color, "marker": "o", "markersize": 4, "label": f"{sources} sources"}
                 link.plot(ROUND_TRIPS_US, [100 * one.used for one in of], **style_of)
                 means, ends = [one.queue_mean / 1024 for one in of], [one.queue_max / 1024 for one in of]
                 queue.plot(ROUND_TRIPS_US, means, **style_of)
-                queue.fill_between(ROUND_TRIPS_US, means, ends, color=colour, alpha=0.15, linewidth=0)
+                queue.fill_between(ROUND_TRIPS_US, means, ends, color=color, alpha=0.15, linewidth=0)
             queue.set_xscale("log")
             queue.set_yscale("log")
             queue.set_xticks(ROUND_TRIPS_US, [str(trip) for trip in ROUND_TRIPS_US])

@@ -18,7 +18,7 @@ from . import models
 from .models import Series
 
 FRAME, WIRE, LINE_BPS = 1500, 1520 / 1500, 1e10
-COLOURS = ("#0072B2", "#009E73", "#E69F00", "#D55E00")
+COLORS = ("#0072B2", "#009E73", "#E69F00", "#D55E00")
 SLOPES = (0.02, 0.04, 0.1, 0.2)
 """Slopes of linear queue control; there is a warning from 0.029 on."""
 
@@ -433,14 +433,14 @@ def picture(found: Mapping[str, Pairs]) -> Figure:
             link, queue = axes[0, column], axes[1, column]
             link.set_title(name.upper())
             counts = sorted({sources for sources, _ in pairs})
-            for sources, colour in zip(counts, COLOURS, strict=False):
+            for sources, color in zip(counts, COLORS, strict=False):
                 loops = [loop for count, loop in pairs if count == sources]
                 for which, line in ((0, "-"), (1, "--")):
                     of = [pairs[sources, loop][which] for loop in loops]
-                    look = {"color": colour, "linestyle": line, "marker": "o", "markersize": 3.5}
+                    look = {"color": color, "linestyle": line, "marker": "o", "markersize": 3.5}
                     link.plot(loops, [100 * one.used for one in of], **look)
                     queue.plot(loops, [max(0.1, one.swing) for one in of], **look)
-            handles = [Line2D([], [], color=colour) for _, colour in zip(counts, COLOURS, strict=False)]
+            handles = [Line2D([], [], color=color) for _, color in zip(counts, COLORS, strict=False)]
             handles += [Line2D([], [], color=INK, linestyle=line) for line in ("-", "--")]
             names = [*(f"{count} sources" for count in counts), "simulation", "fluid"]
             link.legend(handles, names, loc="lower left", frameon=False)

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-from penstock.plots.style import INK, PAUSE_COLOUR, style
+from penstock.plots.style import INK, PAUSE_COLOR, style
 from penstock.studies.reproduce import Context, Outcome
 
 from .combinations import ALL, Combination
@@ -268,7 +268,7 @@ PANELS: tuple[tuple[str, Callable[[Run], float], Callable[[float], float]], ...]
 
 def picture(runs: Runs) -> Figure:
     """A matrix per measure, a row per combination, a column per case; darker is worse."""
-    bad = LinearSegmentedColormap.from_list("bad", ["#FFFFFF", PAUSE_COLOUR])
+    bad = LinearSegmentedColormap.from_list("bad", ["#FFFFFF", PAUSE_COLOR])
     with style():
         figure = Figure(figsize=(11.0, 8.6), layout="constrained")
         for axes, (title, value, badness) in zip(

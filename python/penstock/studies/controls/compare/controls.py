@@ -17,7 +17,7 @@ class Control:
 
     Attributes
     ----------
-    colour : str
+    color : str
         Color in pictures: one for each kind of signal.
     rdma : Mapping
         Keys of the queue pairs.
@@ -25,7 +25,7 @@ class Control:
         Other keys of the scenario and their values.
     """
 
-    colour: str
+    color: str
     rdma: Changes = field(default_factory=lambda: {"control": "none"})
     changes: Changes = field(default_factory=dict)
 

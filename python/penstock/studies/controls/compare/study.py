@@ -302,7 +302,7 @@ def picture(runs: Runs) -> Figure:
         ("all six:\npaused (ms)", "", lambda of: sum(one.paused_ms for one in of.values()), False),
     )
     places = np.arange(len(runs))[::-1]
-    colours = [CONTROLS[name].colour for name in runs]
+    colors = [CONTROLS[name].color for name in runs]
     with style():
         figure = Figure(figsize=(14, 5.2), layout="constrained")
         axes = figure.subplots(1, len(asked), sharey=True)
@@ -312,8 +312,8 @@ def picture(runs: Runs) -> Figure:
                 panel.set_xscale("log")
             if kind == "queue":
                 longest = [of["sixteen"].queue_max for of in runs.values()]
-                panel.hlines(places, values, longest, color=colours, linewidth=1.5)
-            finite = draw_dots(panel, values, places, colours, 22)
+                panel.hlines(places, values, longest, color=colors, linewidth=1.5)
+            finite = draw_dots(panel, values, places, colors, 22)
             for place in places[~finite]:
                 panel.annotate(
                     "no", (0.97, place), xycoords=("axes fraction", "data"), ha="right", va="center"

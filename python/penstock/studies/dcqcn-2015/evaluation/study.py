@@ -248,7 +248,7 @@ def picture(
 ) -> Figure:
     """Shares, the victim and the parking lot; below them queues over time."""
     grey, blue = "#9aa0a6", "#1f77b4"
-    colours = {PFC: grey, DCQCN: blue, "slope": blue, "step": "#d95f02"}
+    colors = {PFC: grey, DCQCN: blue, "slope": blue, "step": "#d95f02"}
     with style():
         figure = Figure(figsize=(10, 6.2), layout="constrained")
         grid = figure.add_gridspec(2, 3)
@@ -262,7 +262,7 @@ def picture(
             for at, (name, of) in enumerate(values.items()):
                 heights = list(of.values()) if isinstance(of, Mapping) else of
                 panel.bar(
-                    np.arange(len(labels)) + 0.4 * at - 0.2, heights, 0.38, color=colours[name], label=name
+                    np.arange(len(labels)) + 0.4 * at - 0.2, heights, 0.38, color=colors[name], label=name
                 )
             if fair:
                 panel.axhline(fair, color="black", linewidth=0.8, linestyle=":")

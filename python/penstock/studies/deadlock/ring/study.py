@@ -147,7 +147,7 @@ def throughput(stuck: Result, free: Result) -> Figure:
         axes = figure.subplots()
         axes.set_title("A ring of four, each flow to the switch opposite, 6 Gb/s offered by each")
         labels = []
-        for result, colour, name in (
+        for result, color, name in (
             (free, UP_DOWN, "up-down routes"),
             (stuck, CLOCKWISE, "clockwise routes"),
         ):
@@ -156,8 +156,8 @@ def throughput(stuck: Result, free: Result) -> Figure:
             width = 5
             size = len(total) // width * width
             drawn = total[:size].reshape(-1, width).mean(axis=1)
-            axes.plot(time[:size:width], drawn, color=colour, drawstyle="steps-post")
-            labels.append(Label(float(drawn[-10:].mean()), name, colour))
+            axes.plot(time[:size:width], drawn, color=color, drawstyle="steps-post")
+            labels.append(Label(float(drawn[-10:].mean()), name, color))
         closed_ms = forensics.deadlocks(stuck)[0].closed_ns / 1e6
         axes.axvline(closed_ms, color=INK, linewidth=0.8, linestyle=":")
         axes.annotate(

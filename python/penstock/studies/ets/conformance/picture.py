@@ -35,10 +35,10 @@ def kept(mixed: Shares, changed: Result, percentages: Sequence[int]) -> Figure:
     with style():
         figure = Figure(figsize=(9.6, 4.2))
         left, right = figure.subplots(1, 2, width_ratios=(1, 1.5))
-        colours = [colormaps["cividis"](0.05 + 0.13 * c) for c in range(8)]
+        colors = [colormaps["cividis"](0.05 + 0.13 * c) for c in range(8)]
         for c, got in sorted(mixed.got.items()):
             want = mixed.wanted[c]
-            left.barh(c, 100 * got, color=colours[c], height=0.62)
+            left.barh(c, 100 * got, color=colors[c], height=0.62)
             left.plot([90 * want, 90 * want], [c - 0.42, c + 0.42], color=INK, linewidth=1)
             left.plot([110 * want, 110 * want], [c - 0.42, c + 0.42], color=INK, linewidth=1)
             left.text(112 * want + 0.6, c, f"{100 * got:.2f} % of {100 * want:g} %", va="center", fontsize=8)
@@ -47,14 +47,14 @@ def kept(mixed: Shares, changed: Result, percentages: Sequence[int]) -> Figure:
         left.set_xlabel("part of the link time (%); lines: ±10 %")
         left.set_title("Eight classes at line rate", fontsize=9)
         left.grid(False)
-        steps(right, changed, percentages, colours)
+        steps(right, changed, percentages, colors)
         right.set_title("Loads that change every millisecond", fontsize=9)
         figure.suptitle("ETS keeps its percentages, for whoever is there and whatever they send", fontsize=11)
     return figure
 
 
 def steps(
-    axes: Axes, changed: Result, percentages: Sequence[int], colours: Sequence[tuple[float, ...]]
+    axes: Axes, changed: Result, percentages: Sequence[int], colors: Sequence[tuple[float, ...]]
 ) -> None:
     """Stacked shares over time, and their nominal borders."""
     from .study import STEPS, active_in
@@ -63,7 +63,7 @@ def steps(
     edges = np.arange(len(found[0]) + 1) * 0.25
     below = np.zeros(len(found[0]))
     for c, values in found.items():
-        axes.stairs(100 * (below + values), edges, baseline=100 * below, fill=True, color=colours[c])
+        axes.stairs(100 * (below + values), edges, baseline=100 * below, fill=True, color=colors[c])
         below = below + values
     for step in range(STEPS):
         active = [c for c, on in enumerate(active_in(step)) if on]

@@ -17,7 +17,7 @@ class Fabric:
 
     Attributes
     ----------
-    colour : str
+    color : str
         In pictures: one for each way to deal with full queues.
     over : Mapping
         What carries transfers.
@@ -25,7 +25,7 @@ class Fabric:
         Other keys of a scenario and their values.
     """
 
-    colour: str
+    color: str
     over: Changes
     changes: Changes
 
@@ -57,11 +57,11 @@ _DCQCN = {"control": {"dcqcn": {"preset": "hpcc"}}, "cnp_gap": "4 us", "queue_pa
 _ROCE = {**_DCQCN, "timeout": "1 ms"}
 
 
-def _rdma(colour: str, keys: Changes, *changes: Changes) -> Fabric:
+def _rdma(color: str, keys: Changes, *changes: Changes) -> Fabric:
     merged: dict[str, Any] = {}
     for some in (_MARKS, *changes):
         merged.update(some)
-    return Fabric(colour, {"rdma": {**_ROCE, **keys}}, merged)
+    return Fabric(color, {"rdma": {**_ROCE, **keys}}, merged)
 
 
 FABRICS = {

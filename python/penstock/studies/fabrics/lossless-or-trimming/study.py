@@ -210,7 +210,7 @@ def picture(runs: Runs) -> Figure:
         ("web search 0.5:\n> 30 kB, p99", lambda of: of["web-search"].long),
     )
     places = np.arange(len(runs))[::-1]
-    colours = [FABRICS[name].colour for name in runs]
+    colors = [FABRICS[name].color for name in runs]
     with style():
         figure = Figure(figsize=(11, 3.6), layout="constrained")
         axes = figure.subplots(1, len(asked), sharey=True)
@@ -218,7 +218,7 @@ def picture(runs: Runs) -> Figure:
             values = np.array([value(of) for of in runs.values()])
             panel.set_xscale("log")
             panel.axvline(1, color="#BBBBBB", linewidth=0.8, zorder=0)
-            finite = draw_dots(panel, values, places, colours, 24)
+            finite = draw_dots(panel, values, places, colors, 24)
             top = max(2.0, 1.6 * float(values[finite].max(initial=1)))
             panel.set_xlim(0.9, top)
             for at, place in zip(values, places, strict=True):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from penstock.plots.style import DROP_COLOUR, PAUSE_COLOUR, QUIET_COLOUR, style
+from penstock.plots.style import DROP_COLOR, PAUSE_COLOR, QUIET_COLOR, style
 from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context, Outcome
 
@@ -88,11 +88,11 @@ def picture(found: Mapping[str, Sequence[float]]) -> Figure:
         figure = Figure(figsize=(8.4, 3.2), layout="constrained")
         panels = figure.subplots(1, len(found), sharey=True)
         for panel, (name, of) in zip(panels, found.items(), strict=True):
-            colours = [
-                DROP_COLOUR if own == DRAWN else PAUSE_COLOUR if rate < HALF * OFFER_GBPS else QUIET_COLOUR
+            colors = [
+                DROP_COLOR if own == DRAWN else PAUSE_COLOR if rate < HALF * OFFER_GBPS else QUIET_COLOR
                 for own, rate in enumerate(of)
             ]
-            panel.bar(list(CLASSES), list(of), color=colours)
+            panel.bar(list(CLASSES), list(of), color=colors)
             panel.set_title(name)
             panel.set_xticks(list(CLASSES))
             panel.set_xlabel("traffic class")

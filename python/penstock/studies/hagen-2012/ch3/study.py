@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from penstock.plots.style import DROP_COLOUR, INK, PAUSE_COLOUR, QUIET_COLOUR, Label, label_right, style
+from penstock.plots.style import DROP_COLOR, INK, PAUSE_COLOR, QUIET_COLOR, Label, label_right, style
 from penstock.result import Result
 from penstock.studies.reproduce import Context, Outcome
 
@@ -116,11 +116,11 @@ def picture(runs: Mapping[str, Result]) -> Figure:
             top.set_title(name)
             chain(top, result)
             labels = []
-            for flow, colour in FLOWS.items():
+            for flow, color in FLOWS.items():
                 times, values = result.series("flow_throughput_bps", flow)
                 means = values[: len(values) // 5 * 5].reshape(-1, 5).mean(axis=1) / 1e9
-                bottom.plot(times[: len(means) * 5 : 5] / 1e6, means, color=colour, linewidth=1.1)
-                labels.append(Label(float(means[-20:].mean()), flow, colour))
+                bottom.plot(times[: len(means) * 5 : 5] / 1e6, means, color=color, linewidth=1.1)
+                labels.append(Label(float(means[-20:].mean()), flow, color))
             bottom.set_ylim(0, 10)
             bottom.set_xlim(0, 100)
             bottom.set_xlabel("time (ms)")
@@ -136,8 +136,8 @@ def chain(axes: Axes, result: Result) -> None:
         node, _, peer = port.partition("->")
         start, end = PLACES[node.split(".")[0]], PLACES[peer]
         share = paused / 100
-        colour = PAUSE_COLOUR if share > 0 else QUIET_COLOUR
-        axes.plot(*zip(start, end, strict=True), color=colour, linewidth=1 + 8 * share, zorder=1 + share)
+        color = PAUSE_COLOR if share > 0 else QUIET_COLOR
+        axes.plot(*zip(start, end, strict=True), color=color, linewidth=1 + 8 * share, zorder=1 + share)
         if share > 0:
             middle = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
             beside = (17, -3) if start[0] == end[0] else (0, 9)
@@ -149,7 +149,7 @@ def chain(axes: Axes, result: Result) -> None:
             name,
             ha="center",
             va="center",
-            color=DROP_COLOUR if name == "sink" else INK,
+            color=DROP_COLOR if name == "sink" else INK,
             bbox={"boxstyle": "round" if is_switch else "circle", "facecolor": "white", "edgecolor": INK},
             zorder=4,
         )

@@ -30,7 +30,7 @@ PALE = "#9a9a9a"
 CURVE = np.unique(np.round(np.geomspace(64, 1522, 600)).astype(int))
 RULES = {"published": SOURCE, "analytic": PAYLOAD, "learned": CELLS}
 NAMES: dict[Metric, str] = {"payload": "payload (L - 18)", "frame": "frames (L)"}
-COLOURS: dict[Metric, str] = {"payload": PAYLOAD, "frame": FRAME}
+COLORS: dict[Metric, str] = {"payload": PAYLOAD, "frame": FRAME}
 
 Weights = Mapping[tuple[Metric, int], Found]
 Accounted = Mapping[tuple[Billing, Metric, int], Found]
@@ -44,15 +44,15 @@ def lost(ratios: Mapping[int, Mapping[Metric, float]]) -> Figure:
         axes = figure.subplots()
         axes.set_title("Equal weights: the smaller the frames, the less they get (Figure 6-1)")
         labels = []
-        for metric, colour in COLOURS.items():
+        for metric, color in COLORS.items():
             axes.plot(
-                CURVE, [1 / WIRE.weight(metric, int(size)) for size in CURVE], color=colour, linewidth=1.2
+                CURVE, [1 / WIRE.weight(metric, int(size)) for size in CURVE], color=color, linewidth=1.2
             )
             axes.plot(
-                list(ratios), [ratio[metric] for ratio in ratios.values()], "o", color=colour, markersize=5
+                list(ratios), [ratio[metric] for ratio in ratios.values()], "o", color=color, markersize=5
             )
             labels.append(
-                Label({"payload": 0.7, "frame": 0.92}[metric], f"counted in\n{NAMES[metric]}", colour)
+                Label({"payload": 0.7, "frame": 0.92}[metric], f"counted in\n{NAMES[metric]}", color)
             )
         axes.plot([68], [0.75], "D", color=SOURCE, markersize=9, markerfacecolor="none", markeredgewidth=1.6)
         axes.annotate(
@@ -79,13 +79,13 @@ def fair(beside: Mapping[int, Weights]) -> Figure:
         panels = figure.subplots(1, len(beside), sharey=True, squeeze=False)[0]
         for axes, (large, found) in zip(panels, beside.items(), strict=True):
             axes.set_title(f"beside {large} B", fontweight="normal", fontsize=10)
-            for metric, colour in COLOURS.items():
+            for metric, color in COLORS.items():
                 sizes = [size for of, size in found if of == metric]
                 if sizes:
                     curve = [WIRE.weight(metric, int(size), large) for size in CURVE]
-                    axes.plot(CURVE, curve, color=colour, linewidth=1.1)
+                    axes.plot(CURVE, curve, color=color, linewidth=1.1)
                     axes.plot(
-                        sizes, [found[metric, size].weight for size in sizes], "o", color=colour, markersize=5
+                        sizes, [found[metric, size].weight for size in sizes], "o", color=color, markersize=5
                     )
             if large == LARGE_BYTES:
                 _published(axes)
@@ -145,18 +145,18 @@ def mixes(found: Mapping[tuple[int, int, bool], Found]) -> Figure:
         axes.set_title("Two sizes in one queue (Figure 6-8)")
         axes.plot(CURVE, [WIRE.weight("payload", int(size)) for size in CURVE], color=PALE, linewidth=1.2)
         labels = []
-        for one, colour in ((68, PAYLOAD), (128, CELLS)):
+        for one, color in ((68, PAYLOAD), (128, CELLS)):
             others = sorted({other for first, other, _ in found if first == one})
             if not others:
                 continue
             loads = [found[one, other, True].weight for other in others]
             counts = [found[one, other, False].weight for other in others]
-            axes.plot(others, loads, "o-", color=colour, markersize=5, linewidth=1.1)
+            axes.plot(others, loads, "o-", color=color, markersize=5, linewidth=1.1)
             axes.plot(
-                others, counts, "o--", color=colour, markersize=5, linewidth=0.9, markerfacecolor="white"
+                others, counts, "o--", color=color, markersize=5, linewidth=0.9, markerfacecolor="white"
             )
-            labels.append(Label(loads[-1], f"{one} B, half of\nthe bytes", colour))
-            labels.append(Label(counts[-1], f"{one} B, half of\nthe frames", colour))
+            labels.append(Label(loads[-1], f"{one} B, half of\nthe bytes", color))
+            labels.append(Label(counts[-1], f"{one} B, half of\nthe frames", color))
         axes.plot(
             [256],
             [REPORTED_MIX],
@@ -218,10 +218,10 @@ def cover(beside: Weights, ratios: Mapping[int, Mapping[Metric, float]], adapted
         left, right = figure.subplots(1, 2)
         left.set_title("Billing the gap makes small frames need more weight", fontsize=10.5)
         metric: Metric
-        for metric, colour in COLOURS.items():
-            left.plot(CURVE, [WIRE.weight(metric, int(size)) for size in CURVE], color=colour, linewidth=1.2)
+        for metric, color in COLORS.items():
+            left.plot(CURVE, [WIRE.weight(metric, int(size)) for size in CURVE], color=color, linewidth=1.2)
             sizes = [size for of, size in beside if of == metric]
-            left.plot(sizes, [beside[metric, size].weight for size in sizes], "o", color=colour, markersize=5)
+            left.plot(sizes, [beside[metric, size].weight for size in sizes], "o", color=color, markersize=5)
         _published(left)
         _say(left, 0.97, 0.93, "equal payload, found by bisection", PAYLOAD)
         _say(left, 0.97, 0.865, "equal frames, found by bisection", FRAME)
@@ -261,16 +261,16 @@ def _billings(axes: Axes, found: Accounted) -> None:
         (Billing("wire", 40), "frame", CELLS, "cells of 40 B, equal frames\n(chosen to fit)"),
     )
     labels = []
-    for billing, metric, colour, name in shown:
+    for billing, metric, color, name in shown:
         curve = [billing.weight(metric, int(size)) for size in CURVE]
-        axes.plot(CURVE, curve, color=colour, linewidth=0.9 if billing.cell else 1.3)
+        axes.plot(CURVE, curve, color=color, linewidth=0.9 if billing.cell else 1.3)
         sizes = [size for of, counts, size in found if (of, counts) == (billing, metric)]
         weights = [found[billing, metric, size].weight for size in sizes]
-        axes.plot(sizes, weights, "o", color=colour, markersize=5)
-        labels.append((name, colour))
+        axes.plot(sizes, weights, "o", color=color, markersize=5)
+        labels.append((name, color))
     _published(axes)
-    for place, (name, colour) in enumerate(labels):
-        _say(axes, 0.98, 0.95 - 0.075 * place, name, colour)
+    for place, (name, color) in enumerate(labels):
+        _say(axes, 0.98, 0.95 - 0.075 * place, name, color)
     _say(
         axes, 0.98, 0.95 - 0.075 * (len(labels) + 0.55), "printed numbers and formulas of the source", SOURCE
     )
@@ -281,11 +281,11 @@ def _billings(axes: Axes, found: Accounted) -> None:
 def _jain(axes: Axes, ratios: Mapping[int, Mapping[Metric, float]], adapted: Adapted) -> None:
     sizes = [size for size in BINS if size in ratios]
     places = np.arange(len(sizes), dtype=float)
-    index = {metric: [jain([1.0, ratios[size][metric]]) for size in sizes] for metric in COLOURS}
+    index = {metric: [jain([1.0, ratios[size][metric]]) for size in sizes] for metric in COLORS}
     axes.plot(places, index["payload"], "o-", color=INK, markersize=6, linewidth=1.2)
     axes.plot(places, index["frame"], "o--", color=PALE, markersize=5, linewidth=1.0, markerfacecolor="white")
     labels = []
-    for number, (rule, colour) in enumerate(RULES.items()):
+    for number, (rule, color) in enumerate(RULES.items()):
         own = [
             (place, jain([1.0, adapted[rule, WIRE, size]["payload"]]))
             for place, size in zip(places, sizes, strict=True)
@@ -293,9 +293,9 @@ def _jain(axes: Axes, ratios: Mapping[int, Mapping[Metric, float]], adapted: Ada
         ]
         shift = 0.12 * (number - 1)
         axes.plot(
-            [place + shift for place, _ in own], [value for _, value in own], "s", color=colour, markersize=5
+            [place + shift for place, _ in own], [value for _, value in own], "s", color=color, markersize=5
         )
-        labels.append((f"■ DRR-AWC, {rule} rule, payload", colour))
+        labels.append((f"■ DRR-AWC, {rule} rule, payload", color))
     for value, name in ((0.985, "reported: less than 0.985 without"), (0.999, "reported: over 0.999 with")):
         axes.axhline(value, color=SOURCE, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
         axes.annotate(
@@ -307,7 +307,7 @@ def _jain(axes: Axes, ratios: Mapping[int, Mapping[Metric, float]], adapted: Ada
             color=SOURCE,
             fontsize=8.5,
         )
-    for name, value, below, colour in (
+    for name, value, below, color in (
         ("DRR, payload", index["payload"][0], -3, INK),
         ("DRR, frames", index["frame"][0], -12, "#777777"),
     ):
@@ -316,7 +316,7 @@ def _jain(axes: Axes, ratios: Mapping[int, Mapping[Metric, float]], adapted: Ada
             (0, value),
             xytext=(9, below),
             textcoords="offset points",
-            color=colour,
+            color=color,
             fontsize=9,
         )
     axes.set_xticks(places, [f"{size} B" for size in sizes])
@@ -325,8 +325,8 @@ def _jain(axes: Axes, ratios: Mapping[int, Mapping[Metric, float]], adapted: Ada
     axes.set_ylabel("Jain's index")
     axes.set_ylim(0.925, 1.003)
     axes.grid(axis="x", visible=False)
-    for number, (name, colour) in enumerate(labels):
-        _say(axes, 0.985, 0.40 - 0.075 * number, name, colour)
+    for number, (name, color) in enumerate(labels):
+        _say(axes, 0.985, 0.40 - 0.075 * number, name, color)
 
 
 def _published(axes: Axes) -> None:
@@ -369,5 +369,5 @@ def _sizes(axes: Axes, name: str) -> None:
     axes.set_xlabel(name)
 
 
-def _say(axes: Axes, x: float, y: float, text: str, colour: str) -> None:
-    axes.text(x, y, text, transform=axes.transAxes, ha="right", va="center", color=colour, fontsize=9)
+def _say(axes: Axes, x: float, y: float, text: str, color: str) -> None:
+    axes.text(x, y, text, transform=axes.transAxes, ha="right", va="center", color=color, fontsize=9)

@@ -40,10 +40,10 @@ def outbound(runs: Mapping[str, Run], port: str) -> Figure:
         axes = figure.subplots()
         axes.set_title("Without XON a lossless queue leaves its link idle")
         labels = []
-        for (name, run), colour in zip(runs.items(), (INK, AGGRESSOR, VICTIM_1), strict=True):
+        for (name, run), color in zip(runs.items(), (INK, AGGRESSOR, VICTIM_1), strict=True):
             x, y = _drawn(*run.output(port), 5 * DRAWN_BINS)
-            axes.plot(x, y, color=colour, drawstyle="steps-post", linewidth=1.2)
-            labels.append(Label(float(y[-len(y) // 3 :].mean()), name, colour))
+            axes.plot(x, y, color=color, drawstyle="steps-post", linewidth=1.2)
+            labels.append(Label(float(y[-len(y) // 3 :].mean()), name, color))
         axes.set_xlabel("time (ms)")
         axes.set_ylabel("outbound throughput (Gb/s)")
         axes.set_xlim(0, 10)
@@ -57,11 +57,11 @@ def inputs(run: Run, title: str) -> Figure:
     with style():
         figure = Figure(figsize=(7.0, 4.6))
         *lines, bars = figure.subplots(4, 1, sharex=True, height_ratios=(2, 2, 2, 1.1))
-        for axes, (host, name, colour) in zip(lines, STREAMS, strict=True):
-            _line(axes, run, host, colour)
-            label_right(axes, [Label(5.0, name, colour)])
+        for axes, (host, name, color) in zip(lines, STREAMS, strict=True):
+            _line(axes, run, host, color)
+            label_right(axes, [Label(5.0, name, color)])
         lines[1].set_ylabel("input throughput (Gb/s)")
-        _bars(bars, [run.spans(host) for host, _, _ in STREAMS], [colour for _, _, colour in STREAMS])
+        _bars(bars, [run.spans(host) for host, _, _ in STREAMS], [color for _, _, color in STREAMS])
         bars.set_yticks([])
         label_right(bars, [Label(1.0, "paused", INK)])
         bars.set_xlabel("time (ms)")
@@ -80,11 +80,11 @@ def headline(columns: Sequence[Column], title: str, subtitle: str) -> Figure:
             4, len(columns), sharex=True, sharey="row", height_ratios=(2, 2, 2, 1.3), squeeze=False
         )
         for place, column in enumerate(columns):
-            for row, (host, name, colour) in enumerate(STREAMS):
+            for row, (host, name, color) in enumerate(STREAMS):
                 axes = grid[row, place]
-                _line(axes, column.run, host, colour)
+                _line(axes, column.run, host, color)
                 if place == 0:
-                    axes.set_ylabel(f"{name}\n(Gb/s)", color=colour, fontweight="bold")
+                    axes.set_ylabel(f"{name}\n(Gb/s)", color=color, fontweight="bold")
             top, bars = grid[0, place], grid[3, place]
             top.set_title(f"{column.heading}\n", fontsize=11)
             top.text(0, 1.05, column.says, transform=top.transAxes, fontsize=9.5, color=INK, in_layout=False)
@@ -181,19 +181,17 @@ def hops(
         figure = Figure(figsize=(7.0, 4.2))
         top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1.6))
         labels = []
-        for queue, name, colour in queues:
+        for queue, name, color in queues:
             times, values = run.result.series("queue_frames", queue)
-            top.plot(times / 1e6, values, color=colour, linewidth=1.1, drawstyle="steps-post")
-            labels.append((name, colour))
+            top.plot(times / 1e6, values, color=color, linewidth=1.1, drawstyle="steps-post")
+            labels.append((name, color))
         top.set_ylabel("queue (frames)")
         top.set_ylim(0, 70)
         top.axhline(66, color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
         top.axhline(44, color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
         levels = [Label(66, "HW", INK), Label(44, "TW", INK)]
-        label_right(
-            top, levels + [Label(10 + 14 * i, name, colour) for i, (name, colour) in enumerate(labels)]
-        )
-        _bars(bottom, [run.spans(node) for node, _, _ in rows], [colour for _, _, colour in rows])
+        label_right(top, levels + [Label(10 + 14 * i, name, color) for i, (name, color) in enumerate(labels)])
+        _bars(bottom, [run.spans(node) for node, _, _ in rows], [color for _, _, color in rows])
         bottom.set_yticks(range(len(rows)), [name for _, name, _ in rows])
         bottom.set_xlabel("time (ms)")
         bottom.set_xlim(3.8, 5.6)
@@ -212,10 +210,10 @@ def interworking(runs: Mapping[str, Mapping[str, Series]], bin_ms: float) -> Fig
             axes.set_title(f"TPFC by {method}")
             axes.set_ylim(0, 1.05 * most)
             labels = []
-            for (name, values), colour in zip(lines.items(), (AGGRESSOR, VICTIM_1, OURS), strict=True):
+            for (name, values), color in zip(lines.items(), (AGGRESSOR, VICTIM_1, OURS), strict=True):
                 edges = AGGRESSION_NS / 1e6 + bin_ms * np.arange(len(values) + 1)
-                axes.stairs(values, edges, baseline=None, color=colour, linewidth=1.3)
-                labels.append(Label(float(values[-5:].mean()), name, colour))
+                axes.stairs(values, edges, baseline=None, color=color, linewidth=1.3)
+                labels.append(Label(float(values[-5:].mean()), name, color))
             label_right(axes, labels, spacing=0.09)
             axes.set_xlabel("time (ms)")
             axes.set_xlim(0, AGGRESSION_NS / 1e6 + bin_ms * len(values))
@@ -225,7 +223,7 @@ def interworking(runs: Mapping[str, Mapping[str, Series]], bin_ms: float) -> Fig
 
 def further(
     groups: Sequence[tuple[str, Sequence[tuple[str, Mapping[str, float]]]]],
-    colours: Mapping[str, str],
+    colors: Mapping[str, str],
     title: str,
 ) -> Figure:
     """Beyond the chapter: share of the time in which light partners are paused; a row per case.
@@ -234,7 +232,7 @@ def further(
     ----------
     groups : sequence of tuple
         Question, and its cases with a share for each mode, drawn as dots.
-    colours : mapping
+    colors : mapping
         Color of each drawn mode, in order.
     """
     rows = [(case, shares) for _, cases in groups for case, shares in cases]
@@ -255,11 +253,11 @@ def further(
             )
             height += 1
             for case, shares in cases:
-                drawn = [100 * shares[mode] for mode in colours]
+                drawn = [100 * shares[mode] for mode in colors]
                 axes.plot([min(drawn), max(drawn)], [height, height], color="#dddddd", linewidth=2, zorder=1)
-                for mode, value in zip(colours, drawn, strict=True):
+                for mode, value in zip(colors, drawn, strict=True):
                     axes.scatter(
-                        value, height, s=42, color=colours[mode], zorder=3, clip_on=False, linewidth=0
+                        value, height, s=42, color=colors[mode], zorder=3, clip_on=False, linewidth=0
                     )
                 ticks.append((height, case))
                 height += 1
@@ -270,23 +268,23 @@ def further(
         axes.set_xlabel("time in which light partners are paused (%)")
         axes.grid(axis="y", visible=False)
         axes.set_title(title, pad=22, loc="left")
-        for place, (mode, colour) in enumerate(colours.items()):
+        for place, (mode, color) in enumerate(colors.items()):
             axes.text(
-                place / len(colours),
+                place / len(colors),
                 1.005,
                 f"● {mode}",
                 transform=axes.transAxes,
-                color=colour,
+                color=color,
                 fontsize=9,
                 va="bottom",
             )
     return figure
 
 
-def _line(axes: Axes, run: Run, host: str, colour: str) -> None:
+def _line(axes: Axes, run: Run, host: str, color: str) -> None:
     x, y = _drawn(*run.input(host), DRAWN_BINS)
-    axes.fill_between(x, y, step="post", color=colour, alpha=0.18, linewidth=0)
-    axes.plot(x, y, color=colour, drawstyle="steps-post", linewidth=0.9)
+    axes.fill_between(x, y, step="post", color=color, alpha=0.18, linewidth=0)
+    axes.plot(x, y, color=color, drawstyle="steps-post", linewidth=0.9)
     axes.set_ylim(0, 1.25 * LINE_GBPS)
     axes.set_yticks([0, 5, 10])
 
@@ -297,12 +295,12 @@ def _drawn(times: Series, values: Series, bins: int) -> tuple[Series, Series]:
     return times[:whole:bins] / 1e6, values[:whole].reshape(-1, bins).mean(axis=1) / 1e9
 
 
-def _bars(axes: Axes, spans: Sequence[Sequence[tuple[float, float]]], colours: Sequence[str]) -> None:
-    for height, (own, colour) in enumerate(zip(spans, colours, strict=True)):
+def _bars(axes: Axes, spans: Sequence[Sequence[tuple[float, float]]], colors: Sequence[str]) -> None:
+    for height, (own, color) in enumerate(zip(spans, colors, strict=True)):
         axes.broken_barh(
             [(start / 1e6, (end - start) / 1e6) for start, end in own],
             (height - 0.36, 0.72),
-            facecolor=colour,
+            facecolor=color,
         )
     axes.set_ylim(len(spans) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)

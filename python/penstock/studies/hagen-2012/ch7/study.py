@@ -252,13 +252,13 @@ def with_picture(
         )
         for experiment in beyond.experiments()
     ]
-    colours = {
+    colors = {
         beyond.FAIR: pictures.AGGRESSOR,
         beyond.INGRESS: "#888888",
         beyond.OURS: pictures.OURS,
     }
     figure = pictures.further(
-        groups, colours, "Beyond one aggressor: who counts shares alone pauses light partners"
+        groups, colors, "Beyond one aggressor: who counts shares alone pauses light partners"
     )
     name = context.save_figure(figure, "beyond")
     return [replace(outcomes[0], pictures=(name,)), *outcomes[1:]]

@@ -8,7 +8,7 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from penstock.plots.style import PAUSE_COLOUR, style
+from penstock.plots.style import PAUSE_COLOR, style
 from penstock.result import Result
 from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context, Outcome
@@ -21,7 +21,7 @@ LINE_BPS = 0.999e10
 """Limiters below this rate have received a message."""
 VICTIMS, AGGRESSOR = "v", "a"
 QUEUE_ALONE = "99 frames"
-TOLD_COLOUR = "#0072B2"
+TOLD_COLOR = "#0072B2"
 TICKS_US = (20, 50, 100, 200, 500, 1000)
 
 First = tuple[float, float]
@@ -177,18 +177,18 @@ def picture(found: Mapping[tuple[str, int], Sequence[First]]) -> Figure:
         for panel, (delay, far) in zip(panels, FAR.items(), strict=True):
             for at, count in enumerate(COUNTS):
                 paused, reported = zip(*found[delay, count], strict=True)
-                for side, times, colour, label in (
-                    (-0.15, paused, PAUSE_COLOUR, "a victim is paused"),
-                    (0.15, reported, TOLD_COLOUR, "an aggressor slows down"),
+                for side, times, color, label in (
+                    (-0.15, paused, PAUSE_COLOR, "a victim is paused"),
+                    (0.15, reported, TOLD_COLOR, "an aggressor slows down"),
                 ):
                     seen = [time for time in times if math.isfinite(time)]
                     places = [at + side] * len(seen)
                     named = label if at == 0 else None
-                    panel.plot(places, seen, "o", color=colour, alpha=0.5, markersize=5, label=named)
+                    panel.plot(places, seen, "o", color=color, alpha=0.5, markersize=5, label=named)
                     if len(seen) < len(times):
                         never = f"{len(times) - len(seen)} never"
                         panel.annotate(
-                            never, (at + side, 0.85 * TICKS_US[-1]), ha="center", color=colour, fontsize=8
+                            never, (at + side, 0.85 * TICKS_US[-1]), ha="center", color=color, fontsize=8
                         )
             panel.set_xlim(-0.5, len(COUNTS) - 0.5)
             panel.set_xticks(range(len(COUNTS)), [f"{count}" for count in COUNTS])

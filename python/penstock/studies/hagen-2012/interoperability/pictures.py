@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from penstock.plots.style import DROP_COLOUR, INK, PAUSE_COLOUR, QUIET_COLOUR, style
+from penstock.plots.style import DROP_COLOR, INK, PAUSE_COLOR, QUIET_COLOR, style
 from penstock.result import Result
 
 from . import arrange
@@ -53,7 +53,7 @@ def fabric(panel: Axes, order: str, result: Result, *, named: bool) -> None:
             (0, 14) if y == v else (32, -3),
             textcoords="offset points",
             ha="center",
-            color=DROP_COLOUR,
+            color=DROP_COLOR,
             fontsize=8,
         )
     for name, (x, y) in places.items():
@@ -88,11 +88,11 @@ def link(
     (x, y), (u, v) = start, end
     along = abs(u - x) + abs(v - y)
     aside_x, aside_y = APART * (v - y) / along, -APART * (u - x) / along
-    colour = DROP_COLOUR if not has_pfc else PAUSE_COLOUR if share > 0 else QUIET_COLOUR
+    color = DROP_COLOR if not has_pfc else PAUSE_COLOR if share > 0 else QUIET_COLOR
     panel.plot(
         (x + aside_x, u + aside_x),
         (y + aside_y, v + aside_y),
-        color=colour,
+        color=color,
         linewidth=1.2 + 5 * share,
         linestyle="-" if has_pfc else "--",
         solid_capstyle="butt",

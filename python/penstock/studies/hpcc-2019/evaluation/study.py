@@ -43,7 +43,7 @@ CONTROLS: Mapping[str, Mapping[str, Any]] = {
     BARE: _DCQCN,
     FIRST: {**_TIMELY, "ack_priority": 7},
 }
-COLOURS = {
+COLORS = {
     HPCC: "#CC79A7",
     DCTCP: "#E69F00",
     DCQCN: "#1f77b4",
@@ -433,7 +433,7 @@ def picture(runs: Runs, bursts: Bursts) -> Figure:
                     slow[shown],
                     "o-",
                     markersize=3,
-                    color=COLOURS[name],
+                    color=COLORS[name],
                     label=name,
                 )
             panel.set_xscale("log")

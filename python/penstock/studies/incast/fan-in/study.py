@@ -31,7 +31,7 @@ class Scheme:
     timer: str
     tcp: Changes
     changes: Changes
-    colour: str
+    color: str
 
 
 MARKS: Changes = {"switch.queue_managers": [{"step": {"threshold": "20 frames"}}]}
@@ -201,15 +201,15 @@ def picture(runs: Runs) -> Figure:
         axes.set_title("One block of 1 MB from n hosts at once, over a link of 1 Gb/s")
         labels = []
         for nth, (name, of_scheme) in enumerate(runs.items()):
-            colour = SCHEMES[name].colour
+            color = SCHEMES[name].color
             # Slightly offset, so that overlapping curves are visible.
             places = [hosts * 1.03 ** (nth - 2) for hosts in of_scheme]
             times = [[one.completion_s * 1e3 for one in of] for of in of_scheme.values()]
             middle = [median(of) for of in times]
             lowest, highest = [min(of) for of in times], [max(of) for of in times]
-            axes.fill_between(places, lowest, highest, color=colour, alpha=0.15, linewidth=0)
-            axes.plot(places, middle, color=colour, marker="o", markersize=4)
-            labels.append(Label(middle[-1], name, colour))
+            axes.fill_between(places, lowest, highest, color=color, alpha=0.15, linewidth=0)
+            axes.plot(places, middle, color=color, marker="o", markersize=4)
+            labels.append(Label(middle[-1], name, color))
         axes.plot(FAN_INS, [ideal_s(hosts) * 1e3 for hosts in FAN_INS], color=INK, linestyle=":", linewidth=1)
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")

@@ -37,7 +37,7 @@ PARTS: Mapping[str, tuple[Mapping[str, Any], bool]] = {
     "IRN that goes back N": ({**FILLS, **TIMEOUT}, False),
     "IRN without a window": ({**SELECTIVE, "window": "1 GB", **TIMEOUT, **SOONER}, False),
 }
-COLOURS = {"RoCE, PFC": "#9aa0a6", "IRN": "#1f77b4", "IRN, PFC": "#9ecae1", "RoCE": "#d95f02"}
+COLORS = {"RoCE, PFC": "#9aa0a6", "IRN": "#1f77b4", "IRN, PFC": "#9ecae1", "RoCE": "#d95f02"}
 FIGURES = ("mean slowdown", "mean completion", "99th percentile")
 REQUEST_BYTES = 150_000_000
 
@@ -237,7 +237,7 @@ def picture(runs: Runs, requests: Mapping[tuple[str, int], float]) -> Figure:
                     np.arange(len(controls)) + 0.2 * (place - 1.5),
                     heights,
                     0.19,
-                    color=COLOURS[way],
+                    color=COLORS[way],
                     label=way,
                 )
             panel.set_xticks(range(len(controls)), controls)
@@ -252,7 +252,7 @@ def picture(runs: Runs, requests: Mapping[tuple[str, int], float]) -> Figure:
                 np.arange(len(sizes)) + 0.4 * place - 0.2,
                 [requests[way, many] for many in sizes],
                 0.38,
-                color=COLOURS[way],
+                color=COLORS[way],
             )
         panels[-1].set_xticks(range(len(sizes)), [str(many) for many in sizes])
         panels[-1].set_title("striped request, by senders")

@@ -73,9 +73,9 @@ def sensitivity(rising: Mapping[int, Series], times: Mapping[int, float]) -> Fig
     with style():
         figure = Figure(figsize=(7.0, 3.4))
         left, right = figure.subplots(1, 2, width_ratios=(2, 1))
-        colours = dict(zip(sorted(rising), (BLUE, LIGHT, GREEN, ORANGE), strict=True))
+        colors = dict(zip(sorted(rising), (BLUE, LIGHT, GREEN, ORANGE), strict=True))
         for first, series in rising.items():
-            left.plot(*series, color=colours[first], linewidth=1.0, label=f"N0 = {first}")
+            left.plot(*series, color=colors[first], linewidth=1.0, label=f"N0 = {first}")
         left.set_xlabel("time (ms)")
         left.set_ylabel("one of four sources (Gb/s)")
         left.set_xlim(0, 30)

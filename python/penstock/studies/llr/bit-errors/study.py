@@ -192,11 +192,11 @@ def tails(runs: Runs, rates: tuple[float, ...]) -> Figure:
         axes.set_title("The slowest message in a thousand")
         drawn = [rate for rate in rates if rate > 0]
         labels = []
-        for name, (_, colour) in TRANSPORTS.items():
+        for name, (_, color) in TRANSPORTS.items():
             for retry, line in ((False, "-"), (True, "--")):
                 values = [runs[name, retry, rate].tail_ms for rate in drawn]
-                axes.plot(drawn, values, color=colour, linestyle=line, marker="o", markersize=3)
-                labels.append(Label(values[-1], f"{name}, LLR" if retry else name, colour))
+                axes.plot(drawn, values, color=color, linestyle=line, marker="o", markersize=3)
+                labels.append(Label(values[-1], f"{name}, LLR" if retry else name, color))
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlabel("bit error rate of every link")

@@ -23,7 +23,7 @@ DATABASE_PRIORITY = 2
 MARK_AFTER = "500 us"
 """PRC_ECN marks frames that have waited this long above the limiter."""
 SCENARIOS = ("RED_only", "PAUSE_only", "ECN_PAUSE", "PRC_only", "PRC_ECN")
-COLOURS = ("#777777", "#D55E00", "#E69F00", "#0072B2", "#009E73")
+COLORS = ("#777777", "#D55E00", "#E69F00", "#0072B2", "#009E73")
 METHODS: Mapping[str, Mapping[str, Any]] = {
     "2": {"method": "messages"},
     "3": {"method": "round_trip"},

@@ -27,7 +27,7 @@ from .measure import (
     video_lost,
 )
 from .scenarios import (
-    COLOURS,
+    COLORS,
     MARK_AFTER,
     METHODS,
     SCENARIOS,
@@ -310,9 +310,9 @@ def picture(runs: Runs, means: Figures) -> Figure:
     with style():
         figure = Figure(figsize=(9.6, 5.6), layout="constrained")
         axes = figure.subplots(2, 3)
-        for name, colour in zip(SCENARIOS, COLOURS, strict=True):
-            axes[0, 0].plot(*database_series(runs[name].result), color=colour, label=name)
-            axes[0, 1].plot(*queue_series(runs[name].result), color=colour)
+        for name, color in zip(SCENARIOS, COLORS, strict=True):
+            axes[0, 0].plot(*database_series(runs[name].result), color=color, label=name)
+            axes[0, 1].plot(*queue_series(runs[name].result), color=color)
         axes[0, 0].axhline(most() / 1e9, color="black", linewidth=0.8, linestyle=":")
         axes[0, 0].set_ylim(bottom=0)
         axes[0, 0].set_title("database (GB/s)")
@@ -321,7 +321,7 @@ def picture(runs: Runs, means: Figures) -> Figure:
             panel.set_xlabel("time (ms)")
         places = np.arange(len(SCENARIOS))[::-1]
         for panel, (title, value) in zip(axes.flat[2:], bars, strict=True):
-            drawn = panel.barh(places, [value(name) for name in SCENARIOS], color=COLOURS)
+            drawn = panel.barh(places, [value(name) for name in SCENARIOS], color=COLORS)
             panel.bar_label(drawn, fmt="{:,.0f}", padding=3)
             panel.margins(x=0.2)
             panel.set_yticks(places, SCENARIOS)

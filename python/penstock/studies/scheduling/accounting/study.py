@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from matplotlib.figure import Figure
 
 import penstock as ps
-from penstock.plots.style import colours, style
+from penstock.plots.style import colors, style
 from penstock.result import Result
 from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context, Outcome
@@ -135,10 +135,10 @@ def picture(found: Mapping[tuple[str, int], Result]) -> Figure:
         figure = Figure(figsize=(7.2, 4.2))
         axes = figure.subplots()
         fine = range(64, LARGE + 1)
-        for colour, rule in zip(colours(), ACCOUNTED, strict=False):
-            axes.plot(fine, [derived(rule, "payload", size) for size in fine], color=colour, label=rule)
+        for color, rule in zip(colors(), ACCOUNTED, strict=False):
+            axes.plot(fine, [derived(rule, "payload", size) for size in fine], color=color, label=rule)
             points = [measured(found[rule, size], "payload", size) for size in SIZES]
-            axes.plot(SIZES, points, "o", color=colour, markersize=5)
+            axes.plot(SIZES, points, "o", color=color, markersize=5)
         axes.set_xscale("log", base=2)
         axes.set_xticks(SIZES, ["64", "", *map(str, SIZES[2:])], fontsize=8)
         axes.minorticks_off()

@@ -15,7 +15,7 @@ from penstock.studies.reproduce import Context, Outcome
 from penstock.weights import Counters, Learner
 
 RULES = ("plain DRR", "published", "published by bytes", "analytic", "learned")
-COLOURS = ("#B8B8B8", "#D55E00", "#E69F00", "#56B4E9", "#0072B2")
+COLORS = ("#B8B8B8", "#D55E00", "#E69F00", "#56B4E9", "#0072B2")
 Sizes = Sequence[str | Mapping[str, Any]]
 
 
@@ -226,10 +226,10 @@ def picture(jain: Jain) -> Figure:
     with style():
         figure = Figure(figsize=(8.6, 4.2))
         axes = figure.subplots()
-        for row, (rule, colour) in enumerate(zip(RULES, COLOURS, strict=True)):
+        for row, (rule, color) in enumerate(zip(RULES, COLORS, strict=True)):
             missing = [max(1 - by[rule], 2e-7) for by in jain.values()]
             places = [at + 0.17 * (row - 2) for at in range(len(jain))]
-            axes.bar(places, missing, width=0.15, color=colour, label=rule, bottom=0)
+            axes.bar(places, missing, width=0.15, color=color, label=rule, bottom=0)
         axes.axhline(1e-3, color=INK, linewidth=1, linestyle="--")
         axes.text(len(jain) - 0.48, 1e-3, "Jain\n0.999", ha="left", va="center", fontsize=8, color=INK)
         axes.set_yscale("log")

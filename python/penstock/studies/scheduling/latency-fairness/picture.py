@@ -15,7 +15,7 @@ from . import mix
 if TYPE_CHECKING:
     from .study import Measured
 
-COLOURS = ("#0072B2", "#E69F00", "#D55E00")
+COLORS = ("#0072B2", "#E69F00", "#D55E00")
 NAMES = ("storage 1522 B", "web IMIX", "MPI 68-256 B")
 
 
@@ -26,15 +26,15 @@ def side_by_side(measured: Sequence[Measured]) -> Figure:
         shares, delays = figure.subplots(1, 2, sharey=True, width_ratios=(1, 1.15))
         for row, it in enumerate(measured):
             total, left = sum(it.payload_bps), 0.0
-            for bps, colour in zip(it.payload_bps, COLOURS, strict=True):
-                shares.barh(row, 100 * bps / total, left=left, color=colour, height=0.72)
+            for bps, color in zip(it.payload_bps, COLORS, strict=True):
+                shares.barh(row, 100 * bps / total, left=left, color=color, height=0.72)
                 left += 100 * bps / total
             shares.text(102, row, f"{it.jain:.3f}", va="center", fontsize=8, color=INK)
             waits = [it.mpi[f"wait_{part}_ns"] / 1e3 for part in ("p50", "p99", "max")]
-            delays.plot([waits[0], waits[2]], [row, row], color=COLOURS[mix.MPI], linewidth=1.4)
-            delays.plot(waits[0], row, "o", color=COLOURS[mix.MPI], markersize=5)
-            delays.plot(waits[1], row, "|", color=COLOURS[mix.MPI], markersize=10, markeredgewidth=1.8)
-            delays.plot(waits[2], row, ">", color=COLOURS[mix.MPI], markersize=5)
+            delays.plot([waits[0], waits[2]], [row, row], color=COLORS[mix.MPI], linewidth=1.4)
+            delays.plot(waits[0], row, "o", color=COLORS[mix.MPI], markersize=5)
+            delays.plot(waits[1], row, "|", color=COLORS[mix.MPI], markersize=10, markeredgewidth=1.8)
+            delays.plot(waits[2], row, ">", color=COLORS[mix.MPI], markersize=5)
             if it.mpi_bound_ns is not None:
                 delays.plot(it.mpi_bound_ns / 1e3, row, "|", color=INK, markersize=14, markeredgewidth=2.4)
         shares.set_yticks(range(len(measured)), [it.name for it in measured])
@@ -46,7 +46,7 @@ def side_by_side(measured: Sequence[Measured]) -> Figure:
         shares.set_title("Payload of three greedy classes, and Jain's index", fontsize=9)
         shares.grid(False)
         shares.legend(
-            [Line2D([], [], color=colour, linewidth=6) for colour in COLOURS],
+            [Line2D([], [], color=color, linewidth=6) for color in COLORS],
             NAMES,
             loc="upper center",
             bbox_to_anchor=(0.5, -0.06),
@@ -61,7 +61,7 @@ def side_by_side(measured: Sequence[Measured]) -> Figure:
         delays.set_title("Wait of MPI at 250 Mb/s while the others flood the port", fontsize=9)
         delays.legend(
             [
-                Line2D([], [], color=COLOURS[mix.MPI], marker=marker, linestyle="", markersize=size)
+                Line2D([], [], color=COLORS[mix.MPI], marker=marker, linestyle="", markersize=size)
                 for marker, size in (("o", 5), ("|", 10), (">", 5))
             ]
             + [Line2D([], [], color=INK, marker="|", linestyle="", markersize=12, markeredgewidth=2.4)],

@@ -228,9 +228,9 @@ def picture(found: Mapping[Memory, Mapping[tuple[int, str], Found]]) -> Figure:
         for axes, (memory, of) in zip(panels, found.items(), strict=True):
             lengths = list(dict.fromkeys(length for length, _ in of))
             at = np.arange(len(lengths))
-            for nth, (peers, colour) in enumerate(zip(PEERS, ("#0072B2", "#D55E00"), strict=True)):
+            for nth, (peers, color) in enumerate(zip(PEERS, ("#0072B2", "#D55E00"), strict=True)):
                 senders = [of[length, peers].senders for length in lengths]
-                bars = axes.bar(at + 0.4 * nth - 0.2, senders, 0.38, color=colour, label=f"peers: {peers}")
+                bars = axes.bar(at + 0.4 * nth - 0.2, senders, 0.38, color=color, label=f"peers: {peers}")
                 axes.bar_label(bars, fontsize=7)
             axes.set_title(memory.name, fontsize=9)
             axes.set_xticks(at, [f"{length} m" for length in lengths])

@@ -26,7 +26,7 @@ PORTS_OF_LEAF = 8
 class Selection:
     """How packets find their paths: at the sender, or at switches."""
 
-    colour: str
+    color: str
     paths: Any = "fixed"
     choice: Any = "hash"
     transport: str = "uet"
@@ -201,7 +201,7 @@ def picture(runs: Runs) -> Figure:
             for place, (name, one) in zip(places, runs.items(), strict=True):
                 value = getattr(one, field)
                 if math.isfinite(value):
-                    panel.barh(place, value, color=SELECTIONS[name].colour, height=0.6)
+                    panel.barh(place, value, color=SELECTIONS[name].color, height=0.6)
                     panel.text(value, place, f" {value:.2f}", va="center", fontsize=7)
                 else:
                     panel.text(0, place, " not all done", va="center", fontsize=7)
@@ -211,9 +211,9 @@ def picture(runs: Runs) -> Figure:
             panel.set_yticks(places, list(runs))
         last = axes[2]
         for place, (name, one) in zip(places, runs.items(), strict=True):
-            colour = SELECTIONS[name].colour
+            color = SELECTIONS[name].color
             shares = [100 * share for share in (one.before, one.during, one.after)]
-            last.plot(shares, [place + 0.2, place, place - 0.2], color=colour, marker="o", markersize=3)
+            last.plot(shares, [place + 0.2, place, place - 0.2], color=color, marker="o", markersize=3)
         last.set_title("a link fails: goodput behind it\nbefore, meanwhile, after (downwards)", fontsize=8)
         last.set_xlabel("% of the links of hosts")
         last.set_xlim(left=0)

@@ -18,7 +18,7 @@ STOPS_NS, STARTS_NS = 1e6, 4e6
 WINDOW_NS = (2e6, 4e6)
 """Measurement window, long after the NIC of the sick host has filled."""
 DETECTION_NS = 200_000.0
-COLOURS = {"all well": "#0072B2", "sick host": "#D55E00", "sick host, watchdog": "#009E73"}
+COLORS = {"all well": "#0072B2", "sick host": "#D55E00", "sick host, watchdog": "#009E73"}
 
 
 def run(context: Context) -> list[Outcome]:
@@ -140,9 +140,9 @@ def picture(runs: Mapping[str, Result]) -> Figure:
             flows = [row["flow"] for row in result.rows("flows") if row["destination"] != SICK]
             total = sum(series[flow][1] for flow in flows) / 1e9
             time = series[flows[0]][0] / 1e6
-            axes.plot(time, total, color=COLOURS[name], drawstyle="steps-post")
+            axes.plot(time, total, color=COLORS[name], drawstyle="steps-post")
             inside = (time >= 2) & (time < 4)
-            labels.append(Label(float(total[inside].mean()), name, COLOURS[name]))
+            labels.append(Label(float(total[inside].mean()), name, COLORS[name]))
         axes.axvspan(STOPS_NS / 1e6, STARTS_NS / 1e6, color=INK, alpha=0.07, linewidth=0)
         axes.set_xlabel("time (ms)")
         axes.set_ylabel("delivered (Gb/s)")

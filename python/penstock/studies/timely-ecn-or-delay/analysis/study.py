@@ -18,7 +18,7 @@ from penstock.studies.reproduce import Context, Outcome
 
 DCQCN: Mapping[str, Any] = {"control": {"dcqcn": {"preset": "paper"}}, "cnp_gap": "50 us", "cnp_priority": 3}
 ORIGINAL, GRADIENT, PATCHED, MARKED = "TIMELY", "gradient alone", "patched TIMELY", "DCQCN"
-COLOURS = {ORIGINAL: "#d95f02", GRADIENT: "#9aa0a6", PATCHED: "#1b9e77", MARKED: "#1f77b4"}
+COLORS = {ORIGINAL: "#d95f02", GRADIENT: "#9aa0a6", PATCHED: "#1b9e77", MARKED: "#1f77b4"}
 TIMELY: Mapping[str, Mapping[str, Any]] = {
     ORIGINAL: {},
     GRADIENT: {"t_low": "1 us"},
@@ -351,7 +351,7 @@ def picture(
             label="formula",
         )
         queues.plot(
-            list(rests), [one.mean_kb for one in rests.values()], "o", color=COLOURS[PATCHED], label=PATCHED
+            list(rests), [one.mean_kb for one in rests.values()], "o", color=COLORS[PATCHED], label=PATCHED
         )
         queues.set_title("the queue of the patched form")
         queues.set_xlabel("flows")
@@ -364,7 +364,7 @@ def picture(
             times.plot(
                 np.sort(found),
                 np.arange(1, len(found) + 1) / len(found),
-                color=COLOURS[name],
+                color=COLORS[name],
                 linestyle="-" if load == LOADS[0] else "--",
                 label=f"{name}, load {load:g}",
             )
@@ -384,7 +384,7 @@ def draw_shares(panel: Axes, pairs: Pairs) -> None:
             panel.plot(
                 when[: 40 * len(means) : 40],
                 means,
-                color=COLOURS[name],
+                color=COLORS[name],
                 label="" if at else name,
                 linewidth=1.2,
             )
@@ -402,7 +402,7 @@ def draw_late(panel: Axes, jitters: Mapping[tuple[str, bool], Rest]) -> None:
         panel.plot(
             when[last],
             lengths[last],
-            color=COLOURS[name],
+            color=COLORS[name],
             alpha=1.0 if with_jitter else 0.45,
             linewidth=1.0,
             linestyle="-" if with_jitter else "--",

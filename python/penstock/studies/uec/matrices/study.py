@@ -17,7 +17,7 @@ from penstock.studies.reproduce import Context, Outcome
 
 from .matrices import CONTROLS, LOAD_BALANCING, ROWS, Flow, Printed, Row, control_keys, permutation, within
 
-COLOURS = {"NSCC": "#1f77b4", "RCCC": "#d95f02", "both": "#7570b3"}
+COLORS = {"NSCC": "#1f77b4", "RCCC": "#d95f02", "both": "#7570b3"}
 COLUMNS = (
     "matrix",
     "control",
@@ -308,7 +308,7 @@ def picture(runs: Runs) -> Figure:
                 runs[row, control].tail_us / row.printed[CONTROLS.index(control)].tail_us for row in rows
             ]
             places = [place + shift for place in range(len(rows))]
-            axes.scatter(ratios, places, s=22, color=COLOURS[control], label=control, zorder=3)
+            axes.scatter(ratios, places, s=22, color=COLORS[control], label=control, zorder=3)
         for place, row in enumerate(rows):
             axes.plot(row.band, [place, place], color="#c8ccd0", linewidth=6, zorder=1, solid_capstyle="butt")
         axes.axvline(1.0, color="#5f6368", linewidth=0.8, zorder=2)
