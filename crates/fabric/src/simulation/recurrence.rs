@@ -9,6 +9,7 @@
 //! simulated quantities alone: the result is the same on any number of threads.
 
 mod growth;
+mod history;
 mod phases;
 mod state;
 
@@ -16,8 +17,10 @@ use crate::run::state::outcome::SimulationError;
 use crate::run::state::ranks::RankState;
 use crate::simulation::Simulation;
 use crate::spec::{JobSpec, Skip};
+pub use history::Recurrence;
+use history::{JobHistory, Mark};
 use phases::PhaseWatch;
-use recurrence::{Digest, Growth};
+
 use state::State;
 use units::Time;
 
@@ -55,49 +58,6 @@ pub(crate) struct RecurrenceWatch {
     states: [State; 2],
 }
 
-/// A state of a job at a boundary.
-#[derive(Debug)]
-struct Mark {
-    iteration: usize,
-    at: Time,
-    digest: Digest,
-    /// Iterations that have begun at all ranks, by job.
-    begun: Vec<usize>,
-    /// The counters then, if the state was that of an earlier mark and iterations are to be skipped.
-    counters: Option<Growth>,
-}
-
-#[derive(Debug, Default)]
-struct JobHistory {
-    marks: Vec<Mark>,
-    /// The boundary whose digest is due.
-    due: Option<(usize, Time)>,
-    /// The first recurrence that was confirmed.
-    found: Option<Recurrence>,
-    /// The recurrence that the state of the last digest has confirmed, and the mark with which its last period began.
-    current: Option<(Recurrence, usize)>,
-    /// Equal states were followed by different times.
-    contradicted: bool,
-    /// States with a part that has no class.
-    unknown: usize,
-}
-
-/// A recurrence of the state at the boundaries of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recurrence {
-    /// The first iteration at whose begin the state was one that came again.
-    pub first: usize,
-    /// Iterations of the job in a period.
-    pub period: usize,
-    /// Time of a period.
-    pub takes: Time,
-    /// Iterations of all jobs in a period.
-    pub of_jobs: Vec<usize>,
-    /// Iterations of the job that had begun at all ranks when the recurrence was confirmed, and when that was.
-    pub confirmed: usize,
-    pub at: Time,
-}
-
 impl RecurrenceWatch {
     /// A watch over so many jobs, which looks at them at this interval.
     pub fn new(jobs: usize, offset: Time) -> RecurrenceWatch {
@@ -122,94 +82,20 @@ impl RecurrenceWatch {
     }
 }
 
-impl JobHistory {
-    /// Returns true if states are still looked at: until a recurrence is found, or until iterations are skipped.
-    fn is_open(&self, is_to_skip: bool) -> bool {
-        (is_to_skip || self.found.is_none()) && !self.contradicted && self.unknown < UNKNOWN
-    }
-
-    /// Returns true if the state at the beginning of this iteration is looked at, as far as that goes by the states so far.
-    fn takes(&self, iteration: usize, has_budget: bool) -> bool {
-        let last = self.marks.last().map_or(0, |mark| mark.iteration);
-        // Once two states are equal, the next period decides.
-        let matched = self.matched().is_some();
-        // Without a budget the distance grows with the number of those in vain.
-        let step = if has_budget { 1 } else { 1 << (self.marks.len() / MISSES).min(RAREST) };
-        self.due.is_none() && iteration >= last + if matched { 1 } else { step }
-    }
-
-    /// Returns how many marks ago the state was that of the last mark; `None`: never before.
-    fn matched(&self) -> Option<usize> {
-        let (last, earlier) = self.marks.split_last()?;
-        earlier.iter().rev().position(|one| one.digest == last.digest).map(|between| between + 1)
-    }
-
-    /// Time of the period from as many marks ago to the last one, and its iterations of all jobs.
-    fn last_period(&self, marks: usize) -> (Time, Vec<usize>) {
-        let [from, to] = [&self.marks[self.marks.len() - 1 - marks], &self.marks[self.marks.len() - 1]];
-        (to.at - from.at, from.begun.iter().zip(&to.begun).map(|(from, to)| to - from).collect())
-    }
-
-    /// Notes the counters at the last mark, whose state was that of the mark so many before, and forgets those before the period.
-    fn note(&mut self, counters: Growth, period: usize) {
-        let last = self.marks.len() - 1;
-        self.marks[last].counters = Some(counters);
-        self.marks[..last.saturating_sub(period)].iter_mut().for_each(|mark| mark.counters = None);
-    }
-
-    /// Takes the counters at the begin of the period that the last mark has confirmed, with that.
-    fn take_confirmed(&mut self) -> Option<(Recurrence, Growth)> {
-        let (recurrence, begin) = self.current.clone()?;
-        Some((recurrence, self.marks[begin].counters.take()?))
-    }
-
-    /// Adds a mark. Returns false if it contradicts an earlier recurrence.
-    fn add(&mut self, mark: Mark) -> bool {
-        let same = |other: &(usize, &Mark)| other.1.digest == mark.digest;
-        let mut alike = self.marks.iter().enumerate().rev().filter(same);
-        let (last, before) = (alike.next(), alike.next());
-        let mut consistent = true;
-        self.current = None;
-        if let (Some((nth, last)), Some((_, before))) = (last, before) {
-            let [first, second] = [(before, last), (last, &mark)]
-                .map(|(from, to)| (to.iteration - from.iteration, to.at - from.at));
-            let rate = |own: (usize, Time), other: usize| u128::from(own.1.ps()) * other as u128;
-            consistent = rate(first, second.0) == rate(second, first.0);
-            if consistent {
-                let over = |from: &Mark, to: &Mark| Recurrence {
-                    first: before.iteration,
-                    period: to.iteration - from.iteration,
-                    takes: to.at - from.at,
-                    of_jobs: from.begun.iter().zip(&to.begun).map(|(from, to)| to - from).collect(),
-                    confirmed: mark.iteration,
-                    at: mark.at,
-                };
-                self.current = Some((over(last, &mark), nth));
-                if self.found.is_none() {
-                    self.found =
-                        Some(if first.0 <= second.0 { over(before, last) } else { over(last, &mark) });
-                }
-            }
-        }
-        self.marks.push(mark);
-        consistent
-    }
-}
-
 impl Simulation {
     /// Notes boundaries that have passed since the last look, and schedules their digests.
     pub(super) fn look_for_boundaries(&mut self) {
         self.look_for_phases();
         self.recurrence.schedule();
-        let is_to_skip = self.is_to_skip();
-        let is_open = self.recurrence.jobs.iter().any(|own| own.is_open(is_to_skip));
+        let goes_on = self.is_to_skip() || self.spec.guards.skip == Skip::Check;
+        let is_open = self.recurrence.jobs.iter().any(|own| own.is_open(goes_on));
         let is_short = |job: &JobSpec| job.iterations < Skip::FEWEST_ITERATIONS;
         if self.driven || !is_open || self.spec.jobs.iter().all(is_short) {
             return;
         }
         let (now, begun) = (self.now(), self.iterations_begun());
         let has_budget = self.spec.guards.skip == Skip::Off;
-        let takes = |own: &JobHistory, iteration| own.is_open(is_to_skip) && own.takes(iteration, has_budget);
+        let takes = |own: &JobHistory, iteration| own.is_open(goes_on) && own.takes(iteration, has_budget);
         let is_wanted = |own: (&JobHistory, &(usize, Time))| {
             takes(own.0, own.1.0) && own.1.1 + self.recurrence.offset > now
         };
@@ -299,15 +185,31 @@ impl Simulation {
                 continue;
             }
             let at = now + watch.skipped;
-            let mark = Mark { iteration, at, digest, begun: begun.clone(), counters: None };
+            let (begun, counters, snapshot) = (begun.clone(), None, None);
+            let mark = Mark { iteration, at, digest, begun, counters, snapshot };
             let is_consistent = history.add(mark);
             debug_assert!(is_consistent, "equal states are followed by equal times");
             history.contradicted |= !is_consistent;
         }
         watch.states.swap(0, 1);
         watch.states[0] = state;
+        if self.spec.guards.skip == Skip::Check && self.warmed_up {
+            self.compare_counters();
+        }
         if self.is_to_skip() && !self.skip_iterations() {
             self.note_counters();
+        }
+    }
+
+    /// Compares what the period that ends with a mark of this time has added to counters and fingerprints with the one before.
+    fn compare_counters(&mut self) {
+        let now = self.now();
+        for job in 0..self.recurrence.jobs.len() {
+            if self.recurrence.jobs[job].marks.last().is_none_or(|mark| mark.at != now) {
+                continue;
+            }
+            let snapshot = self.snapshot();
+            self.recurrence.jobs[job].compare(snapshot);
         }
     }
 
@@ -407,6 +309,14 @@ impl Simulation {
         for (number, history) in (0..).zip(&self.recurrence.jobs) {
             let Some(found) = &history.found else { continue };
             let spec = &self.spec.jobs[number as usize];
+            if let Some(nth) = history.uneven {
+                let message = format!(
+                    "the counters or the fingerprint before iteration {nth} of job {} do not repeat those of the period before, although \
+                     the state recurred: this is a fault of the simulator, please report it with the scenario",
+                    spec.name
+                );
+                return Err(SimulationError { message });
+            }
             // A rank that has ended sends no more: from then on nothing has to repeat.
             let ended = |own: &&RankState| {
                 own.machine.times().last().filter(|_| own.machine.is_done()).map(|it| it.ended)

@@ -2,11 +2,32 @@
 //!
 //! Everything is visited in the order of its number in the whole fabric, so that a visit does not depend on the number of threads.
 
+use crate::run::state::fingerprint::Fingerprint;
 use crate::run::state::ledger::Ledger;
 use crate::run::state::probes::PauseRecord;
 use crate::simulation::Simulation;
 use recurrence::{Counts, Growth, Recurs, grow_map};
 use units::Time;
+
+/// Counters and fingerprints at a boundary.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    counters: Growth,
+    fingerprints: Vec<Fingerprint>,
+}
+
+impl Snapshot {
+    /// Returns true if the second of two periods, between three boundaries, has added what the first one has.
+    pub fn repeats([first, second, third]: [&Snapshot; 3], period: Time) -> bool {
+        let repeats = |((first, second), third): ((&Fingerprint, &Fingerprint), &Fingerprint)| {
+            let mut next = *second;
+            next.repeat(*first, 1, period);
+            next == *third
+        };
+        let mut nodes = first.fingerprints.iter().zip(&second.fingerprints).zip(&third.fingerprints);
+        Growth::is_even([first, second, third].map(|own| &own.counters)) && nodes.all(repeats)
+    }
+}
 
 impl Simulation {
     /// The counters at the beginning of a period, which is now and may be left out as often as that. Series record it.
@@ -16,6 +37,15 @@ impl Simulation {
         let mut growth = Growth::new(self.now());
         self.visit_counters(&mut growth);
         growth
+    }
+
+    /// The counters and fingerprints now, to be compared with those of other boundaries.
+    pub(super) fn snapshot(&mut self) -> Snapshot {
+        let mut counters = Growth::new(self.now());
+        self.visit_counters(&mut counters);
+        let all = self.parts().flat_map(|part| part.probes.fingerprints.all(part.whole()));
+        let fingerprints = all.copied().collect();
+        Snapshot { counters, fingerprints }
     }
 
     /// Returns true if series have recorded a period of this time, or if there are none.

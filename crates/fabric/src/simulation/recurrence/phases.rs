@@ -158,7 +158,7 @@ impl Simulation {
             return self.close_phases(unknown);
         }
         let (iteration, digest, begun) = (phase as usize, state.digest(), vec![phase as usize]);
-        let mark = Mark { iteration, at: now, digest, begun, counters: None };
+        let mark = Mark { iteration, at: now, digest, begun, counters: None, snapshot: None };
         let is_consistent = looking.history.add(mark);
         debug_assert!(is_consistent, "equal states are followed by equal times");
         if !is_consistent {
