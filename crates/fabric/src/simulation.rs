@@ -328,7 +328,7 @@ impl Simulation {
         self.parts()
             .flat_map(|part| part.probes.fingerprints.all(part.whole()))
             .fold(received, |hash: u64, of_node| {
-                (hash ^ of_node).rotate_left(23).wrapping_mul(0x9fb2_1c65_1e98_df25)
+                (hash ^ of_node.hash).rotate_left(23).wrapping_mul(0x9fb2_1c65_1e98_df25)
             })
     }
 

@@ -221,6 +221,10 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
+    /// The end in the time of the whole run.
+    fn whole_end(&self) -> Time {
+        self.s.whole_time(self.end)
+    }
     fn seconds(&self) -> f64 {
         self.measured.as_secs_f64()
     }

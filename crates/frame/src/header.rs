@@ -3,6 +3,7 @@
 //! Most frames carry nothing or one number. What is wider is a [`Header`]: the frame says that it has one
 //! ([`Flags::is_wide`](crate::Flags::is_wide)), and its word holds the slot.
 
+use crate::Frame;
 use crate::Trim;
 use crate::telemetry::Telemetry;
 use std::fmt;
@@ -291,17 +292,18 @@ impl RdmaHeader {
         let echo = self.echo.get();
         let told = [echo.is_some(), self.arrived.is_some()];
         let told = told.into_iter().fold(1, |all, flag| all << 1 | u64::from(flag));
-        let words = u64::from(self.word) << 32 | u64::from(self.pair);
-        let [echo, arrived] = [echo.unwrap_or_default().ps(), self.arrived.unwrap_or_default().into()];
-        let digest = [words, echo, arrived].into_iter().fold(told, mixed);
-        // Packets without a field have the digest that they had before the field existed.
+        let words = u64::from(self.word >> Frame::NUMBER_BITS) << 32 | u64::from(self.pair);
+        // Numbers, and times of packets, grow from period to period: only differences count.
+        let ahead = self.arrived.unwrap_or(self.word).wrapping_sub(self.word) << (32 - Frame::NUMBER_BITS);
+        let digest = [words, ahead.into()].into_iter().fold(told, mixed);
+        let immediate = if self.awaited().is_some() { 1 } else { self.immediate };
         let digest = match self.telemetry {
             Telemetry::None => digest,
             telemetry => mixed(digest, telemetry.digest()),
         };
         let digest = if self.lost == 0 { digest } else { mixed(mixed(digest, u64::MAX), self.lost) };
         let digest = if self.asked == 0 { digest } else { mixed(digest, self.asked.into()) };
-        if self.immediate == 0 { digest } else { mixed(digest, u64::from(self.immediate) << 32) }
+        if immediate == 0 { digest } else { mixed(digest, u64::from(immediate) << 32) }
     }
 }
 
@@ -349,14 +351,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_field_of_rdma_is_part_of_the_digest() {
+    fn fields_of_rdma_but_numbers_of_packets_are_part_of_the_digest() {
         let plain = RdmaHeader::default();
         let others = [
             plain,
-            RdmaHeader { word: 1, ..plain },
+            RdmaHeader { word: 1 << Frame::NUMBER_BITS, ..plain },
             RdmaHeader { pair: 1, ..plain },
             RdmaHeader { echo: Some(Time::ZERO).into(), ..plain },
-            RdmaHeader { echo: Some(Time::from_ps(1)).into(), ..plain },
             RdmaHeader { arrived: Some(0), ..plain },
             RdmaHeader { arrived: Some(1), ..plain },
             RdmaHeader { lost: 1, ..plain },
@@ -364,7 +365,7 @@ mod tests {
             RdmaHeader { asked: 1, ..plain },
             RdmaHeader { asked: 2, ..plain },
             RdmaHeader { immediate: 1, ..plain },
-            RdmaHeader { immediate: 2, ..plain },
+            RdmaHeader { immediate: RdmaHeader::OPERATIONS | 2, ..plain },
             RdmaHeader { telemetry: Telemetry::Hops(5), ..plain },
             RdmaHeader { telemetry: Telemetry::Hops(6), ..plain },
             RdmaHeader { telemetry: Telemetry::Worst { utilisation: 0, over: Time::ZERO }, ..plain },
@@ -373,6 +374,16 @@ mod tests {
         ];
         let digests = others.map(|rdma| Header::Rdma(rdma).digest());
         assert!((0..others.len()).all(|n| !digests[..n].contains(&digests[n])));
+        let later = RdmaHeader {
+            word: 7,
+            arrived: Some(8),
+            echo: Some(Time::from_ps(1)).into(),
+            immediate: 5,
+            ..plain
+        };
+        let before =
+            RdmaHeader { word: 0, arrived: Some(1), echo: Some(Time::ZERO).into(), immediate: 1, ..plain };
+        assert_eq!(Header::Rdma(later).digest(), Header::Rdma(before).digest());
         assert_eq!((Header::Rdma(plain).tcp(), Header::Rdma(plain).rdma()), (None, Some(&plain)));
         assert_eq!(Header::Tcp(TcpHeader::default()).rdma(), None);
     }

@@ -121,6 +121,9 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// Bits of the number of a packet in the word of an endpoint, the lowest; above them are flags.
+    pub const NUMBER_BITS: u32 = 24;
+
     /// Returns its priority or channel.
     #[inline(always)]
     pub const fn priority(&self) -> Priority {

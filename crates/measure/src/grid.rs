@@ -5,6 +5,7 @@
 //! that its neighbours have just touched. A grid with a row per place takes twice as long at 1,024 hosts.
 
 use crate::passage::Passage;
+use crate::tape::{Edges, Tape};
 use std::collections::BTreeMap;
 use units::Time;
 
@@ -24,12 +25,16 @@ pub struct Grid {
     rows: Vec<Vec<u64>>,
     /// Passages that end after `stop`, by column.
     late: BTreeMap<u32, Vec<Passage>>,
+    /// Time of the periods that were left out, in picoseconds: bins count from so much before time zero.
+    left_out: u64,
+    /// Record of a period that may be repeated.
+    tape: Option<Box<Tape>>,
 }
 
 /// Bits that pass a place in the running bin.
 #[derive(Clone, Copy, Debug)]
 pub struct RunningBits {
-    /// End of the bin, in picoseconds.
+    /// End of the bin, in picoseconds; 0: every frame takes the slow path.
     end: u64,
     bits: u64,
     bin: u32,
@@ -49,7 +54,8 @@ pub struct RunningLevels {
 impl Grid {
     /// Creates a grid without bins. `width`: above zero. `stop`: the earliest time at which the run may end.
     pub fn new(width: Time, stop: Time) -> Grid {
-        Grid { width: width.ps(), stop: stop.ps(), columns: 0, rows: Vec::new(), late: BTreeMap::new() }
+        let (width, stop) = (width.ps(), stop.ps());
+        Grid { width, stop, columns: 0, rows: Vec::new(), late: BTreeMap::new(), left_out: 0, tape: None }
     }
 
     /// Width of the bins.
@@ -71,23 +77,71 @@ impl Grid {
         for (column, passages) in late {
             for one in passages {
                 let mut running = RunningBits { column, ..RunningBits::new(self) };
-                running.pass(one, self);
+                running.pass_edge(one, self);
                 running.flush(self);
             }
         }
     }
 
+    /// Begins to record a period from `now` on, for as many like it as may be left out. All places that write into the grid are to be told
+    /// ([`RunningBits::take_notice`]; levels need not).
+    pub fn record_period(&mut self, now: Time, period: Time, periods: u64) {
+        let edges = self.edges_after(now + period, period, periods);
+        self.tape = Some(Box::new(Tape::new(now.ps(), period.ps(), &edges)));
+    }
+
+    /// The edges of bins of periods that are left out from `now` on.
+    fn edges_after(&self, now: Time, period: Time, periods: u64) -> Edges {
+        Edges::new(self.width, now.ps() + self.left_out, period.ps(), periods)
+    }
+
+    /// Returns true if a period of this time has been recorded, all of it.
+    pub fn has_recorded(&self, period: Time) -> bool {
+        self.tape.as_ref().is_some_and(|tape| tape.period == period.ps() && tape.is_complete)
+    }
+
+    /// Returns true if a period is being recorded.
+    pub fn records_period(&self) -> bool {
+        self.tape.is_some()
+    }
+
+    /// Ends the record of a period.
+    pub fn forget_period(&mut self) {
+        self.tape = None;
+    }
+
+    /// Fills the bins of as many periods like the recorded one, which ends now. Later times count from their end. All places are to be told
+    /// before ([`RunningLevels::set`]) and afterwards ([`RunningBits::take_notice`], [`RunningLevels::resume`]).
+    pub fn leave_out(&mut self, now: Time, period: Time, periods: u64) {
+        let Some(mut tape) = self.tape.take() else { return };
+        let edges = self.edges_after(now, period, periods);
+        tape.bits(&edges, |bin, column, bits| *self.cell(bin, column) += bits);
+        tape.levels(&edges, |bin, column, level| self.raise(bin, column, level));
+        self.left_out += period.ps() * periods;
+    }
+
     #[inline]
     fn add(&mut self, bin: u32, column: u32, value: u64) {
-        match self.rows.get_mut(bin as usize).and_then(|row| row.get_mut(column as usize)) {
-            Some(bin) => *bin += value,
-            None => self.add_to_new(bin, column, value),
+        *self.cell(bin, column) += value;
+    }
+
+    fn raise(&mut self, bin: u32, column: u32, value: u64) {
+        let cell = self.cell(bin, column);
+        *cell = value.max(*cell);
+    }
+
+    #[inline]
+    fn cell(&mut self, bin: u32, column: u32) -> &mut u64 {
+        let (row, at) = (bin as usize, column as usize);
+        if self.rows.get(row).is_none_or(|row| row.len() <= at) {
+            self.new_cell(bin, column);
         }
+        &mut self.rows[row][at]
     }
 
     #[cold]
     #[inline(never)]
-    fn add_to_new(&mut self, bin: u32, column: u32, value: u64) {
+    fn new_cell(&mut self, bin: u32, column: u32) {
         let (bin, column) = (bin as usize, column as usize);
         if bin >= self.rows.len() {
             self.rows.resize_with(bin + 1, Vec::new);
@@ -96,7 +150,6 @@ impl Grid {
         let row = &mut self.rows[bin];
         row.reserve_exact(columns - row.len());
         row.resize(columns, 0);
-        row[column] += value;
     }
 
     fn new_columns(&mut self, number: u32) -> u32 {
@@ -125,7 +178,7 @@ impl RunningBits {
     pub fn pass(&mut self, frame: Passage, grid: &mut Grid) {
         let end = frame.end.ps();
         // Nearly always the whole frame is in the running bin.
-        if end <= self.end && end <= grid.stop && end.saturating_sub(frame.took.ps()) + grid.width >= self.end
+        if end <= self.end && end <= grid.stop && end.saturating_sub(frame.took.ps()) + grid.width > self.end
         {
             self.bits += frame.bits;
         } else {
@@ -145,19 +198,26 @@ impl RunningBits {
             grid.late.entry(self.column).or_default().push(frame);
             return;
         }
+        if let Some(tape) = &mut grid.tape {
+            if self.column == NONE {
+                self.column = grid.columns;
+                grid.columns += 1;
+            }
+            tape.pass(self.column, frame);
+        }
         // Bits that pass at once at an edge count in the bin that ends there.
         let start = end.saturating_sub(frame.took.ps().max(1));
-        let bin = (start / width) as u32;
+        let bin = ((start + grid.left_out) / width) as u32;
         if bin != self.bin {
             self.flush(grid);
             self.bin = bin;
         }
         let mut before = 0;
         loop {
-            let edge = (u64::from(self.bin) + 1) * width;
+            let edge = (u64::from(self.bin) + 1) * width - grid.left_out;
             if end <= edge {
                 self.bits += frame.bits - before;
-                self.end = edge;
+                self.end = if grid.tape.is_some() { 0 } else { edge };
                 return;
             }
             let passed = frame.passed(Time::from_ps(edge));
@@ -166,6 +226,11 @@ impl RunningBits {
             self.flush(grid);
             self.bin += 1;
         }
+    }
+
+    /// The next frame takes the slow path: a period is recorded or was left out.
+    pub fn take_notice(&mut self) {
+        self.end = 0;
     }
 
     #[inline]
@@ -186,6 +251,7 @@ impl RunningBits {
             *running += self.bits;
         }
         for frame in grid.late.get(&self.column).into_iter().flatten() {
+            let frame = Passage { end: frame.end + Time::from_ps(grid.left_out), ..*frame };
             frame.add_to(&mut all, grid.width(), end);
         }
         all
@@ -217,6 +283,9 @@ impl RunningLevels {
 
     /// The levels change at `now`.
     pub fn set(&mut self, now: Time, level: [u64; 2], grid: &mut Grid) {
+        if grid.tape.is_some() && (self.is_used() || level != [0; 2]) {
+            self.set_on_tape(now, level, grid);
+        }
         while now >= self.end {
             if self.max == [0; 2] {
                 // Empty bins are not written, however many there are.
@@ -225,17 +294,42 @@ impl RunningLevels {
                 self.end += grid.width() * bins;
                 break;
             }
-            if self.column == NONE {
-                self.column = grid.new_columns(2);
-            }
-            for (column, &max) in (self.column..).zip(&self.max) {
-                grid.add(self.bin, column, max);
-            }
+            self.flush(grid);
             self.max = self.level;
             self.bin += 1;
             self.end += grid.width();
         }
         self.note(level);
+    }
+
+    fn flush(&mut self, grid: &mut Grid) {
+        if self.column == NONE {
+            self.column = grid.new_columns(2);
+        }
+        for (column, &max) in (self.column..).zip(&self.max) {
+            grid.raise(self.bin, column, max);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn set_on_tape(&mut self, now: Time, level: [u64; 2], grid: &mut Grid) {
+        if self.column == NONE {
+            self.column = grid.new_columns(2);
+        }
+        if let Some(tape) = &mut grid.tape {
+            tape.set(self.column, now.ps(), self.level, level);
+        }
+    }
+
+    /// Goes on in the bin of `now` after periods that were left out ([`Grid::leave_out`]).
+    pub fn resume(&mut self, now: Time, grid: &mut Grid) {
+        if self.max != [0; 2] {
+            self.flush(grid);
+        }
+        self.bin = ((now.ps() + grid.left_out) / grid.width) as u32;
+        self.end = Time::from_ps((u64::from(self.bin) + 1) * grid.width - grid.left_out);
+        self.max = self.level;
     }
 
     /// Returns true if a level was ever above zero.
@@ -248,7 +342,7 @@ impl RunningLevels {
         let column = self.column.saturating_add(nth as u32);
         let value = |bin: usize| match bin.cmp(&(self.bin as usize)) {
             std::cmp::Ordering::Less => grid.get(bin, column),
-            std::cmp::Ordering::Equal => self.max[nth],
+            std::cmp::Ordering::Equal => self.max[nth].max(grid.get(bin, column)),
             std::cmp::Ordering::Greater => self.level[nth],
         };
         (0..grid.bins(end)).map(value).collect()

@@ -43,6 +43,30 @@ impl Growth {
         (self.now, self.periods, self.visited, self.visited_kept) = (now, Some(periods), 0, 0);
     }
 
+    /// Time of a period; zero at its beginning.
+    pub fn period(&self) -> Time {
+        self.periods.map_or(Time::ZERO, |(periods, takes)| Time::from_ps(takes.ps() / periods))
+    }
+
+    /// Visits a list of events: those of the period are added once for each period that is left out, as `later` makes them a time later.
+    pub fn rows<T>(&mut self, rows: &mut Vec<T>, later: impl Fn(&T, Time) -> T) {
+        let (len, period) = (rows.len(), self.period());
+        let Some((before, periods)) = self.kept(&len) else { return };
+        for nth in 1..=periods {
+            for row in before..len {
+                rows.push(later(&rows[row], period * nth));
+            }
+        }
+    }
+
+    /// Returns true if the counters have grown by as much from the first of these visits to the second as from the second to the third.
+    pub fn is_even([first, second, third]: [&Growth; 3]) -> bool {
+        let all = [first, second, third].map(|own| &own.before);
+        let is_even =
+            |nth: usize| all[1][nth].wrapping_sub(all[0][nth]) == all[2][nth].wrapping_sub(all[1][nth]);
+        all.iter().all(|own| own.len() == first.before.len()) && (0..first.before.len()).all(is_even)
+    }
+
     /// Time of the visit.
     pub fn now(&self) -> Time {
         self.now
@@ -173,6 +197,19 @@ mod tests {
         counts.advance(&mut growth);
         assert_eq!(map, BTreeMap::from([(0, (11, 99)), (1, (27, 270))]));
         assert_eq!(counts, ([3, 26], Some(Box::new(Time::from_ns(21)))));
+    }
+
+    #[test]
+    fn growth_is_compared_counter_by_counter() {
+        let visit = |values: [u64; 2]| {
+            let mut growth = Growth::new(Time::ZERO);
+            values.into_iter().for_each(|mut value| value.advance(&mut growth));
+            growth
+        };
+        let [first, second, third, fourth] = [[1, 9], [3, 9], [5, 9], [7, 10]].map(visit);
+        assert!(Growth::is_even([&first, &second, &third]));
+        assert!(!Growth::is_even([&second, &third, &fourth]));
+        assert!(!Growth::is_even([&first, &second, &fourth]));
     }
 
     /// Of two last events one is repeated in each period of 5 ns, the other is not.

@@ -135,7 +135,6 @@ struct ReceivePair {
     #[recurs(with = ReceivePair::walk_awaited)]
     awaited: Vec<(u64, u32)>,
     /// Packets that arrived out of order; `None`: there are none.
-    #[recurs(unless_empty = "receivers that tolerate reordering")]
     disorder: Option<Box<Disorder>>,
     /// Delivery times of its messages.
     #[recurs(recorded)]

@@ -263,21 +263,7 @@ def repetitions(result: Measurements, name: str | None = None) -> list[str]:
     return [sentence for row in rows for sentence in (*_repeats(row), *_skipped_steps(row))]
 
 
-@of_result
-def skipped(result: Measurements) -> list[str]:
-    """The jobs of which a part was not simulated, a sentence each."""
-    rows = [row for row in of_jobs(result) if row.get("skipped") or row.get("skipped_phases")]
-    return [
-        sentence
-        for row in rows
-        for sentence in (*(_repeats(row) if row["skipped"] else []), *_skipped_steps(row))
-    ]
-
-
-WHOLE = (
-    "Counters, distributions and times are those of the whole run; time series and lists of events have only "
-    "the part that was simulated."
-)
+WHOLE = "The result is that of the whole run, but steps of ranks are recorded only up to the first of them."
 
 
 def _skipped_steps(row: Mapping[str, Any]) -> list[str]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import tomli_w
 
 from penstock import library
-from penstock.analysis import jobs
 from penstock.errors import InputError, TomlError
 from penstock.interchange import captures
 
@@ -49,7 +48,7 @@ def capture(result: str, /, *, out: Path, port: tuple[str, ...] = ()) -> int:
         ports, remarks = captures.write_capture(logged, out)
     except ValueError as error:
         raise InputError(f"{result}: {error}") from error
-    for remark in [*remarks, *jobs.skipped(logged)]:
+    for remark in remarks:
         say(f"note: {remark}")
     say(f"capture  {out}: {logged.table('frames').num_rows:,} frames at {ports:,} ports")
     return EXIT_DONE

@@ -6,13 +6,13 @@ use crate::run::fabric::Fabric;
 use crate::run::state::frame_log::{FrameLog, Log, LoggedPort};
 use crate::run::state::index::{NodeIx, PortIx, TallyIx};
 use crate::run::state::levels::Levels;
+use crate::run::state::link_series::{LevelSeries, grid_of};
 use crate::run::state::node::Node;
 use crate::run::state::own::NodeLocal;
 use crate::run::state::port::PortFeatures;
 use crate::run::state::tallies::{Place, Tallies};
 use crate::spec::{Pattern, Probe, Spec, Watched, Which};
 use frame::{NodeId, PortId, Priority, TrafficClass, members};
-use measure::BinnedMax;
 use typed_index_collections::TiVec;
 
 /// Bytes that the two histograms of an occupancy take, about: 20 octaves of bytes, a few of frames.
@@ -40,7 +40,9 @@ impl Recording<'_> {
         }
         let tallied: Vec<Tallies> = parts.iter().map(|part| self.tallies(part)).collect();
         let all: u64 = tallied.iter().map(|own| own.tallies.len() as u64).sum();
-        let widths = tallied.iter().flat_map(|own| &own.tallies).filter_map(|tally| tally.series.width());
+        let widths = tallied
+            .iter()
+            .flat_map(|own| own.tallies.iter().filter_map(|tally| tally.series.width(&own.grids)));
         let bins: u64 = widths.map(|width| self.spec.duration.ps().div_ceil(width.ps()) + 1).sum();
         let bytes = all * TALLY_BYTES + bins * size_of::<u64>() as u64;
         if !self.fits_bytes(&format!("distributions of {all} occupancies"), bytes) {
@@ -68,6 +70,7 @@ impl Recording<'_> {
             of_counter: vec![None; part.links.len() * numbers],
             of_memory: vec![[None; 2]; part.nodes.len()].into(),
             tallies: TiVec::new(),
+            grids: Vec::new(),
         };
         for (id, node) in (part.numbering.first_node..).map(NodeId).zip(part.nodes.all(WHOLE)) {
             let memory = self.tally(&mut tallies, Place::Memory(id));
@@ -106,7 +109,8 @@ impl Recording<'_> {
             return None;
         }
         let bin = width(self.spec, Watched::Occupancy, |pattern| pattern.names(&name));
-        let series = bin.map_or(BinnedMax::OFF, |bin| BinnedMax::new(bin, self.spec.duration));
+        let grid = bin.map(|bin| grid_of(&mut tallies.grids, bin, self.spec.duration));
+        let series = LevelSeries::new(&tallies.grids, grid);
         Some(tallies.add(place, series))
     }
 

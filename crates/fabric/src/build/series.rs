@@ -9,7 +9,7 @@ use crate::run::state::culprits::Culprits;
 use crate::run::state::index::PortIx;
 use crate::run::state::levels::Levels;
 use crate::run::state::link_control::LinkControl;
-use crate::run::state::link_series::{BitSeries, LinkSeries, grid_of};
+use crate::run::state::link_series::{BitSeries, LevelSeries, LinkSeries, grid_of};
 use crate::run::state::pause_sender::PauseSender;
 use crate::run::state::port::PortFeatures;
 use crate::run::state::probes::ClassSeries;
@@ -17,7 +17,6 @@ use crate::run::state::victims::Victims;
 use crate::spec::routing::Wiring;
 use crate::spec::{FlowSpec, LinkSpec, Pattern, Spec, Watched};
 use frame::{PortId, TrafficClass};
-use measure::{BinnedBits, BinnedMax};
 use std::sync::Arc;
 use transport::Transport;
 use units::Time;
@@ -166,11 +165,6 @@ impl Recording<'_> {
         }
     }
 
-    /// A series with bins of a width, if it has one.
-    fn bits(&self, width: Option<Time>) -> BinnedBits {
-        width.map_or(BinnedBits::OFF, |width| BinnedBits::new(width, self.spec.duration))
-    }
-
     fn classes(&mut self, parts: &mut [Fabric]) {
         let widths: Vec<Vec<Option<Time>>> = parts
             .iter()
@@ -225,10 +219,14 @@ impl Recording<'_> {
                 || !part.hosts.receiving.is_empty()
         });
         for (part, widths) in parts.iter_mut().zip(widths) {
-            if !part.links.managers.is_empty() {
-                part.probes.marks = widths.iter().map(|&width| self.bits(width)).collect();
-            }
             let mut grids = std::mem::take(&mut part.probes.grids);
+            if !part.links.managers.is_empty() {
+                let mut marks = |width: &Option<Time>| {
+                    let grid = width.map(|width| grid_of(&mut grids, width, self.spec.duration));
+                    BitSeries::new(&grids, grid)
+                };
+                part.probes.marks = widths.iter().map(&mut marks).collect();
+            }
             let mut level = |width: Option<Time>| {
                 let grid = width.map(|width| grid_of(&mut grids, width, self.spec.duration));
                 Levels::new(&grids, grid)
@@ -271,7 +269,6 @@ impl Recording<'_> {
         parts: &mut [Fabric],
         path_flow: &[u32],
     ) {
-        let duration = self.spec.duration;
         for part in parts {
             let part = &mut **part;
             let endpoints = &part.hosts.endpoints;
@@ -279,15 +276,13 @@ impl Recording<'_> {
             for (state, series) in endpoints.all(WHOLE).iter().zip(&mut part.probes.congestion) {
                 let own = flows[path_flow[state.path as usize] as usize];
                 let Some((width, _)) = own.filter(|&(_, of)| of == kind) else { continue };
+                let grid = grid_of(&mut part.probes.grids, width, self.spec.duration);
                 *series = match kind {
                     EndKind::Pairs if state.endpoint.sending_pairs().is_some() => {
-                        CongestionSeries::Pairs(Box::new(PairsSeries::new(width, duration)))
+                        CongestionSeries::Pairs(Box::new(PairsSeries::new(grid)))
                     }
                     EndKind::Pairs => CongestionSeries::Off,
-                    EndKind::Tcp => {
-                        let level = BinnedMax::new(width, duration);
-                        CongestionSeries::Tcp(level.clone(), level)
-                    }
+                    EndKind::Tcp => CongestionSeries::Tcp(LevelSeries::new(&part.probes.grids, Some(grid))),
                 };
             }
         }
@@ -303,11 +298,13 @@ impl Recording<'_> {
         if !self.fits("rate limiters", 16, widths.iter().flatten().copied().flatten()) {
             return;
         }
-        let duration = self.spec.duration;
         for (part, widths) in parts.iter_mut().zip(widths) {
+            let part = &mut **part;
+            let grids = &mut part.probes.grids;
             let rates = part.hosts.limiters.all(WHOLE).iter().zip(widths).map(|(limiter, width)| {
-                let mut rates = width.map_or(BinnedMax::OFF, |width| BinnedMax::new(width, duration));
-                rates.set(Time::ZERO, limiter.rate().bps());
+                let grid = width.map(|width| grid_of(grids, width, self.spec.duration));
+                let mut rates = LevelSeries::new(grids, grid);
+                rates.set(Time::ZERO, [limiter.rate().bps(), 0], grids);
                 rates
             });
             part.probes.limiter_rates = rates.collect();

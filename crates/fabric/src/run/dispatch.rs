@@ -106,7 +106,8 @@ pub fn run_deferred(here: &mut NodeView, now: Time, events: &mut EventQueue) {
 #[inline(never)]
 fn dispatch_slow(here: &mut NodeView, event: Event, whole: Whole, events: &mut EventQueue) {
     let (place, port, now) = (event.place(whole), event.port(whole), event.time);
-    // Like decisions these are no part of the fingerprint: what they lead to is.
+    // Like decisions these are no part of the fingerprint: what they lead to is. When a timer that has moved calls in vain depends on
+    // what was long before.
     match event.what() {
         What::Crossed => return crossings::crossed(here, port, now, events),
         What::Match => return crossings::match_due(here, port, now, events),
@@ -117,7 +118,12 @@ fn dispatch_slow(here: &mut NodeView, event: Event, whole: Whole, events: &mut E
         What::Retry(signal) => return retry::receive(here, port, signal, now, events),
         What::RetryDue => return retry::due(here, port, now, events),
         What::Watchdog => return storms::watch_due(here, port, now, events),
+        What::Renew => return pausing::renew_pauses(here, port, now, events),
         What::Rank if !here.hosts.ranks.call_is_noted(port, now) => return ranks::ranks_due(here, port, now),
+        What::Timeout => {
+            let endpoint = here.endpoint_at(place);
+            return endpoints::endpoint_due(here, endpoint, now, events);
+        }
         _ => {
             let number = here.number_of_place(place);
             fingerprints::note(here, here.node_of[place], &event, event.kind(), number)
@@ -126,16 +132,11 @@ fn dispatch_slow(here: &mut NodeView, event: Event, whole: Whole, events: &mut E
     match event.what() {
         What::Head(frame) => arrival::head_arrives(here, port, frame, now, events),
         What::Pause(pause) => pause_frames::receive_pause(here, port, pause, now, events),
-        What::Renew => pausing::renew_pauses(here, port, now, events),
         What::Broken(frame, cause) => faults::broken(here, port, &frame, cause, now, events),
         What::Served => receive::served(here, port, now, events),
         What::Fault(actions) => faults::fault(here, port, actions, now, events),
         What::News(news) => tags::news_due(here, port, news, now, events),
         What::Rank => ranks::ranks_due(here, port, now),
-        What::Timeout => {
-            let endpoint = here.endpoint_at(place);
-            endpoints::endpoint_due(here, endpoint, now, events)
-        }
         _ => unreachable!("handled before"),
     }
 }

@@ -9,6 +9,7 @@
 //! simulated quantities alone: the result is the same on any number of threads.
 
 mod growth;
+mod history;
 mod phases;
 mod state;
 
@@ -16,8 +17,10 @@ use crate::run::state::outcome::SimulationError;
 use crate::run::state::ranks::RankState;
 use crate::simulation::Simulation;
 use crate::spec::{JobSpec, Skip};
+pub use history::Recurrence;
+use history::{JobHistory, Mark};
 use phases::PhaseWatch;
-use recurrence::{Digest, Growth};
+
 use state::State;
 use units::Time;
 
@@ -42,6 +45,8 @@ pub(crate) struct RecurrenceWatch {
     offset: Time,
     jobs: Vec<JobHistory>,
     phases: PhaseWatch,
+    /// End of the period of iterations that is recorded now, or was last.
+    recorded_until: Time,
     /// Time of all that was left out, and the frame-hops in it.
     skipped: Time,
     skipped_hops: u64,
@@ -53,49 +58,6 @@ pub(crate) struct RecurrenceWatch {
     states: [State; 2],
 }
 
-/// A state of a job at a boundary.
-#[derive(Debug)]
-struct Mark {
-    iteration: usize,
-    at: Time,
-    digest: Digest,
-    /// Iterations that have begun at all ranks, by job.
-    begun: Vec<usize>,
-    /// The counters then, if the state was that of an earlier mark and iterations are to be skipped.
-    counters: Option<Growth>,
-}
-
-#[derive(Debug, Default)]
-struct JobHistory {
-    marks: Vec<Mark>,
-    /// The boundary whose digest is due.
-    due: Option<(usize, Time)>,
-    /// The first recurrence that was confirmed.
-    found: Option<Recurrence>,
-    /// The recurrence that the state of the last digest has confirmed, and the mark with which its last period began.
-    current: Option<(Recurrence, usize)>,
-    /// Equal states were followed by different times.
-    contradicted: bool,
-    /// States with a part that has no class.
-    unknown: usize,
-}
-
-/// A recurrence of the state at the boundaries of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recurrence {
-    /// The first iteration at whose begin the state was one that came again.
-    pub first: usize,
-    /// Iterations of the job in a period.
-    pub period: usize,
-    /// Time of a period.
-    pub takes: Time,
-    /// Iterations of all jobs in a period.
-    pub of_jobs: Vec<usize>,
-    /// Iterations of the job that had begun at all ranks when the recurrence was confirmed, and when that was.
-    pub confirmed: usize,
-    pub at: Time,
-}
-
 impl RecurrenceWatch {
     /// A watch over so many jobs, which looks at them at this interval.
     pub fn new(jobs: usize, offset: Time) -> RecurrenceWatch {
@@ -104,6 +66,7 @@ impl RecurrenceWatch {
             offset,
             jobs: (0..jobs).map(|_| JobHistory::default()).collect(),
             phases: PhaseWatch::default(),
+            recorded_until: Time::ZERO,
             skipped: Time::ZERO,
             skipped_hops: 0,
             burst: 0,
@@ -119,88 +82,20 @@ impl RecurrenceWatch {
     }
 }
 
-impl JobHistory {
-    /// Returns true if states are still looked at: until a recurrence is found, or until iterations are skipped.
-    fn is_open(&self, is_to_skip: bool) -> bool {
-        (is_to_skip || self.found.is_none()) && !self.contradicted && self.unknown < UNKNOWN
-    }
-
-    /// Returns true if the state at the beginning of this iteration is looked at, as far as that goes by the states so far.
-    fn takes(&self, iteration: usize, has_budget: bool) -> bool {
-        let last = self.marks.last().map_or(0, |mark| mark.iteration);
-        // Once two states are equal, the next period decides.
-        let matched = self.matched().is_some();
-        // Without a budget the distance grows with the number of those in vain.
-        let step = if has_budget { 1 } else { 1 << (self.marks.len() / MISSES).min(RAREST) };
-        self.due.is_none() && iteration >= last + if matched { 1 } else { step }
-    }
-
-    /// Returns how many marks ago the state was that of the last mark; `None`: never before.
-    fn matched(&self) -> Option<usize> {
-        let (last, earlier) = self.marks.split_last()?;
-        earlier.iter().rev().position(|one| one.digest == last.digest).map(|between| between + 1)
-    }
-
-    /// Notes the counters at the last mark, whose state was that of the mark so many before, and forgets those before the period.
-    fn note(&mut self, counters: Growth, period: usize) {
-        let last = self.marks.len() - 1;
-        self.marks[last].counters = Some(counters);
-        self.marks[..last.saturating_sub(period)].iter_mut().for_each(|mark| mark.counters = None);
-    }
-
-    /// Takes the counters at the begin of the period that the last mark has confirmed, with that.
-    fn take_confirmed(&mut self) -> Option<(Recurrence, Growth)> {
-        let (recurrence, begin) = self.current.clone()?;
-        Some((recurrence, self.marks[begin].counters.take()?))
-    }
-
-    /// Adds a mark. Returns false if it contradicts an earlier recurrence.
-    fn add(&mut self, mark: Mark) -> bool {
-        let same = |other: &(usize, &Mark)| other.1.digest == mark.digest;
-        let mut alike = self.marks.iter().enumerate().rev().filter(same);
-        let (last, before) = (alike.next(), alike.next());
-        let mut consistent = true;
-        self.current = None;
-        if let (Some((nth, last)), Some((_, before))) = (last, before) {
-            let [first, second] = [(before, last), (last, &mark)]
-                .map(|(from, to)| (to.iteration - from.iteration, to.at - from.at));
-            let rate = |own: (usize, Time), other: usize| u128::from(own.1.ps()) * other as u128;
-            consistent = rate(first, second.0) == rate(second, first.0);
-            if consistent {
-                let over = |from: &Mark, to: &Mark| Recurrence {
-                    first: before.iteration,
-                    period: to.iteration - from.iteration,
-                    takes: to.at - from.at,
-                    of_jobs: from.begun.iter().zip(&to.begun).map(|(from, to)| to - from).collect(),
-                    confirmed: mark.iteration,
-                    at: mark.at,
-                };
-                self.current = Some((over(last, &mark), nth));
-                if self.found.is_none() {
-                    self.found =
-                        Some(if first.0 <= second.0 { over(before, last) } else { over(last, &mark) });
-                }
-            }
-        }
-        self.marks.push(mark);
-        consistent
-    }
-}
-
 impl Simulation {
     /// Notes boundaries that have passed since the last look, and schedules their digests.
     pub(super) fn look_for_boundaries(&mut self) {
         self.look_for_phases();
         self.recurrence.schedule();
-        let is_to_skip = self.is_to_skip();
-        let is_open = self.recurrence.jobs.iter().any(|own| own.is_open(is_to_skip));
+        let goes_on = self.is_to_skip() || self.spec.guards.skip == Skip::Check;
+        let is_open = self.recurrence.jobs.iter().any(|own| own.is_open(goes_on));
         let is_short = |job: &JobSpec| job.iterations < Skip::FEWEST_ITERATIONS;
         if self.driven || !is_open || self.spec.jobs.iter().all(is_short) {
             return;
         }
         let (now, begun) = (self.now(), self.iterations_begun());
         let has_budget = self.spec.guards.skip == Skip::Off;
-        let takes = |own: &JobHistory, iteration| own.is_open(is_to_skip) && own.takes(iteration, has_budget);
+        let takes = |own: &JobHistory, iteration| own.is_open(goes_on) && own.takes(iteration, has_budget);
         let is_wanted = |own: (&JobHistory, &(usize, Time))| {
             takes(own.0, own.1.0) && own.1.1 + self.recurrence.offset > now
         };
@@ -224,7 +119,13 @@ impl Simulation {
     fn is_to_skip(&self) -> bool {
         self.spec.guards.skip.leaves_out()
             && self.spec.guards.until.is_none()
+            && !self.records_frames()
             && self.ranks().iter().all(|own| own.machine.skipped().is_none())
+    }
+
+    /// Returns true if frames are recorded, of which those of skipped iterations would have no rows.
+    fn records_frames(&self) -> bool {
+        self.parts().any(|part| part.probes.frames.is_some())
     }
 
     /// Returns true if a digest may be taken: within a burst, or if enough frames have been carried for another one.
@@ -243,13 +144,14 @@ impl Simulation {
         true
     }
 
-    /// By job, the last iteration that has begun at all of its ranks, and when it did.
+    /// By job, the last iteration that has begun at all of its ranks, counted with those that were left out, and when it did.
     fn iterations_begun(&self) -> Vec<(usize, Time)> {
         let ranks = self.ranks();
         let of_job = |ranks: &[&RankState]| {
             let last = ranks.iter().map(|own| own.machine.times().len()).min()?.checked_sub(1)?;
             let began = ranks.iter().filter_map(|own| own.machine.began(last)).max()?;
-            Some((last, began))
+            let skipped = ranks.first().and_then(|own| own.machine.skipped());
+            Some((last + skipped.filter(|own| last >= own.at).map_or(0, |own| own.len()), began))
         };
         ranks
             .chunk_by(|one, next| one.job == next.job)
@@ -283,32 +185,73 @@ impl Simulation {
                 continue;
             }
             let at = now + watch.skipped;
-            let mark = Mark { iteration, at, digest, begun: begun.clone(), counters: None };
+            let (begun, counters, snapshot) = (begun.clone(), None, None);
+            let mark = Mark { iteration, at, digest, begun, counters, snapshot };
             let is_consistent = history.add(mark);
             debug_assert!(is_consistent, "equal states are followed by equal times");
             history.contradicted |= !is_consistent;
         }
         watch.states.swap(0, 1);
         watch.states[0] = state;
+        if self.spec.guards.skip == Skip::Check && self.warmed_up {
+            self.compare_counters();
+        }
         if self.is_to_skip() && !self.skip_iterations() {
             self.note_counters();
         }
     }
 
+    /// Compares what the period that ends with a mark of this time has added to counters and fingerprints with the one before.
+    fn compare_counters(&mut self) {
+        let now = self.now();
+        for job in 0..self.recurrence.jobs.len() {
+            if self.recurrence.jobs[job].marks.last().is_none_or(|mark| mark.at != now) {
+                continue;
+            }
+            let snapshot = self.snapshot();
+            self.recurrence.jobs[job].compare(snapshot);
+        }
+    }
+
     /// Notes the counters at marks of this time whose states are those of earlier ones: a period that may be skipped begins.
     fn note_counters(&mut self) {
-        if !self.warmed_up {
-            return; // they begin anew after the warm-up
+        // They begin anew after the warm-up, and one period is recorded at a time.
+        if !self.warmed_up || self.now() < self.recurrence.recorded_until {
+            return;
         }
         let at = self.now() + self.recurrence.skipped;
-        for job in 0..self.recurrence.jobs.len() {
-            let history = &self.recurrence.jobs[job];
-            let is_new = history.marks.last().is_some_and(|mark| mark.at == at);
-            if let Some(period) = history.matched().filter(|_| is_new) {
-                let counters = self.period_begins();
-                self.recurrence.jobs[job].note(counters, period);
-            }
+        let is_new = |history: &JobHistory| history.marks.last().is_some_and(|mark| mark.at == at);
+        let mut jobs = self.recurrence.jobs.iter().enumerate().filter(|(_, history)| is_new(history));
+        let found = jobs.find_map(|(job, history)| {
+            let marks = history.matched()?;
+            let (takes, of_jobs) = history.last_period(marks);
+            Some((job, marks, takes, self.periods_left(&of_jobs, takes, false)?))
+        });
+        let Some((job, marks, takes, periods)) = found else { return self.forget_period() };
+        self.recurrence.recorded_until = self.now() + takes;
+        let counters = self.period_begins(takes, periods as u64);
+        self.recurrence.jobs[job].note(counters, marks);
+        if self.records_period() {
+            self.recurrence.phases.stop();
         }
+    }
+
+    /// Periods of this time that all jobs have left before their last iterations; `None` if there are none, or if they do not fit into the
+    /// run. `known`: only jobs that have finished one.
+    fn periods_left(&self, of_jobs: &[usize], takes: Time, known: bool) -> Option<usize> {
+        let (mut periods, mut rest) = (None, Time::ZERO);
+        for own in self.ranks() {
+            let period = of_jobs[own.job as usize];
+            if period == 0 || own.machine.is_done() {
+                continue;
+            }
+            let left = (own.machine.iterations() as usize - own.machine.times().len()) / period;
+            let is_known = !known || own.machine.finished() >= period;
+            periods = Some(periods.unwrap_or(left).min(if is_known { left } else { 0 }));
+            rest = rest.max(takes * (left + 2) as u64);
+        }
+        let fits = self.now().saturating_add(rest) <= self.end();
+        periods.filter(|&periods| periods > 0 && fits)
     }
 
     /// Leaves out as many periods as all jobs have before their last iterations, if the present state is confirmed to recur. An earlier
@@ -319,22 +262,9 @@ impl Simulation {
         let Some((Recurrence { takes, of_jobs, .. }, _)) = self.recurrence.jobs[job].current.clone() else {
             return false;
         };
-        let ranks = self.ranks();
-        let (mut periods, mut rest) = (usize::MAX, Time::ZERO);
-        for own in &ranks {
-            let period = of_jobs[own.job as usize];
-            if period == 0 || own.machine.is_done() {
-                continue;
-            }
-            let left = own.machine.iterations() as usize - own.machine.times().len();
-            let known = own.machine.finished() >= period;
-            periods = periods.min(if known { left / period } else { 0 });
-            rest = rest.max(takes * (left / period + 2) as u64);
-        }
-        let fits = self.now().saturating_add(rest) <= self.end();
-        if periods == 0 || periods == usize::MAX || !fits {
-            return false;
-        }
+        let is_recorded = self.recurrence.recorded_until == self.now() && self.has_recorded(takes);
+        let periods = self.periods_left(&of_jobs, takes, true).filter(|_| is_recorded);
+        let Some(periods) = periods else { return false };
         let Some((_, counters)) = self.recurrence.jobs[job].take_confirmed() else { return false };
         for shard in &mut self.shards {
             let whole = shard.world.whole();
@@ -344,6 +274,10 @@ impl Simulation {
                     own.machine.skip(period, periods, takes);
                 }
             }
+        }
+        // Boundaries that have passed and whose digests are due.
+        for (history, period) in self.recurrence.jobs.iter_mut().zip(&of_jobs) {
+            history.due.iter_mut().for_each(|due| due.0 += period * periods);
         }
         self.leave_out(counters, periods as u64, takes * periods as u64);
         true
@@ -375,6 +309,14 @@ impl Simulation {
         for (number, history) in (0..).zip(&self.recurrence.jobs) {
             let Some(found) = &history.found else { continue };
             let spec = &self.spec.jobs[number as usize];
+            if let Some(nth) = history.uneven {
+                let message = format!(
+                    "the counters or the fingerprint before iteration {nth} of job {} do not repeat those of the period before, although \
+                     the state recurred: this is a fault of the simulator, please report it with the scenario",
+                    spec.name
+                );
+                return Err(SimulationError { message });
+            }
             // A rank that has ended sends no more: from then on nothing has to repeat.
             let ended = |own: &&RankState| {
                 own.machine.times().last().filter(|_| own.machine.is_done()).map(|it| it.ended)

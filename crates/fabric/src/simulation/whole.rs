@@ -28,7 +28,6 @@ use crate::run::steps::victims;
 use crate::simulation::Simulation;
 use crate::spec::{LinkSpec, Way};
 use frame::{NodeId, PathId, PortId, TrafficClass};
-use measure::BinnedBits;
 use std::collections::{BTreeMap, BTreeSet};
 use transport::{Endpoint, TransferEnds};
 use units::{BitRate, Time};
@@ -360,10 +359,10 @@ impl Simulation {
         let (part, local) = self.part_at(port);
         part.links.managers.of(part.links.ports[local].queue(TrafficClass(class)))
     }
-    /// Frames that the manager of the queue has marked.
-    pub(crate) fn queue_marks(&self, port: u32, class: u8) -> Option<&BinnedBits> {
+    /// Width of the bins, and frames that the manager of the queue has marked in those that begin before `end`.
+    pub(crate) fn queue_marks(&self, port: u32, class: u8, end: Time) -> Option<(Time, Vec<u64>)> {
         let (part, local) = self.part_at(port);
-        part.probes.marks.get(queue_at(part, local, class))
+        part.probes.marks.get(queue_at(part, local, class))?.bins(&part.probes.grids, end)
     }
     /// The ends of all connections, near and far, by path.
     pub(crate) fn connections(&self) -> Vec<(&EndpointState, &EndpointState)> {

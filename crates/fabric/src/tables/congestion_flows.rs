@@ -161,8 +161,9 @@ impl View<'_> {
             {
                 let last = spans.len() as u32 - 1;
                 let own = standing.entry(stopped).or_default();
-                let stands = self.s.standing_at(stopped, span.end).into_iter();
-                own.extend(stands.map(|(flow, since)| BlockedFlow { flow, first: last, last, since }));
+                let stands = self.s.standing_at(stopped, span.end - self.s.skipped_time()).into_iter();
+                let whole = stands.map(|(flow, since)| (flow, self.s.whole_time(since)));
+                own.extend(whole.map(|(flow, since)| BlockedFlow { flow, first: last, last, since }));
             }
         }
         standing

@@ -268,7 +268,7 @@ impl View<'_> {
     /// Population standard deviation over the complete bins of the measured time.
     fn stddev(&self, series: &Series) -> f64 {
         let first = self.start.ps().div_ceil(series.bin.ps()) as usize;
-        let last = (self.end.ps() / series.bin.ps()) as usize;
+        let last = (self.whole_end().ps() / series.bin.ps()) as usize;
         let values = series.values.get(first..last.min(series.values.len())).unwrap_or(&[]);
         let n = values.len().max(1) as f64;
         let mean = values.iter().sum::<f64>() / n;

@@ -283,7 +283,7 @@ impl View<'_> {
             let (start, cause) = control.in_force(priority)?;
             (start, control.until(1_u32 << priority), cause)
         };
-        let end = end.min(self.end);
+        let [start, end] = [start, end.min(self.end)].map(|time| self.s.whole_time(time));
         // A run that a failure ends has no time left for its last pauses.
         (end > start).then_some(PauseRecord { port, priority, start, end, cause, bypass })
     }
@@ -324,7 +324,7 @@ impl View<'_> {
             return Pause { of_bypass, ..pause(cause, true, sent, why) };
         }
         let sender = self.s.cold(peer).control.pauses();
-        let others = sender.map_or(&[][..], |pauses| &pauses.other_causes);
+        let others = sender.map_or(&[][..], |pauses| pauses.other_causes.0.as_slice());
         let first = others.partition_point(|other| (other.0, other.1) < (record.start, record.priority));
         let other = others.get(first).filter(|other| (other.0, other.1) == (record.start, record.priority));
         let cause = PauseCause::unpack(other.map_or(record.cause, |other| other.2));

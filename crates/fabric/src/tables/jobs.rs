@@ -32,7 +32,7 @@ pub(super) static JOBS: TableSpec = TableSpec {
         integer(
             "skipped",
             "",
-            "Iterations that were not simulated because they repeat others exactly (`skip`). Counters, distributions and times include them; time series and lists of events have only simulated iterations.",
+            "Iterations that were not simulated because they repeat others exactly (`skip`). All tables include them, but `rank_steps`.",
         ),
         integer(
             "skipped_phases",

@@ -7,7 +7,7 @@ use crate::run::state::congestion_series::{ALPHA_UNIT, CongestionSeries, PairSer
 use crate::run::state::endpoint_state::EndpointState;
 use crate::spec::{FlowSpec, Watched, Which};
 use measure::table::{real, text};
-use measure::{BinnedBits, BinnedMax, TableBuilder, TableSpec};
+use measure::{Grid, Passage, TableBuilder, TableSpec};
 use std::collections::BTreeMap;
 use units::Time;
 
@@ -35,23 +35,20 @@ pub const FLOW_SERIES: &str = "flow_throughput_bps";
 const GROUP_SERIES: &str = "group_throughput_bps";
 
 /// A series of queue pairs: its metric, the unit of its values, and width and values of its bins, empty without data.
-type PairMetric = (&'static str, f64, fn(&PairSeries, Time) -> Option<(Time, Vec<u64>)>);
+type PairMetric = (&'static str, f64, fn(&PairSeries, &[Grid], Time) -> Option<(Time, Vec<u64>)>);
 
 const PAIR_SERIES: [PairMetric; 6] = [
-    ("queue_pair_rate_bps", 1.0, |pair, end| levels(&pair.rate, end)),
-    ("queue_pair_window_bytes", 1.0, |pair, end| levels(&pair.window, end)),
-    ("queue_pair_in_flight_bytes", 1.0, |pair, end| levels(&pair.in_flight, end)),
-    ("queue_pair_alpha", ALPHA_UNIT, |pair, end| levels(&pair.alpha, end)),
-    ("queue_pair_cnps", 1.0, |pair, end| counts(&pair.cnps, end)),
-    ("queue_pair_sent_again", 1.0, |pair, end| counts(&pair.again, end)),
+    ("queue_pair_rate_bps", 1.0, |pair, grids, end| pair.rate_and_window.bins(0, grids, end)),
+    ("queue_pair_window_bytes", 1.0, |pair, grids, end| pair.rate_and_window.bins(1, grids, end)),
+    ("queue_pair_in_flight_bytes", 1.0, |pair, grids, end| pair.in_flight_and_alpha.bins(0, grids, end)),
+    ("queue_pair_alpha", ALPHA_UNIT, |pair, grids, end| pair.in_flight_and_alpha.bins(1, grids, end)),
+    ("queue_pair_cnps", 1.0, |pair, grids, end| counts(pair.cnps.bins(grids, end))),
+    ("queue_pair_sent_again", 1.0, |pair, grids, end| counts(pair.again.bins(grids, end))),
 ];
 
-fn levels(binned: &BinnedMax, end: Time) -> Option<(Time, Vec<u64>)> {
-    Some((binned.width().filter(|_| binned.is_used())?, binned.clone().finish(end)))
-}
-fn counts(binned: &BinnedBits, end: Time) -> Option<(Time, Vec<u64>)> {
-    let counts = binned.clone().finish(end);
-    counts.iter().any(|&count| count > 0).then_some((binned.width()?, counts))
+/// Width and counts of bins, if anything was counted.
+fn counts(bins: Option<(Time, Vec<u64>)>) -> Option<(Time, Vec<u64>)> {
+    bins.filter(|(_, counts)| counts.iter().any(|&count| count > 0))
 }
 
 /// A time series: metric, entity, values a bin.
@@ -82,11 +79,11 @@ impl View<'_> {
         }
         let received = |port: u32| {
             let sender = self.s.peer(port);
-            let (bin, bits) = self.s.received_series(sender, self.end)?;
+            let (bin, bits) = self.s.received_series(sender, self.whole_end())?;
             Some((bin, self.carried_by(&[sender], bin, bits)))
         };
         let sent = |port: u32| {
-            let (bin, bits) = self.s.sent_series(port, self.end)?;
+            let (bin, bits) = self.s.sent_series(port, self.whole_end())?;
             Some((bin, self.carried_by(&[port], bin, bits)))
         };
         let ports = 0..self.s.ports() as u32;
@@ -96,7 +93,7 @@ impl View<'_> {
         let found = ports.filter_map(|port| Some((port, sent(port)?)));
         self.keep(&mut series, Watched::Port, found.map(|found| rates("port_tx_bps", found)));
         let classes = self.used_queues().iter().filter_map(|&UsedQueue { port, class, .. }| {
-            let (bin, bits) = self.s.class_series(port, class, self.end)?;
+            let (bin, bits) = self.s.class_series(port, class, self.whole_end())?;
             let bits = self.carried_by(&[port], bin, bits);
             Some(self.rates("class_tx_bps", self.queue_name(port, class), bin, bits))
         });
@@ -104,7 +101,7 @@ impl View<'_> {
         let numbers = self.s.spec.numbers();
         for nth in 0..2 {
             let queues = self.used_queues().iter().filter_map(|&UsedQueue { port, class, .. }| {
-                let bins = self.s.queue_levels(port, class, nth, self.end)?;
+                let bins = self.s.queue_levels(port, class, nth, self.whole_end())?;
                 Some(level_series(bins, nth, self.queue_name(port, class)))
             });
             self.keep(&mut series, Watched::Queue, queues);
@@ -115,13 +112,15 @@ impl View<'_> {
             let counters = all.enumerate().filter(|(_, (_, levels))| levels.is_used());
             let counters = counters.filter_map(|(counter, (grids, levels))| {
                 let (port, group) = ((counter / numbers) as u32, counter % numbers);
-                let bins = levels.bins(nth, grids, self.end)?;
+                let bins = levels.bins(nth, grids, self.whole_end())?;
                 Some(level_series(bins, nth, ingress_name(self, port, group)))
             });
             self.keep(&mut series, Watched::Queue, counters);
         }
         let marks = self.used_queues().iter().filter_map(|&UsedQueue { port, class, .. }| {
-            self.mark_series(self.s.queue_marks(port, class)?, self.queue_name(port, class))
+            let (bin, marks) = counts(self.s.queue_marks(port, class, self.whole_end()))?;
+            let values = marks.into_iter().map(|marks| marks as f64).collect();
+            Some(Series { metric: "queue_marks", entity: self.queue_name(port, class), bin, values })
         });
         self.keep(&mut series, Watched::Queue, marks);
         self.occupancy_series(&mut series);
@@ -133,10 +132,9 @@ impl View<'_> {
     /// Occupancies that probes name.
     fn occupancy_series(&self, series: &mut Vec<Series>) {
         let tallies = self.s.parts().filter_map(|part| part.probes.tallies.as_deref());
-        let used = tallies.flat_map(|own| &own.tallies).filter(|tally| tally.series.is_used());
-        let occupancies = used.filter_map(|tally| {
-            let bin = tally.series.width()?;
-            let levels = tally.series.clone().finish(self.end);
+        let all = tallies.flat_map(|own| own.tallies.iter().map(|tally| (tally, &own.grids)));
+        let occupancies = all.filter_map(|(tally, grids)| {
+            let (bin, levels) = tally.series.bins(0, grids, self.whole_end())?;
             let values = levels.into_iter().map(|level| level as f64).collect();
             let entity = tally.place.name(&self.s.spec, &self.s.wiring);
             Some(Series { metric: "occupancy_bytes", entity, bin, values })
@@ -169,7 +167,7 @@ impl View<'_> {
         // From the beginning to the end of each bin, so that fractions of a bit do not add up.
         let (mut before, mut early) = (0, 0);
         for (nth, bits) in (1..).zip(&mut bits) {
-            let until = most(self.end.min(bin * nth));
+            let until = most(self.whole_end().min(bin * nth));
             let most = until - std::mem::replace(&mut before, until);
             let all = *bits + early;
             *bits = all.min(most);
@@ -186,37 +184,39 @@ impl View<'_> {
 
     /// Adds the path state of connections over TCP and queue pairs.
     fn congestion_series(&self, series: &mut Vec<Series>) {
-        let noted = self
-            .s
-            .parts()
-            .flat_map(|part| part.hosts.endpoints.all(part.whole()).iter().zip(&part.probes.congestion));
+        let noted = self.s.parts().flat_map(|part| {
+            let states = part.hosts.endpoints.all(part.whole()).iter().zip(&part.probes.congestion);
+            states.map(|(state, of)| (state, of, &part.probes.grids[..]))
+        });
         let mut noted: Vec<_> = noted.collect();
         // In the order of flows, regardless of the thread.
-        noted.sort_by_key(|(state, _)| state.number);
+        noted.sort_by_key(|(state, ..)| state.number);
         let name = |state: &EndpointState| {
             let flow = self.s.path_flow[state.path as usize] as usize;
             self.s.spec.flows[flow].name.clone()
         };
         for (nth, (metric, unit)) in [("window_bytes", 1.0), ("round_trip_ns", 1e3)].into_iter().enumerate() {
-            let found = noted.iter().filter_map(|(state, of)| {
-                let CongestionSeries::Tcp(windows, trips) = of else { return None };
-                let binned = [windows, trips][nth];
-                let bin = binned.width().filter(|_| windows.is_used())?;
-                let values = binned.clone().finish(self.end).into_iter().map(|level| level as f64 / unit);
-                Some(Series { metric, entity: name(state), bin, values: values.collect() })
+            let found = noted.iter().filter_map(|(state, of, grids)| {
+                let CongestionSeries::Tcp(levels) = of else { return None };
+                let (bin, windows) = levels.bins(0, grids, self.whole_end())?;
+                let levels =
+                    levels.bins(nth, grids, self.whole_end()).map_or(vec![0; windows.len()], |own| own.1);
+                let values = levels.into_iter().map(|level| level as f64 / unit).collect();
+                Some(Series { metric, entity: name(state), bin, values })
             });
             self.keep(series, Watched::Flow, found);
         }
-        let pairs = noted.iter().filter_map(|&(state, of)| match of {
-            CongestionSeries::Pairs(of) => Some((state, of)),
+        let pairs = noted.iter().filter_map(|&(state, of, grids)| match of {
+            CongestionSeries::Pairs(of) => Some((state, of, grids)),
             _ => None,
         });
-        let pairs =
-            pairs.flat_map(|(state, of)| (0..).zip(&of.pairs).map(move |(nth, own)| (state, nth, own)));
+        let pairs = pairs.flat_map(|(state, of, grids)| {
+            (0..).zip(&of.pairs).map(move |(nth, own)| (state, nth, own, grids))
+        });
         let pairs: Vec<_> = pairs.collect();
         for (metric, unit, of) in PAIR_SERIES {
-            let found = pairs.iter().filter_map(|&(state, nth, own)| {
-                let (bin, values) = of(own, self.end)?;
+            let found = pairs.iter().filter_map(|&(state, nth, own, grids)| {
+                let (bin, values) = of(own, grids, self.whole_end())?;
                 let entity = self.pair_entity(state, name(state), nth);
                 let values = values.into_iter().map(|value| value as f64 * unit).collect();
                 Some(Series { metric, entity, bin, values })
@@ -241,15 +241,15 @@ impl View<'_> {
 
     /// Adds the rates of limiters that at least one frame has passed.
     fn limiter_series(&self, series: &mut Vec<Series>) {
-        let noted = self
-            .s
-            .parts()
-            .flat_map(|part| part.hosts.limiters.all(part.whole()).iter().zip(&part.probes.limiter_rates));
-        let mut noted: Vec<_> = noted.filter(|(limiter, _)| limiter.sent().0 > 0).collect();
-        noted.sort_by_key(|(limiter, _)| limiter.number);
-        let found = noted.into_iter().filter_map(|(limiter, rates)| {
-            let bin = rates.width()?;
-            let values = rates.clone().finish(self.end).into_iter().map(|rate| rate as f64).collect();
+        let noted = self.s.parts().flat_map(|part| {
+            let rates = part.hosts.limiters.all(part.whole()).iter().zip(&part.probes.limiter_rates);
+            rates.map(|(limiter, rates)| (limiter, rates, &part.probes.grids[..]))
+        });
+        let mut noted: Vec<_> = noted.filter(|(limiter, ..)| limiter.sent().0 > 0).collect();
+        noted.sort_by_key(|(limiter, ..)| limiter.number);
+        let found = noted.into_iter().filter_map(|(limiter, rates, grids)| {
+            let (bin, rates) = rates.bins(0, grids, self.whole_end())?;
+            let values = rates.into_iter().map(|rate| rate as f64).collect();
             Some(Series { metric: "limiter_rate_bps", entity: self.limiter_entity(limiter), bin, values })
         });
         self.keep(series, Watched::Flow, found);
@@ -282,8 +282,9 @@ impl View<'_> {
     fn rates(&self, metric: &'static str, entity: String, bin: Time, bits: Vec<u64>) -> Series {
         let whole = bin.as_secs_f64();
         let mut values: Vec<f64> = bits.iter().map(|&bits| bits as f64 / whole).collect();
-        for (index, value) in values.iter_mut().enumerate().skip((self.end.ps() / bin.ps()) as usize) {
-            let left = self.end.saturating_sub(bin * index as u64).as_secs_f64();
+        for (index, value) in values.iter_mut().enumerate().skip((self.whole_end().ps() / bin.ps()) as usize)
+        {
+            let left = self.whole_end().saturating_sub(bin * index as u64).as_secs_f64();
             *value = if left > 0.0 { bits[index] as f64 / left } else { 0.0 };
         }
         Series { metric, entity, bin, values }
@@ -296,7 +297,7 @@ impl View<'_> {
             if nth == 1 && !self.s.is_read_slowly(path) {
                 continue;
             }
-            for (width, bits) in self.s.arrived(path, nth, self.end) {
+            for (width, bits) in self.s.arrived(path, nth, self.whole_end()) {
                 match &mut of_flows[self.s.path_flow[path] as usize] {
                     sum @ None => *sum = Some((width, bits)),
                     Some((_, sum)) => sum.iter_mut().zip(bits).for_each(|(total, more)| *total += more),
@@ -335,20 +336,9 @@ impl View<'_> {
         for &(path, passage) in &self.arriving {
             let flow = self.s.path_flow[path as usize] as usize;
             let Some((width, bits)) = &mut of_flows[flow] else { continue };
-            passage.add_to(bits, *width, self.end);
+            let passage = Passage { end: self.s.whole_time(passage.end), ..passage };
+            passage.add_to(bits, *width, self.whole_end());
         }
-    }
-
-    /// Frames marked in each bin; none of a queue in which none was.
-    fn mark_series(&self, marks: &BinnedBits, entity: String) -> Option<Series> {
-        let bin = marks.width()?;
-        let values: Vec<f64> = marks.clone().finish(self.end).into_iter().map(|marks| marks as f64).collect();
-        values.iter().any(|&marks| marks > 0.0).then_some(Series {
-            metric: "queue_marks",
-            entity,
-            bin,
-            values,
-        })
     }
 }
 

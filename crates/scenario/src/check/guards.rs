@@ -1,7 +1,7 @@
 //! Checks of a running simulation: deadlocks and watchdogs.
 
 use super::Context;
-use crate::model::Model;
+use crate::model::{Model, ProbesText, WhatText};
 use crate::place::Place;
 use fabric::spec::{GuardSpec, Skip};
 use flow_control::FlowControl;
@@ -37,7 +37,7 @@ pub fn lower(model: &Model, context: &mut Context<'_>) -> GuardSpec {
     }
 }
 
-/// Checks that a job has iterations to skip, and that `until` does not end the jobs first.
+/// Checks that a job has iterations to skip, that `until` does not end the jobs first, and that no frames are recorded.
 fn check_skip(model: &Model) -> Result<(), Remark> {
     if model.simulation.skip == Skip::Off {
         return Ok(());
@@ -54,6 +54,14 @@ fn check_skip(model: &Model) -> Result<(), Remark> {
     if model.simulation.skip.leaves_out() && model.simulation.until.is_some() {
         let help = "nothing is skipped where `until` ends the jobs: leave one of them out";
         return Err(Remark::about("skip", "`skip` beside `until`", help));
+    }
+    let records_frames = match &model.probes {
+        ProbesText::All(_) => false,
+        ProbesText::Chosen(all) => all.iter().any(|probe| probe.what == WhatText::Frames),
+    };
+    if model.simulation.skip.leaves_out() && records_frames {
+        let help = "frames of skipped iterations have no rows: leave `skip` out, or the probe of frames";
+        return Err(Remark::about("skip", "`skip` beside recorded frames", help));
     }
     Ok(())
 }

@@ -23,17 +23,25 @@ fn job(workload: &str, control: &str, iterations: u32) -> String {
 }
 
 fn run(skip: &str, rest: &str, threads: usize) -> Vec<Table> {
-    run_with_hops(skip, rest, threads).0
+    simulate(skip, rest, threads).tables()
 }
 
 /// The tables of a run, and the frame-hops that were simulated for them.
 fn run_with_hops(skip: &str, rest: &str, threads: usize) -> (Vec<Table>, f64) {
-    let text = format!("[simulation]\nduration = \"100 ms\"\nskip = \"{skip}\"\n{rest}");
+    let mut simulation = simulate(skip, rest, threads);
+    (simulation.tables(), (simulation.frame_hops() - simulation.skipped_hops()) as f64)
+}
+
+fn simulate(skip: &str, rest: &str, threads: usize) -> Simulation {
+    simulate_for("100 ms", skip, rest, threads)
+}
+
+fn simulate_for(duration: &str, skip: &str, rest: &str, threads: usize) -> Simulation {
+    let text = format!("[simulation]\nduration = \"{duration}\"\nskip = \"{skip}\"\n{rest}");
     let scenario = load(&text, "repeats.toml", None).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
     let mut simulation = Simulation::on_threads(&scenario.spec, threads).expect("it builds");
     simulation.run().unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
-    let hops = simulation.frame_hops() - simulation.skipped_hops();
-    (simulation.tables(), hops as f64)
+    simulation
 }
 
 fn texts(tables: &[Table], column: &str) -> Vec<String> {
@@ -47,29 +55,14 @@ fn texts(tables: &[Table], column: &str) -> Vec<String> {
 const ABOUT_SKIPPING: [&str; 7] =
     ["skipped", "skipped_phases", "repeats_from", "repeat_period", "repeat_ns", "not_repeated", "recorded"];
 
-/// Tables that list events of the part that was simulated alone.
-const OF_EVENTS: [&str; 9] = [
-    "series",
-    "pauses",
-    "congestion",
-    "congestion_flows",
-    "rank_steps",
-    "rank_waits",
-    "frames",
-    "congestion_messages",
-    "deadlocks",
-];
-
-/// Columns of other tables that are made from series.
-const OF_SERIES: [&str; 1] = ["throughput_stddev_bps"];
+/// Tables of the iterations before the first skipped one alone.
+const OF_EVENTS: [&str; 1] = ["rank_steps"];
 
 /// The values of all tables that count, as text: all bits of them.
 fn counts(tables: &[Table]) -> Vec<String> {
     let counting = tables.iter().filter(|table| !OF_EVENTS.contains(&table.spec.name));
     let columns = counting.flat_map(|table| table.columns.iter().map(|column| (table.spec.name, column)));
-    let left = columns.filter(|(_, column)| {
-        !ABOUT_SKIPPING.contains(&column.spec.name) && !OF_SERIES.contains(&column.spec.name)
-    });
+    let left = columns.filter(|(_, column)| !ABOUT_SKIPPING.contains(&column.spec.name));
     left.map(|(table, column)| format!("{table}.{} {:?}", column.spec.name, column.values)).collect()
 }
 
@@ -81,10 +74,19 @@ fn assert_same(whole: &[Table], short: &[Table], rest: &str) {
 
 /// Runs with and without skipping, and returns the tables of the run that skips.
 fn check(rest: &str, threads: usize) -> Vec<Table> {
-    let whole = run("check", rest, 1);
-    let [skipping, by_phases] = ["iterations", "phases"].map(|skip| run(skip, rest, threads));
-    assert_same(&whole, &skipping, rest);
-    assert_same(&whole, &by_phases, &format!("by phases: {rest}"));
+    check_for("100 ms", rest, threads)
+}
+
+fn check_for(duration: &str, rest: &str, threads: usize) -> Vec<Table> {
+    let mut whole = simulate_for(duration, "check", rest, 1);
+    let (fingerprint, tables) = (whole.fingerprint(), whole.tables());
+    let [skipping, _] = ["iterations", "phases"].map(|skip| {
+        let mut short = simulate_for(duration, skip, rest, threads);
+        let own = short.tables();
+        assert_same(&tables, &own, &format!("{skip}: {rest}"));
+        assert_eq!(fingerprint, short.fingerprint(), "{skip}: {rest}");
+        own
+    });
     skipping
 }
 
@@ -99,7 +101,11 @@ fn rings_repeat_and_skipping_changes_no_time() {
             let rest = format!("{fabric}{PFC}{}", job(workload, control, 60));
             let tables = check(&rest, 2);
             let [period, skipped] = ["repeat_period", "skipped"].map(|name| real(&tables, "jobs", name)[0]);
-            assert!(period > 0.0 && skipped >= 30.0, "{workload} over {control}: {period}, {skipped}");
+            let why = texts(&tables, "not_repeated");
+            assert!(
+                period > 0.0 && skipped >= 30.0,
+                "{workload} over {control}: {period}, {skipped}, {why:?}"
+            );
             assert_eq!(real(&tables, "jobs", "finished"), [60.0]);
         }
     }
@@ -271,6 +277,40 @@ fn the_recurrence_is_the_same_on_any_number_of_threads_and_found_without_skippin
     assert!(alone[3].contains("[1]"), "{alone:?}");
 }
 
+/// The iterations of both jobs are counted on where some of them were skipped.
+#[test]
+fn iterations_after_skipped_ones_have_their_numbers() {
+    let train = job("collective = \"all_reduce\", bytes = \"12 kB\"", "none", 11);
+    let other = job("collective = \"all_to_all\", bytes = \"341 kB\"", "none", 40);
+    let other = other.replace("train", "other").replace("priority = 3", "priority = 4");
+    let rest = format!("{SMALL}{train}compute = [\"5 us\", \"9 us\"]\n{other}");
+    let tables = check(&rest, 1);
+    assert_eq!(real(&tables, "jobs", "skipped"), [2.0, 2.0]);
+    assert_eq!(texts(&tables, "not_repeated"), ["", ""]);
+}
+
+/// What a fabric does beside forwarding in skipped iterations is counted, listed and drawn as in the whole run.
+fn check_events(what: &str, rest: &str) {
+    let tables = check_for("1 s", &format!("[probes]\nbin = \"137 us\"\npauses = true\n{rest}"), 2);
+    assert!(table(&tables, what).rows() > 0, "no {what}");
+    assert!(real(&tables, "jobs", "skipped")[0] > 0.0, "{:?}", texts(&tables, "not_repeated"));
+}
+
+#[test]
+fn pauses_within_skipped_iterations_are_those_of_the_whole_run() {
+    for collective in ["\"all_reduce\", algorithm = \"recursive_doubling\"", "\"all_to_all\""] {
+        let job = job(&format!("collective = {collective}, bytes = \"400 kB\""), "none", 24);
+        check_events("pauses", &format!("{SMALL}{PFC}{job}compute = \"3 ms\"\n"));
+    }
+}
+
+#[test]
+fn losses_within_skipped_iterations_are_those_of_the_whole_run() {
+    let shallow = "[switch]\nbuffer = { queue = \"60 kB\" }\n";
+    let job = job("collective = \"all_to_all\", bytes = \"400 kB\"", "none", 24);
+    check_events("drops", &format!("{SMALL}{shallow}{job}compute = \"1 ms\"\n"));
+}
+
 fn any_job() -> impl Strategy<Value = (String, usize)> {
     let workloads = prop::sample::select(vec![
         "collective = \"all_reduce\"",
@@ -294,17 +334,21 @@ fn any_job() -> impl Strategy<Value = (String, usize)> {
                 .replace("priority = 3", "priority = 4")
         })
     });
-    (workloads, controls, fabrics, compute, other, 10u32..400, 8u32..50, any::<bool>(), 1usize..4).prop_map(
-        |(workload, control, fabric, compute, other, kb, iterations, lossless, threads)| {
+    let bins = prop::sample::select(vec!["off", "317 ns", "7 us", "50 us", "3 ms"]);
+    let probes = bins.prop_map(|bin| format!("[probes]\nbin = \"{bin}\"\npauses = true\n"));
+    let sizes = (10u32..400, 8u32..50);
+    (workloads, controls, fabrics, compute, other, probes, sizes, any::<bool>(), 1usize..4).prop_map(
+        |(workload, control, fabric, compute, other, probes, (kb, iterations), lossless, threads)| {
             let workload = format!("{workload}, bytes = \"{kb} kB\"");
             let pauses = if lossless { PFC } else { "" };
-            (format!("{fabric}{pauses}{}{compute}{other}", job(&workload, control, iterations)), threads)
+            let job = job(&workload, control, iterations);
+            (format!("{fabric}{pauses}{probes}{job}{compute}{other}"), threads)
         },
     )
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn skipping_changes_no_time((rest, threads) in any_job()) {
         check(&rest, threads);

@@ -3,8 +3,10 @@
 //! The word of a frame holds the number in its low 24 bits, three flags above, and the number of the queue pair in the
 //! highest five, unless there are too many of those: then the frame has a header.
 
+use frame::Frame;
+
 /// Bits of a packet sequence number (InfiniBand Architecture Specification volume 1 section 9.2).
-const BITS: u32 = 24;
+const BITS: u32 = Frame::NUMBER_BITS;
 const MASK: u32 = (1 << BITS) - 1;
 /// First flag. On data: the last packet of a message. On an acknowledgement: a NAK for a packet out of
 /// sequence.

@@ -28,6 +28,7 @@
 use super::psn;
 use super::reordering_keys::ReorderingKeys;
 use crate::room::Append;
+use recurrence::MaybeEmpty;
 use std::collections::VecDeque;
 use units::Time;
 
@@ -100,6 +101,12 @@ pub struct Gaps {
     named: VecDeque<Lost>,
     /// Packets that arrived trimmed and have been named, in order of numbers, and the time until which they are not named for their gap.
     trimmed: VecDeque<(u64, Time)>,
+}
+
+impl MaybeEmpty for Gaps {
+    fn holds_nothing(&self) -> bool {
+        self.gaps.is_empty() && self.named.is_empty() && self.trimmed.is_empty()
+    }
 }
 
 impl Gaps {

@@ -4,20 +4,26 @@
 use super::{Kept, RdmaReceiver, ReceivePair};
 use crate::rdma::psn;
 use crate::rdma::{Gaps, RdmaVerb};
+use recurrence::Recurs;
 use units::Time;
 
 /// Maximum number of packets kept ahead of a missing one.
 const MOST_KEPT: u64 = 1 << 16;
 
 /// Packets of a queue pair that arrived out of order or twice.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Recurs)]
 pub(super) struct Disorder {
+    #[recurs(unless_empty = "receivers that tolerate reordering")]
     pub(super) gaps: Gaps,
     /// Number of packets kept now, and its maximum so far.
     held: u64,
+    #[recurs(recorded)]
     pub most_held: u64,
+    #[recurs(measured)]
     pub out_of_order: u64,
+    #[recurs(recorded)]
     pub distance: u64,
+    #[recurs(measured)]
     pub duplicates: u64,
 }
 

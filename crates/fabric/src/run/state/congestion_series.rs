@@ -1,7 +1,9 @@
 //! Path state of endpoints over time: window and round trip of connections over TCP; rate, window, bytes in flight,
 //! alpha, notifications and retransmissions of queue pairs.
 
-use measure::{BinnedBits, BinnedMax, Passage};
+use crate::run::state::link_series::{BitSeries, LevelSeries};
+use measure::{Grid, Passage};
+use recurrence::{Counts, Growth};
 use transport::{Endpoint, Protocol};
 use units::Time;
 
@@ -17,7 +19,7 @@ pub(crate) enum CongestionSeries {
     /// No series.
     Off,
     /// Window in bytes and smoothed round trip in picoseconds.
-    Tcp(BinnedMax, BinnedMax),
+    Tcp(LevelSeries),
     /// Series of each queue pair.
     Pairs(Box<PairsSeries>),
 }
@@ -25,8 +27,7 @@ pub(crate) enum CongestionSeries {
 /// The series of the queue pairs of an endpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct PairsSeries {
-    width: Time,
-    duration: Time,
+    grid: u16,
     /// By number, the first [`PAIRS`] of those that there have been.
     pub pairs: Vec<PairSeries>,
 }
@@ -34,43 +35,40 @@ pub(crate) struct PairsSeries {
 /// The series of a queue pair.
 #[derive(Clone, Debug)]
 pub(crate) struct PairSeries {
-    /// Bits a second, bytes, bytes.
-    pub rate: BinnedMax,
-    pub window: BinnedMax,
-    pub in_flight: BinnedMax,
-    /// Alpha in billionths, for controls that have it.
-    pub alpha: BinnedMax,
+    /// Bits a second, and bytes.
+    pub rate_and_window: LevelSeries,
+    /// Bytes, and alpha in billionths for controls that have it.
+    pub in_flight_and_alpha: LevelSeries,
     /// CNPs and packets sent again, a bit each.
-    pub cnps: BinnedBits,
-    pub again: BinnedBits,
+    pub cnps: BitSeries,
+    pub again: BitSeries,
     seen: [u64; 2],
 }
 
 impl PairsSeries {
-    pub fn new(width: Time, duration: Time) -> PairsSeries {
-        PairsSeries { width, duration, pairs: Vec::new() }
+    pub fn new(grid: u16) -> PairsSeries {
+        PairsSeries { grid, pairs: Vec::new() }
     }
 
-    fn note(&mut self, endpoint: &Endpoint, now: Time) {
+    fn note(&mut self, endpoint: &Endpoint, now: Time, grids: &mut [Grid]) {
         let Some(sender) = endpoint.sending_pairs() else { return };
         for (nth, pair) in sender.queue_pairs().take(PAIRS).enumerate() {
             if nth == self.pairs.len() {
-                self.pairs.push(PairSeries::new(self.width, self.duration));
+                self.pairs.push(PairSeries::new(self.grid, grids));
             }
             let series = &mut self.pairs[nth];
-            series.rate.set(now, pair.rate(now).min(sender.line_rate()) as u64);
-            if pair.window() < u64::MAX {
-                series.window.set(now, pair.window());
-            }
-            series.in_flight.set(now, pair.bytes_in_flight());
-            if let Some(alpha) = pair.alpha(now) {
-                series.alpha.set(now, (alpha / ALPHA_UNIT).round() as u64);
-            }
+            let [_, window] = series.rate_and_window.level();
+            let window = if pair.window() < u64::MAX { pair.window() } else { window };
+            let rate = pair.rate(now).min(sender.line_rate()) as u64;
+            series.rate_and_window.set(now, [rate, window], grids);
+            let [_, alpha] = series.in_flight_and_alpha.level();
+            let alpha = pair.alpha(now).map_or(alpha, |alpha| (alpha / ALPHA_UNIT).round() as u64);
+            series.in_flight_and_alpha.set(now, [pair.bytes_in_flight(), alpha], grids);
             let counts = [pair.counts.cnps, pair.counts.retransmitted];
             for (nth, binned) in [&mut series.cnps, &mut series.again].into_iter().enumerate() {
-                let more = counts[nth] - series.seen[nth];
-                if more > 0 {
-                    binned.add(Passage { end: now, took: Time::ZERO, bits: more });
+                let bits = counts[nth] - series.seen[nth];
+                if bits > 0 {
+                    binned.pass(Passage { end: now, took: Time::ZERO, bits }, grids);
                 }
             }
             series.seen = counts;
@@ -79,30 +77,37 @@ impl PairsSeries {
 }
 
 impl PairSeries {
-    fn new(width: Time, duration: Time) -> PairSeries {
-        let level = BinnedMax::new(width, duration);
-        let counts = BinnedBits::new(width, duration);
+    fn new(grid: u16, grids: &[Grid]) -> PairSeries {
+        let (levels, counts) = (LevelSeries::new(grids, Some(grid)), BitSeries::new(grids, Some(grid)));
         PairSeries {
-            rate: level.clone(),
-            window: level.clone(),
-            in_flight: level.clone(),
-            alpha: level,
-            cnps: counts.clone(),
+            rate_and_window: levels,
+            in_flight_and_alpha: levels,
+            cnps: counts,
             again: counts,
             seen: [0; 2],
         }
     }
 }
 
+impl Counts for CongestionSeries {
+    fn advance(&mut self, growth: &mut Growth) {
+        let CongestionSeries::Pairs(series) = self else { return };
+        let seen: Vec<[u64; 2]> = series.pairs.iter().map(|pair| pair.seen).collect();
+        let Some((before, periods)) = growth.kept(&seen) else { return };
+        for (pair, before) in series.pairs.iter_mut().zip(before) {
+            pair.seen.iter_mut().zip(before).for_each(|(seen, before)| *seen += (*seen - before) * periods);
+        }
+    }
+}
+
 impl CongestionSeries {
     /// Records the current path state of an endpoint.
-    pub fn note(&mut self, endpoint: &Endpoint, now: Time) {
+    pub fn note(&mut self, endpoint: &Endpoint, now: Time, grids: &mut [Grid]) {
         match (self, endpoint) {
-            (CongestionSeries::Pairs(series), endpoint) => series.note(endpoint, now),
-            (CongestionSeries::Tcp(events, trips), endpoint) => {
+            (CongestionSeries::Pairs(series), endpoint) => series.note(endpoint, now, grids),
+            (CongestionSeries::Tcp(levels), endpoint) => {
                 if let Some(known) = endpoint.facts(now).congestion {
-                    events.set(now, known.window);
-                    trips.set(now, known.round_trip.unwrap_or_default().ps());
+                    levels.set(now, [known.window, known.round_trip.unwrap_or_default().ps()], grids);
                 }
             }
             (CongestionSeries::Off, _) => {}
@@ -112,19 +117,9 @@ impl CongestionSeries {
     /// Bytes taken beside itself.
     pub fn memory_bytes(&self) -> usize {
         match self {
-            CongestionSeries::Off => 0,
-            CongestionSeries::Tcp(events, trips) => events.memory_bytes() + trips.memory_bytes(),
+            CongestionSeries::Off | CongestionSeries::Tcp(_) => 0,
             CongestionSeries::Pairs(series) => {
-                let levels = |pair: &PairSeries| {
-                    [&pair.rate, &pair.window, &pair.in_flight, &pair.alpha]
-                        .map(BinnedMax::memory_bytes)
-                        .iter()
-                        .sum::<usize>()
-                };
-                let counts = |pair: &PairSeries| pair.cnps.memory_bytes() + pair.again.memory_bytes();
-                size_of::<PairsSeries>()
-                    + series.pairs.capacity() * size_of::<PairSeries>()
-                    + series.pairs.iter().map(|pair| levels(pair) + counts(pair)).sum::<usize>()
+                size_of::<PairsSeries>() + series.pairs.capacity() * size_of::<PairSeries>()
             }
         }
     }

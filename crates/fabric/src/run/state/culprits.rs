@@ -13,6 +13,7 @@
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::pool::Waiting;
 use frame::Frame;
+use recurrence::{Counts, Growth};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::Time;
@@ -76,6 +77,20 @@ impl Root {
             }
         }
         self.log.clear();
+    }
+}
+
+impl Counts for Culprits {
+    fn advance(&mut self, growth: &mut Growth) {
+        self.roots.values_mut().for_each(Root::add_up);
+        let so_far: BTreeMap<_, _> = self.roots.iter().map(|(&at, root)| (at, root.frames.clone())).collect();
+        let Some((before, periods)) = growth.kept(&so_far) else { return };
+        for (at, root) in &mut self.roots {
+            let before: BTreeMap<u64, u64> = before.get(at).into_iter().flatten().copied().collect();
+            for (key, frames) in &mut root.frames {
+                *frames += (*frames - before.get(key).copied().unwrap_or(0)) * periods;
+            }
+        }
     }
 }
 

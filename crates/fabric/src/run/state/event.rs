@@ -440,7 +440,7 @@ impl Event {
             [created, created >> 16, created >> 32, created >> 48, path, path >> 16, route, route >> 15];
         Freed { counts: all.map(|count| count as u16 & 0x7FFF), bank: frame.bytes as u8 }
     }
-    /// The part of the event that a trajectory's fingerprint is made of. The caller passes the kind, the number of the
+    /// The part of the event beside its time that a trajectory's fingerprint is made of. The caller passes the kind, the number of the
     /// place in the whole fabric, and the headers.
     #[inline(always)]
     pub fn digest(&self, kind: Kind, place: u32, headers: &Headers) -> u64 {
@@ -452,7 +452,7 @@ impl Event {
         };
         let told = u64::from(path) << 32 | u64::from(bytes) << 16 | u64::from(hop) & 0xFFFF;
         let place = u64::from(place) << 8 | kind as u64;
-        let digest = self.time.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ told.rotate_left(17) ^ place;
+        let digest = told.rotate_left(17) ^ place;
         // What a raw frame does not have: priority and direction need no word, they follow from the path.
         if !frame.flags.is_unlabelled() && !matches!(kind, Kind::Pause | Kind::Fault) {
             return digest ^ carried(frame.word, frame.flags, headers);
@@ -464,9 +464,15 @@ impl Event {
 /// Digest of the word and flags of a frame; passed by value, so that the frame need not be copied to memory again.
 #[inline(always)]
 fn carried(word: u32, flags: Flags, headers: &Headers) -> u64 {
-    let word = if flags.is_wide() { carried_in_header(word, headers) } else { word.into() };
+    let word = if flags.is_wide() { carried_in_header(word, headers) } else { without_number(word, flags) };
     let carried = word << 8 ^ flags.digest();
     (carried ^ u64::from(flags.priority().0) << 48).wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
+}
+
+/// A word without the number of the packet, which grows from period to period.
+#[inline(always)]
+fn without_number(word: u32, flags: Flags) -> u64 {
+    u64::from(if flags.is_of_endpoint() { word >> Frame::NUMBER_BITS } else { word })
 }
 
 /// Variant of `carried` for data in a header.
@@ -575,10 +581,13 @@ mod tests {
         let data =
             Frame { flags: Flags::new(FrameKind::Data, Ecn::Capable).at(Priority(5)), word: 1, ..frame() };
         let marked = Frame { flags: Flags::new(FrameKind::Data, Ecn::Experienced).at(Priority(5)), ..data };
-        let others = [frame(), data, marked, Frame { word: 2, ..data }, data.at(Priority(1))];
+        let others =
+            [frame(), data, marked, Frame { word: 1 << Frame::NUMBER_BITS, ..data }, data.at(Priority(1))];
         for (n, one) in others.iter().enumerate() {
             assert!(others[..n].iter().all(|&other| digest(other) != digest(*one)));
         }
+        // Numbers of packets grow from period to period.
+        assert_eq!(digest(data), digest(Frame { word: 2, ..data }));
         // What a header says counts, not where it lies.
         let mut headers = Headers::default();
         let mut wide = |sequence| {

@@ -12,6 +12,7 @@ pub(crate) struct Levels {
     quiet_until: Time,
     running: RunningLevels,
     grid: u16,
+    tallied: bool,
 }
 
 fn numbers(level: Occupancy) -> [u64; 2] {
@@ -22,12 +23,23 @@ impl Levels {
     /// Empty, in this grid; without one only the level is kept.
     pub fn new(grids: &[Grid], grid: Option<u16>) -> Levels {
         let running = RunningLevels::new(grid.map(|grid| grids[usize::from(grid)].width()));
-        Levels { quiet_until: running.end(), running, grid: grid.unwrap_or(u16::MAX) }
+        Levels { quiet_until: running.end(), running, grid: grid.unwrap_or(u16::MAX), tallied: false }
     }
 
     /// Makes every later change take the slow path.
     pub fn tally(&mut self) {
+        self.tallied = true;
+        self.take_notice();
+    }
+
+    /// Makes the next change take the slow path: a period is recorded or was left out.
+    pub fn take_notice(&mut self) {
         self.quiet_until = Time::ZERO;
+    }
+
+    /// The levels and their grid, if they are recorded.
+    pub fn running<'a>(&mut self, grids: &'a mut [Grid]) -> Option<(&mut RunningLevels, &'a mut Grid)> {
+        Some((&mut self.running, grids.get_mut(usize::from(self.grid))?))
     }
 
     /// True if a new level is only to be noted.
@@ -45,13 +57,15 @@ impl Levels {
     /// Sets the level where a bin may have ended. Returns the level before.
     pub fn set(&mut self, now: Time, level: Occupancy, grids: &mut [Grid]) -> Occupancy {
         let [bytes, frames] = self.running.level();
+        let mut is_loud = self.tallied;
         match grids.get_mut(usize::from(self.grid)) {
-            Some(grid) => self.running.set(now, numbers(level), grid),
+            Some(grid) => {
+                self.running.set(now, numbers(level), grid);
+                is_loud |= grid.records_period();
+            }
             None => self.running.note(numbers(level)),
         }
-        if self.quiet_until != Time::ZERO {
-            self.quiet_until = self.running.end();
-        }
+        self.quiet_until = if is_loud { Time::ZERO } else { self.running.end() };
         Occupancy { bytes, frames }
     }
 

@@ -55,9 +55,19 @@ pub(crate) struct PauseState {
     #[recurs(recorded)]
     causes: [u64; PRIORITIES],
     quanta: [u16; PRIORITIES],
-    /// Causes that a pause frame of this port could not carry, because it carried another: effect time, priority, cause.
-    #[recurs(recorded)]
-    pub other_causes: Vec<(Time, u8, u64)>,
+    /// Causes that a pause frame of this port could not carry, because it carried another.
+    #[recurs(measured)]
+    pub other_causes: OtherCauses,
+}
+
+/// Effect times in the whole run, priorities, and causes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OtherCauses(pub Vec<(Time, u8, u64)>);
+
+impl Counts for OtherCauses {
+    fn advance(&mut self, growth: &mut Growth) {
+        growth.rows(&mut self.0, |&(at, priority, cause), later| (at + later, priority, cause));
+    }
 }
 
 /// Time for which a port has been paused in any priority.
@@ -226,7 +236,7 @@ impl LinkControl {
 
     /// Bytes of heap memory, without the port itself.
     pub fn memory_bytes(&self) -> usize {
-        let causes = |pauses: &PauseState| pauses.other_causes.capacity() * size_of::<(Time, u8, u64)>();
+        let causes = |pauses: &PauseState| pauses.other_causes.0.capacity() * size_of::<(Time, u8, u64)>();
         let of_credits = |credits: &CreditState| {
             let fills = credits.fills.as_ref().map_or(0, |fills| fills.memory_bytes());
             size_of::<CreditState>() + fills + credits.updates_bytes()
@@ -249,7 +259,7 @@ impl PauseState {
             signal: PauseSignal::default(),
             causes: [0; PRIORITIES],
             quanta: [0; PRIORITIES],
-            other_causes: Vec::new(),
+            other_causes: OtherCauses::default(),
         }
     }
 

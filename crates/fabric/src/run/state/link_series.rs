@@ -1,6 +1,6 @@
 //! Series of bits that pass a place, with the bin that is running.
 
-use measure::{Grid, Passage, RunningBits};
+use measure::{Grid, Passage, RunningBits, RunningLevels};
 use units::Time;
 
 /// A number of no grid: nothing is recorded.
@@ -22,6 +22,13 @@ pub(crate) struct LinkSeries {
     /// From one end of the link to the other.
     delay: Time,
     grids: [u16; 2],
+}
+
+/// Two levels of one place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LevelSeries {
+    running: RunningLevels,
+    grid: u16,
 }
 
 /// The place of the grid with bins of a width, which is added if there is none.
@@ -61,10 +68,53 @@ impl BitSeries {
         grids.get(usize::from(self.grid)).map(Grid::width)
     }
 
+    /// See [`RunningBits::take_notice`].
+    pub fn take_notice(&mut self) {
+        self.running.take_notice();
+    }
+
     /// Width and bits of all bins that begin before `end`, if they are recorded.
     pub fn bins(&self, grids: &[Grid], end: Time) -> Option<(Time, Vec<u64>)> {
         let grid = grids.get(usize::from(self.grid))?;
         Some((grid.width(), self.running.bins(grid, end)))
+    }
+}
+
+impl LevelSeries {
+    /// Zero; without a grid nothing is recorded.
+    pub fn new(grids: &[Grid], grid: Option<u16>) -> LevelSeries {
+        let running = RunningLevels::new(grid.map(|grid| grids[usize::from(grid)].width()));
+        LevelSeries { running, grid: grid.unwrap_or(OFF) }
+    }
+
+    /// The levels change.
+    pub fn set(&mut self, now: Time, levels: [u64; 2], grids: &mut [Grid]) {
+        if let Some(grid) = grids.get_mut(usize::from(self.grid)) {
+            self.running.set(now, levels, grid);
+        }
+    }
+
+    /// Width of the bins, if they are recorded.
+    pub fn width(&self, grids: &[Grid]) -> Option<Time> {
+        grids.get(usize::from(self.grid)).map(Grid::width)
+    }
+
+    /// The levels and their grid, if they are recorded.
+    pub fn running<'a>(&mut self, grids: &'a mut [Grid]) -> Option<(&mut RunningLevels, &'a mut Grid)> {
+        Some((&mut self.running, grids.get_mut(usize::from(self.grid))?))
+    }
+
+    /// The levels.
+    pub fn level(&self) -> [u64; 2] {
+        self.running.level()
+    }
+
+    /// Width of the bins, and the largest first (0) or second (1) level in all that begin before `end`, if they are recorded and were ever
+    /// above zero.
+    pub fn bins(&self, nth: usize, grids: &[Grid], end: Time) -> Option<(Time, Vec<u64>)> {
+        let grid = grids.get(usize::from(self.grid))?;
+        let bins = self.running.bins(nth, grid, end);
+        bins.iter().any(|&level| level > 0).then(|| (grid.width(), bins))
     }
 }
 
@@ -85,6 +135,12 @@ impl LinkSeries {
         if arrives && let Some(grid) = grids.get_mut(last) {
             self.received.pass(Passage { end: frame.end + self.delay, ..frame }, grid);
         }
+    }
+
+    /// See [`RunningBits::take_notice`].
+    pub fn take_notice(&mut self) {
+        self.sent.take_notice();
+        self.received.take_notice();
     }
 
     /// Returns the series of sent bits alone.

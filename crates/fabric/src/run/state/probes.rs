@@ -3,15 +3,16 @@
 use crate::run::state::congestion_series::CongestionSeries;
 use crate::run::state::culprits::Culprits;
 use crate::run::state::ended_wait::EndedWait;
+use crate::run::state::fingerprint::Fingerprint;
 use crate::run::state::frame_log::FrameLog;
 use crate::run::state::index::{NodeIx, PortIx, QueueIx, ReceiverIx};
 use crate::run::state::levels::Levels;
-use crate::run::state::link_series::{BitSeries, LinkSeries};
+use crate::run::state::link_series::{BitSeries, LevelSeries, LinkSeries};
 use crate::run::state::own::NodeLocal;
 use crate::run::state::tallies::Tallies;
 use crate::run::state::victims::Victims;
 use frame::Occupancy;
-use measure::{BinnedBits, BinnedMax, Grid, Passage};
+use measure::{Grid, Passage};
 use std::ops::Range;
 use units::Time;
 
@@ -19,7 +20,9 @@ use units::Time;
 #[derive(Debug, Default)]
 pub(crate) struct Probes {
     /// By node, a hash over all events of the node.
-    pub fingerprints: NodeLocal<NodeIx, u64>,
+    pub fingerprints: NodeLocal<NodeIx, Fingerprint>,
+    /// Time of the iterations that were left out: recordings have the time of the whole run.
+    pub left_out: Time,
     /// True if anything is recorded when a frame arrives at its destination.
     pub watches_arrivals: bool,
     /// Finished bins of links, classes, arrivals, queues and counters, by width.
@@ -37,7 +40,7 @@ pub(crate) struct Probes {
     /// Bytes and frames of each queue.
     pub queues: Vec<Levels>,
     /// Frames that the manager of each queue marks, one bit each; empty without queue managers.
-    pub marks: Vec<BinnedBits>,
+    pub marks: Vec<BitSeries>,
     /// Bytes and frames of each ingress counter, port by port, and of how many groups at each.
     pub counters: Vec<Levels>,
     pub groups: usize,
@@ -48,8 +51,8 @@ pub(crate) struct Probes {
     /// Path state of each endpoint; empty if none is recorded.
     pub congestion: Vec<CongestionSeries>,
     /// The rate of each rate limiter, in bits a second.
-    pub limiter_rates: Vec<BinnedMax>,
-    /// Pauses that have ended; `None` if they are not recorded.
+    pub limiter_rates: Vec<LevelSeries>,
+    /// Pauses that have ended, in the time of the whole run; `None` if they are not recorded.
     pub pauses: Option<Vec<PauseRecord>>,
     /// Flows present where pauses begin, and where they take effect; `None` if pauses are not recorded or no node sends any.
     pub culprits: Option<Box<Culprits>>,
@@ -122,7 +125,10 @@ impl Probes {
     }
     /// Creates the probes of these nodes; their numbers are those of the whole fabric.
     pub fn new(nodes: Range<u32>) -> Probes {
-        Probes { fingerprints: nodes.map(|id| u64::from(id) + 1).collect(), ..Probes::default() }
+        Probes {
+            fingerprints: nodes.map(|id| Fingerprint::new(u64::from(id) + 1)).collect(),
+            ..Probes::default()
+        }
     }
 
     /// Records an arrival at a receiver.
@@ -201,6 +207,7 @@ impl Probes {
         if end > start
             && let Some(pauses) = &mut self.pauses
         {
+            let [start, end] = [start, end].map(|time| time + self.left_out);
             pauses.push(PauseRecord { port, priority, start, end, cause, bypass });
         }
     }
@@ -213,15 +220,15 @@ impl Probes {
 
     /// Bytes of all series.
     pub fn memory_bytes(&self) -> usize {
-        let series = (self.arrived.capacity() + self.read.capacity()) * size_of::<BitSeries>()
+        let bits = self.arrived.capacity() + self.read.capacity() + self.marks.capacity();
+        let series = bits * size_of::<BitSeries>()
+            + self.limiter_rates.capacity() * size_of::<LevelSeries>()
             + self.links.capacity() * size_of::<LinkSeries>()
             + self.classes.capacity() * size_of::<ClassSeries>()
             + (self.queues.capacity() + self.counters.capacity()) * size_of::<Levels>();
         self.fingerprints.memory_bytes()
             + series
             + self.grids.iter().map(Grid::memory_bytes).sum::<usize>()
-            + self.marks.iter().map(BinnedBits::memory_bytes).sum::<usize>()
-            + self.limiter_rates.iter().map(BinnedMax::memory_bytes).sum::<usize>()
             + self.congestion.iter().map(CongestionSeries::memory_bytes).sum::<usize>()
             + self.pauses.as_ref().map_or(0, Vec::capacity) * size_of::<PauseRecord>()
             + self.tallies.as_ref().map_or(0, |tallies| tallies.memory_bytes())

@@ -77,13 +77,12 @@ impl Ranks {
         }
         !std::mem::replace(&mut state.deferred, true)
     }
-    /// Returns true if a call of the ranks of a host is part of the fingerprint: not if it is there for requests that have a time of
-    /// their own, which a list and a session make in different numbers of calls.
+    /// Returns true if a call of the ranks of a host is part of the fingerprint: not if no timer expires, nor if it is there for requests
+    /// that have a time of their own, which a list and a session make in different numbers of calls.
     pub fn call_is_noted(&self, port: PortIx, now: Time) -> bool {
         let ranks = self.of_port(port);
         let driven = |rank: &RankIx| self.ranks[*rank].machine.is_driven();
         ranks.iter().any(|rank| !driven(rank) && self.ranks[*rank].wakes_at <= now)
-            || !ranks.iter().any(driven)
     }
     /// The ranks of a host, by its first port.
     pub fn of_port(&self, port: PortIx) -> Vec<RankIx> {

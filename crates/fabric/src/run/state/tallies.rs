@@ -2,11 +2,12 @@
 //! the two parts of a memory that queues share.
 
 use crate::run::state::index::{NodeIx, QueueIx, TallyIx};
+use crate::run::state::link_series::LevelSeries;
 use crate::run::state::own::NodeLocal;
 use crate::spec::Spec;
 use crate::spec::routing::Wiring;
 use frame::{NodeId, Occupancy, PortId};
-use measure::{BinnedMax, LevelTimes};
+use measure::{Grid, LevelTimes};
 use recurrence::{Counts, Growth};
 use typed_index_collections::TiVec;
 use units::Time;
@@ -68,7 +69,7 @@ pub(crate) struct Tally {
     /// `None`: it is a part of a memory, in which a frame may lie in two.
     pub frames: Option<LevelTimes>,
     /// The most bytes in each bin.
-    pub series: BinnedMax,
+    pub series: LevelSeries,
 }
 
 /// All tallies of a part, and the places that update them.
@@ -81,11 +82,13 @@ pub(crate) struct Tallies {
     /// By node, those of the memory that its queues share and of its headroom.
     pub of_memory: NodeLocal<NodeIx, [Option<TallyIx>; 2]>,
     pub tallies: TiVec<TallyIx, Tally>,
+    /// Finished bins, by width.
+    pub grids: Vec<Grid>,
 }
 
 impl Tallies {
     /// Adds a tally; returns its number.
-    pub fn add(&mut self, place: Place, series: BinnedMax) -> TallyIx {
+    pub fn add(&mut self, place: Place, series: LevelSeries) -> TallyIx {
         let is_part = matches!(place, Place::Shared(_) | Place::Headroom(_));
         let frames = (!is_part).then(LevelTimes::default);
         self.tallies.push_and_get_key(Tally { place, bytes: LevelTimes::default(), frames, series })
@@ -94,14 +97,14 @@ impl Tallies {
     /// Updates the tallies of a queue.
     pub fn queue_changes(&mut self, queue: QueueIx, now: Time, before: Occupancy, after: Occupancy) {
         for at in self.of_queue[queue].into_iter().flatten() {
-            self.tallies[at].shift(now, before, after);
+            self.tallies[at].shift(now, before, after, &mut self.grids);
         }
     }
 
     /// Updates the tally of a counter.
     pub fn counter_changes(&mut self, counter: usize, now: Time, before: Occupancy, after: Occupancy) {
         if let Some(at) = self.of_counter[counter] {
-            self.tallies[at].shift(now, before, after);
+            self.tallies[at].shift(now, before, after, &mut self.grids);
         }
     }
 
@@ -111,7 +114,7 @@ impl Tallies {
             let Some(at) = at else { continue };
             let tally = &mut self.tallies[at];
             tally.bytes.set(now, level);
-            tally.series.set(now, level);
+            tally.series.set(now, [level, 0], &mut self.grids);
         }
     }
 
@@ -126,13 +129,14 @@ impl Tallies {
     pub fn memory_bytes(&self) -> usize {
         let of = |tally: &Tally| {
             let frames = tally.frames.as_ref().map_or(0, LevelTimes::memory_bytes);
-            tally.bytes.memory_bytes() + frames + tally.series.memory_bytes()
+            tally.bytes.memory_bytes() + frames
         };
         self.of_queue.memory_bytes()
             + self.of_counter.capacity() * size_of::<Option<TallyIx>>()
             + self.of_memory.memory_bytes()
             + self.tallies.capacity() * size_of::<Tally>()
             + self.tallies.iter().map(of).sum::<usize>()
+            + self.grids.iter().map(Grid::memory_bytes).sum::<usize>()
     }
 }
 
@@ -146,9 +150,9 @@ impl Counts for Tallies {
 }
 
 impl Tally {
-    fn shift(&mut self, now: Time, before: Occupancy, after: Occupancy) {
+    fn shift(&mut self, now: Time, before: Occupancy, after: Occupancy, grids: &mut [Grid]) {
         self.bytes.shift(now, before.bytes, after.bytes);
-        self.series.set(now, self.bytes.level());
+        self.series.set(now, [self.bytes.level(), 0], grids);
         if let Some(frames) = &mut self.frames {
             frames.shift(now, before.frames, after.frames);
         }

@@ -18,6 +18,7 @@ use crate::run::state::index::SlotIx;
 use crate::run::state::pool::{List, Pool};
 use crate::run::state::probes::Stopped;
 use frame::{CHANNELS, Priority};
+use recurrence::{Counts, Growth};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::Time;
@@ -29,7 +30,7 @@ pub(crate) struct BlockedFlow {
     /// The pauses of the port and priority, counted from 0 in the order of time.
     pub first: u32,
     pub last: u32,
-    /// Arrival of the flow, if that was after the first of them had begun.
+    /// Arrival of the flow, in the time of the whole run, if that was after the first of them had begun.
     pub since: Time,
 }
 
@@ -197,8 +198,9 @@ pub(in crate::run) fn number(flow: u32, priority: Priority) -> usize {
 }
 
 impl PausedPlace {
-    /// Records another ended pause, which began at `start`, with the flows then queued, sorted.
-    pub(in crate::run) fn ended(&mut self, start: Time, present: &[(u32, Time)]) {
+    /// Records another ended pause, which began at `start`, with the flows then queued, sorted. `left_out`: time of the periods that were
+    /// left out before.
+    pub(in crate::run) fn ended(&mut self, start: Time, present: &[(u32, Time)], left_out: Time) {
         let number = self.pauses;
         self.pauses += 1;
         let old = std::mem::take(&mut self.standing);
@@ -212,6 +214,7 @@ impl PausedPlace {
                 Some(held) if since <= start => self.standing.push(BlockedFlow { last: number, ..held }),
                 _ => {
                     self.gone.extend(before);
+                    let since = since + left_out;
                     self.standing.push(BlockedFlow { flow, first: number, last: number, since });
                 }
             }
@@ -219,9 +222,46 @@ impl PausedPlace {
         self.gone.extend(old);
     }
 
+    /// The pauses and flows so far, as of the beginning of a period.
+    fn so_far(&self) -> (u32, usize) {
+        (self.pauses, self.gone.len())
+    }
+
+    /// Adds the pauses and flows since then as often as there are periods.
+    fn repeat(&mut self, (pauses, gone): (u32, usize), periods: u64, period: Time) {
+        let each = self.pauses - pauses;
+        let later = |own: &BlockedFlow, nth: u64| {
+            let more = each * nth as u32;
+            BlockedFlow {
+                first: own.first + more,
+                last: own.last + more,
+                since: own.since + period * nth,
+                ..*own
+            }
+        };
+        let own = self.gone[gone..].to_vec();
+        self.gone.extend((1..=periods).flat_map(|nth| own.iter().map(move |one| later(one, nth))));
+        for one in &mut self.standing {
+            let shifted = later(one, periods);
+            // A flow that was queued all the time is so in all periods.
+            *one = if one.first < pauses { BlockedFlow { last: shifted.last, ..*one } } else { shifted };
+        }
+        self.pauses += each * periods as u32;
+    }
+
     /// All flows that have been held back.
     pub fn held(&self) -> impl Iterator<Item = &BlockedFlow> {
         self.gone.iter().chain(&self.standing)
+    }
+}
+
+impl Counts for Victims {
+    fn advance(&mut self, growth: &mut Growth) {
+        let so_far: BTreeMap<_, _> = self.places.iter().map(|(&at, own)| (at, own.so_far())).collect();
+        let Some((before, periods)) = growth.kept(&so_far) else { return };
+        for (at, own) in &mut self.places {
+            own.repeat(before.get(at).copied().unwrap_or_default(), periods, growth.period());
+        }
     }
 }
 

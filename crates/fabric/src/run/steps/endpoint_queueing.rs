@@ -14,7 +14,7 @@ use units::Time;
 #[inline]
 pub fn note_congestion(here: &mut NodeView, nth: EndpointIx, now: Time) {
     let Some(series) = here.probes.congestion.get_mut(nth.at()) else { return };
-    series.note(&here.hosts.endpoints[nth].endpoint, now);
+    series.note(&here.hosts.endpoints[nth].endpoint, now, &mut here.probes.grids);
 }
 
 /// Schedules the next call of an endpoint, unless a call at the same time or earlier is pending: then the schedule is

@@ -7,7 +7,6 @@ use crate::run::state::view::NodeView;
 /// Adds an event to the fingerprint of its node, which is `node`; `place` is the number of its place in the whole fabric.
 #[inline(always)]
 pub fn note(here: &mut NodeView, node: NodeIx, event: &Event, kind: Kind, place: u32) {
-    let fingerprint = &mut here.probes.fingerprints[node];
-    *fingerprint = (fingerprint.rotate_left(5) ^ event.digest(kind, place, &here.headers))
-        .wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let contents = event.digest(kind, place, &here.headers);
+    here.probes.fingerprints[node].note(event.time + here.probes.left_out, contents);
 }

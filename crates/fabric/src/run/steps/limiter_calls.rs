@@ -35,7 +35,7 @@ pub fn wake_limiter(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut
 pub fn call_limiter(here: &mut NodeView, nth: LimiterIx, at: Time, now: Time, events: &mut EventQueue) {
     let limiter = &mut here.hosts.limiters[nth];
     if let Some(rates) = here.probes.limiter_rates.get_mut(nth.at()) {
-        rates.set(now, limiter.rate().bps());
+        rates.set(now, [limiter.rate().bps(), 0], &mut here.probes.grids);
     }
     if at >= limiter.wakes_at {
         return;

@@ -45,7 +45,7 @@ pub fn transmit_pause(here: &mut NodeView, egress: PortIx, now: Time, events: &m
     for priority in members(signal.xoff).filter(|_| here.probes.pauses.is_some()) {
         let carried = parts.iter().find(|(part, _)| part.xoff >> priority & 1 != 0);
         if carried.is_some_and(|(part, _)| cause_of(part, &causes) != causes[priority]) {
-            pauses.other_causes.push((at, priority as u8, causes[priority]));
+            pauses.other_causes.0.push((at + here.probes.left_out, priority as u8, causes[priority]));
         }
     }
     let faulted = here.links.ports[egress].features.has(PortFeatures::FAULTED);

@@ -67,7 +67,7 @@ pub fn record_arrived(here: &mut NodeView, ingress: PortIx, frame: &Frame, now: 
 /// The manager of a queue has marked a frame.
 pub fn record_marked(here: &mut NodeView, queue: QueueIx, now: Time) {
     if let Some(marks) = here.probes.marks.get_mut(queue.at()) {
-        marks.add(Passage { end: now, took: Time::ZERO, bits: 1 });
+        marks.pass(Passage { end: now, took: Time::ZERO, bits: 1 }, &mut here.probes.grids);
     }
 }
 

@@ -30,12 +30,13 @@ pub fn note_held(here: &mut NodeView, port: PortIx, first: usize, now: Time) {
     let records: Vec<PauseRecord> =
         here.probes.pauses.iter().flat_map(|pauses| &pauses[first..]).copied().collect();
     records.iter().for_each(|record| paused |= 1 << record.priority);
+    let left_out = here.probes.left_out;
     for record in records {
         let Some(mut victims) = here.probes.victims.take() else { return };
         let stopped = record.stopped();
         let mut place = victims.places.remove(&stopped).unwrap_or_default();
-        look(here, &mut victims, &mut place.line, stopped, paused, record.end.min(now));
-        place.ended(record.start, &victims.present);
+        look(here, &mut victims, &mut place.line, stopped, paused, (record.end - left_out).min(now));
+        place.ended(record.start - left_out, &victims.present, left_out);
         victims.places.insert(stopped, place);
         here.probes.victims = Some(victims);
     }
@@ -145,10 +146,10 @@ mod tests {
         let mut place = PausedPlace::default();
         // Pauses from 10, 20, 30 and 40 us. Flow 1 is queued there all the time, 2 leaves after the second, 3 arrives in the
         // third and stays, 4 is away in between.
-        place.ended(us(10), &[(1, us(5)), (2, us(9)), (4, us(11))]);
-        place.ended(us(20), &[(1, us(5)), (2, us(9))]);
-        place.ended(us(30), &[(1, us(29)), (3, us(31)), (4, us(30))]);
-        place.ended(us(40), &[(1, us(38)), (3, us(31))]);
+        place.ended(us(10), &[(1, us(5)), (2, us(9)), (4, us(11))], Time::ZERO);
+        place.ended(us(20), &[(1, us(5)), (2, us(9))], Time::ZERO);
+        place.ended(us(30), &[(1, us(29)), (3, us(31)), (4, us(30))], Time::ZERO);
+        place.ended(us(40), &[(1, us(38)), (3, us(31))], Time::ZERO);
         let mut held: Vec<_> = place.held().map(|one| (one.flow, one.first, one.last, one.since)).collect();
         held.sort_unstable();
         let expected =
@@ -159,8 +160,8 @@ mod tests {
     #[test]
     fn a_flow_that_went_and_came_back_in_a_pause_begins_anew() {
         let mut place = PausedPlace::default();
-        place.ended(us(10), &[(7, us(1))]);
-        place.ended(us(20), &[(7, us(22))]);
+        place.ended(us(10), &[(7, us(1))], Time::ZERO);
+        place.ended(us(20), &[(7, us(22))], Time::ZERO);
         let held: Vec<_> = place.held().copied().collect();
         let one = |number, since| BlockedFlow { flow: 7, first: number, last: number, since };
         assert_eq!(held, [one(0, us(1)), one(1, us(22))]);

@@ -2,17 +2,65 @@
 //!
 //! Everything is visited in the order of its number in the whole fabric, so that a visit does not depend on the number of threads.
 
+use crate::run::state::fingerprint::Fingerprint;
 use crate::run::state::ledger::Ledger;
+use crate::run::state::probes::PauseRecord;
 use crate::simulation::Simulation;
 use recurrence::{Counts, Growth, Recurs, grow_map};
 use units::Time;
 
+/// Counters and fingerprints at a boundary.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    counters: Growth,
+    fingerprints: Vec<Fingerprint>,
+}
+
+impl Snapshot {
+    /// Returns true if the second of two periods, between three boundaries, has added what the first one has.
+    pub fn repeats([first, second, third]: [&Snapshot; 3], period: Time) -> bool {
+        let repeats = |((first, second), third): ((&Fingerprint, &Fingerprint), &Fingerprint)| {
+            let mut next = *second;
+            next.repeat(*first, 1, period);
+            next == *third
+        };
+        let mut nodes = first.fingerprints.iter().zip(&second.fingerprints).zip(&third.fingerprints);
+        Growth::is_even([first, second, third].map(|own| &own.counters)) && nodes.all(repeats)
+    }
+}
+
 impl Simulation {
-    /// The counters at the beginning of a period, which is now.
-    pub(super) fn period_begins(&mut self) -> Growth {
+    /// The counters at the beginning of a period, which is now and may be left out as often as that. Series record it.
+    pub(super) fn period_begins(&mut self, period: Time, periods: u64) -> Growth {
+        let now = self.now();
+        self.shards.iter_mut().for_each(|shard| shard.world.probes.record_period(now, period, periods));
         let mut growth = Growth::new(self.now());
         self.visit_counters(&mut growth);
         growth
+    }
+
+    /// The counters and fingerprints now, to be compared with those of other boundaries.
+    pub(super) fn snapshot(&mut self) -> Snapshot {
+        let mut counters = Growth::new(self.now());
+        self.visit_counters(&mut counters);
+        let all = self.parts().flat_map(|part| part.probes.fingerprints.all(part.whole()));
+        let fingerprints = all.copied().collect();
+        Snapshot { counters, fingerprints }
+    }
+
+    /// Returns true if series have recorded a period of this time, or if there are none.
+    pub(super) fn has_recorded(&self, period: Time) -> bool {
+        self.shards.iter().all(|shard| shard.world.probes.have_recorded(period))
+    }
+
+    /// Returns true if series record a period.
+    pub(super) fn records_period(&self) -> bool {
+        self.shards.iter().any(|shard| shard.world.probes.records_period())
+    }
+
+    /// The period that series record will not be left out.
+    pub(super) fn forget_period(&mut self) {
+        self.shards.iter_mut().for_each(|shard| shard.world.probes.forget_period());
     }
 
     /// Counts as many periods, of this time together, as if they had been simulated after the one that ends now.
@@ -25,8 +73,21 @@ impl Simulation {
         self.jobs.skip_to(self.now() + self.recurrence.skipped, self.recurrence.skipped);
     }
 
+    /// Visits the fingerprints of the nodes.
+    fn visit_fingerprints(&mut self, growth: &mut Growth) {
+        for world in self.shards.iter_mut().map(|shard| &mut shard.world) {
+            let whole = world.whole();
+            let all = world.probes.fingerprints.all_mut(whole);
+            let Some((begins, periods)) = growth.kept(all) else { continue };
+            let period = growth.period();
+            all.iter_mut().zip(begins).for_each(|(own, begin)| own.repeat(begin, periods, period));
+            world.probes.leave_out(growth.now(), period, periods);
+        }
+    }
+
     fn visit_counters(&mut self, growth: &mut Growth) {
         self.visit_ledgers(growth);
+        self.visit_fingerprints(growth);
         for world in self.shards.iter_mut().map(|shard| &mut shard.world) {
             let whole = world.whole();
             world.hosts.ranks.ranks.all_mut(whole).iter_mut().for_each(|own| own.machine.grow(growth));
@@ -68,7 +129,19 @@ impl Simulation {
             }
         }
         for world in self.shards.iter_mut().map(|shard| &mut shard.world) {
-            world.probes.tallies.advance(growth);
+            let probes = &mut world.probes;
+            probes.tallies.advance(growth);
+            probes.culprits.advance(growth);
+            probes.victims.advance(growth);
+            probes.congestion.iter_mut().for_each(|own| own.advance(growth));
+            if let Some(pauses) = &mut probes.pauses {
+                let later = |own: &PauseRecord, time| PauseRecord {
+                    start: own.start + time,
+                    end: own.end + time,
+                    ..*own
+                };
+                growth.rows(pauses, later);
+            }
         }
     }
 

@@ -50,12 +50,19 @@ struct Looking {
     history: JobHistory,
     /// The state of the last digest.
     state: State,
+    /// End of the period of phases that is recorded now, or was last.
+    recorded_until: Time,
 }
 
 impl PhaseWatch {
     /// Time of the next look or digest.
     pub fn next(&self) -> Time {
         self.open.as_ref().map_or(Time::NEVER, |own| own.next)
+    }
+
+    /// Ends the look at an iteration.
+    pub fn stop(&mut self) {
+        self.open = None;
     }
 
     fn close(&mut self, why: impl Into<String>) {
@@ -88,13 +95,20 @@ impl Simulation {
     pub(super) fn look_for_phases(&mut self) {
         let watch = &self.recurrence.phases;
         let looks = self.spec.guards.skip == Skip::Phases && self.spec.guards.until.is_none();
-        if !looks || self.driven || !self.warmed_up || self.spec.jobs.len() != 1 || watch.vain >= VAIN {
+        if !looks
+            || self.records_frames()
+            || self.driven
+            || !self.warmed_up
+            || self.spec.jobs.len() != 1
+            || watch.vain >= VAIN
+        {
             return;
         }
         let ranks = self.ranks();
         let Some(first) = ranks.first().map(|own| &own.machine) else { return };
         let iteration = first.times().len();
-        if watch.open.is_some() || watch.last == Some(iteration) {
+        let is_recorded = self.records_period() && self.now() < self.recurrence.recorded_until;
+        if watch.open.is_some() || watch.last == Some(iteration) || is_recorded {
             return;
         }
         let Some(all) = first.phases().filter(|all| *all >= FEWEST) else { return };
@@ -106,9 +120,17 @@ impl Simulation {
         if offset == Time::ZERO {
             return;
         }
-        let (next, due) = (Time::NEVER, None);
-        let (history, state) = Default::default();
-        let mut looking = Looking { iteration, takes, offset, next, due, idle: 0, history, state };
+        let mut looking = Looking {
+            iteration,
+            takes,
+            offset,
+            next: Time::NEVER,
+            due: None,
+            idle: 0,
+            history: JobHistory::default(),
+            state: State::default(),
+            recorded_until: Time::ZERO,
+        };
         looking.schedule(progress, self.now());
         self.recurrence.phases.last = Some(iteration);
         self.recurrence.phases.open = Some(looking);
@@ -120,12 +142,12 @@ impl Simulation {
         let Some(mut looking) = self.recurrence.phases.open.take_if(|own| own.next <= now) else { return };
         let progress = self.ranks().first().map(|own| (own.machine.times().len(), own.machine.phase()));
         let Some((_, Some(progress))) = progress.filter(|own| own.0 == looking.iteration) else {
-            return self.recurrence.phases.close("they ended before two of them were confirmed to be equal");
+            return self.close_phases("they ended before two of them were confirmed to be equal");
         };
         let Some(phase) = looking.due else {
             looking.schedule(progress, now);
             if looking.idle > IDLE_LOOKS {
-                return self.recurrence.phases.close("they take unequal times");
+                return self.close_phases("they take unequal times");
             }
             self.recurrence.phases.open = Some(looking);
             return;
@@ -133,38 +155,50 @@ impl Simulation {
         let state = self.state(phase);
         if let Some(unknown) = state.unknown {
             self.recurrence.phases.vain = VAIN;
-            return self.recurrence.phases.close(unknown);
+            return self.close_phases(unknown);
         }
         let (iteration, digest, begun) = (phase as usize, state.digest(), vec![phase as usize]);
-        let mark = Mark { iteration, at: now, digest, begun, counters: None };
+        let mark = Mark { iteration, at: now, digest, begun, counters: None, snapshot: None };
         let is_consistent = looking.history.add(mark);
         debug_assert!(is_consistent, "equal states are followed by equal times");
         if !is_consistent {
             self.recurrence.phases.vain = VAIN;
-            return self.recurrence.phases.close("equal states were followed by different times");
+            return self.close_phases("equal states were followed by different times");
         }
-        if let Some((found, counters)) = looking.history.take_confirmed() {
+        if let Some((found, counters)) = looking.history.take_confirmed()
+            && looking.recorded_until == now
+            && self.has_recorded(found.takes)
+        {
             let (period, takes) = (found.period as u32, found.takes);
             self.skip_phases(period, takes, counters);
-            return self.recurrence.phases.close("");
+            return self.close_phases("");
         }
-        if let Some(period) = looking.history.matched() {
-            looking.history.note(self.period_begins(), period);
+        if let Some(period) = looking.history.matched().filter(|_| looking.recorded_until <= now) {
+            let (takes, of_jobs) = looking.history.last_period(period);
+            let periods = self.phases_left(of_jobs[0] as u32, takes).unwrap_or(0);
+            looking.recorded_until = now + takes;
+            looking.history.note(self.period_begins(takes, periods), period);
         }
         if looking.history.marks.len() >= MISSES {
             let differs = state.names_of_different(&looking.state);
-            return self
-                .recurrence
-                .phases
-                .close(format!("{differs} differed at the last of {MISSES} states"));
+            return self.close_phases(format!("{differs} differed at the last of {MISSES} states"));
         }
         looking.state = state;
         looking.schedule_next(now);
         self.recurrence.phases.open = Some(looking);
     }
 
-    /// Leaves out as many periods of the open iteration as its foremost lane has left to begin, and as fit into the run.
-    fn skip_phases(&mut self, period: u32, takes: Time, counters: Growth) {
+    /// Ends the look at an iteration, for this reason.
+    fn close_phases(&mut self, why: impl Into<String>) {
+        self.recurrence.phases.close(why);
+        if self.now() >= self.recurrence.recorded_until {
+            self.forget_period();
+        }
+    }
+
+    /// Periods that the foremost lane of the open iteration has left to begin, and that fit into the run; `None` while two iterations are
+    /// open.
+    fn phases_left(&self, period: u32, takes: Time) -> Option<u64> {
         let ranks = self.ranks();
         let iterations = ranks.iter().map(|own| own.machine.times().len());
         let is_one = iterations.clone().min() == iterations.max();
@@ -172,10 +206,12 @@ impl Simulation {
         let all = ranks.first().and_then(|own| own.machine.phases()).unwrap_or_default();
         let left = all.saturating_sub(begun) / period;
         let time = (self.end() - self.now()).ps() / takes.ps();
-        let periods = u64::from(left).min(time);
-        if !is_one || periods == 0 {
-            return;
-        }
+        is_one.then(|| u64::from(left).min(time))
+    }
+
+    /// Leaves out as many periods of the open iteration as there are.
+    fn skip_phases(&mut self, period: u32, takes: Time, counters: Growth) {
+        let Some(periods) = self.phases_left(period, takes).filter(|&periods| periods > 0) else { return };
         let takes = takes * periods;
         for shard in &mut self.shards {
             let whole = shard.world.whole();
