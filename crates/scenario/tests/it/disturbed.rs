@@ -146,8 +146,8 @@ priority = 1
 fn schedulers(weights: [u32; 2], lengths: [u32; 2]) -> Vec<(String, f64)> {
     let [a, b] = weights;
     let longest = f64::from(lengths[0].max(lengths[1]) + 20);
-    // A round of quanta, or of entries.
-    let round = longest * f64::from(a + b) / f64::from(a.min(b));
+    // A round of quanta: each is the longest frame times its weight over the smallest one, which is that of the third class, 1.
+    let round = longest * f64::from(a + b);
     let list = format!("weights = [{a}, {b}, 1]");
     let entries: Vec<String> =
         (0..64).map(|n| if n == 63 { 2 } else { u32::from(n % (a + b) >= a) }.to_string()).collect();
