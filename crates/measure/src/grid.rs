@@ -76,7 +76,7 @@ impl Grid {
             self.late.iter_mut().map(|(&column, passages)| (column, ended(passages))).collect();
         for (column, passages) in late {
             for one in passages {
-                let mut running = RunningBits { column, ..RunningBits::new(self) };
+                let mut running = RunningBits { column, ..RunningBits::default() };
                 running.pass_edge(one, self);
                 running.flush(self);
             }
@@ -167,12 +167,14 @@ impl Grid {
     }
 }
 
-impl RunningBits {
-    /// Starts at zero.
-    pub fn new(grid: &Grid) -> RunningBits {
-        RunningBits { end: grid.width, bits: 0, bin: 0, column: NONE }
+impl Default for RunningBits {
+    /// No bits.
+    fn default() -> RunningBits {
+        RunningBits { end: 0, bits: 0, bin: 0, column: NONE }
     }
+}
 
+impl RunningBits {
     /// A frame passes. Each bit counts in the bin in which the last of it passes.
     #[inline(always)]
     pub fn pass(&mut self, frame: Passage, grid: &mut Grid) {
@@ -259,9 +261,11 @@ impl RunningBits {
 }
 
 impl RunningLevels {
-    /// Starts at zero with bins of `width`; without a width nothing is recorded.
-    pub fn new(width: Option<Time>) -> RunningLevels {
-        RunningLevels { end: width.unwrap_or(Time::NEVER), level: [0; 2], max: [0; 2], bin: 0, column: NONE }
+    /// Zero, in a bin of the grid; without one nothing is recorded.
+    pub fn new(grid: Option<&Grid>) -> RunningLevels {
+        let bin = grid.map_or(0, |grid| grid.left_out / grid.width);
+        let end = grid.map_or(Time::NEVER, |grid| Time::from_ps((bin + 1) * grid.width - grid.left_out));
+        RunningLevels { end, level: [0; 2], max: [0; 2], bin: bin as u32, column: NONE }
     }
 
     /// End of the running bin.
@@ -361,7 +365,7 @@ mod tests {
     #[test]
     fn a_frame_is_spread_over_the_time_it_takes() {
         let mut grid = Grid::new(ns(10), ns(40));
-        let mut running = RunningBits::new(&grid);
+        let mut running = RunningBits::default();
         // 30 bits from 5 to 35 ns, one per nanosecond; a bit that ends with a bin belongs to that bin.
         running.pass(Passage { end: ns(35), took: ns(30), bits: 30 }, &mut grid);
         assert_eq!(running.bins(&grid, ns(40)), [5, 10, 10, 5]);
@@ -375,7 +379,7 @@ mod tests {
     #[test]
     fn a_frame_counts_as_far_as_it_has_passed_when_the_run_ends() {
         let mut grid = Grid::new(ns(10), ns(25));
-        let mut running = RunningBits::new(&grid);
+        let mut running = RunningBits::default();
         running.pass(Passage { end: ns(12), took: ns(8), bits: 8 }, &mut grid);
         // 2 bits per nanosecond from 22 to 34 ns.
         running.pass(Passage { end: ns(34), took: ns(12), bits: 24 }, &mut grid);
@@ -389,7 +393,7 @@ mod tests {
     #[test]
     fn a_level_stays_until_it_changes() {
         let mut grid = Grid::new(ns(10), ns(50));
-        let mut levels = RunningLevels::new(Some(ns(10)));
+        let mut levels = RunningLevels::new(Some(&grid));
         assert!(!levels.is_used());
         levels.set(ns(25), [7, 1], &mut grid);
         levels.set(ns(45), [2, 0], &mut grid);
@@ -411,7 +415,7 @@ mod tests {
             let mut stops: Vec<Time> = stops.into_iter().map(Time::from_ps).collect();
             stops.sort();
             let mut grid = Grid::new(width, stops[0]);
-            let mut running = [RunningBits::new(&grid); 3];
+            let mut running = [RunningBits::default(); 3];
             let (mut now, mut all, mut next) = ([0u64; 3], vec![], 1);
             for (place, bits, took, gap) in frames {
                 let end = now[place] + gap + took;

@@ -6,7 +6,7 @@
 //!
 //! // A frame that passes from 5 to 15 ns has half of its bits in each bin of 10 ns.
 //! let mut grid = Grid::new(Time::from_ns(10), Time::from_ns(20));
-//! let mut bits = RunningBits::new(&grid);
+//! let mut bits = RunningBits::default();
 //! bits.pass(Passage { end: Time::from_ns(15), took: Time::from_ns(10), bits: 100 }, &mut grid);
 //! assert_eq!(bits.bins(&grid, Time::from_ns(20)), [50, 50]);
 //! ```

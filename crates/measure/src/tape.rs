@@ -297,8 +297,8 @@ mod tests {
             levels.sort_by_key(|own| own.1);
             let run = || {
                 let grid = Grid::new(ps(width), Time::ZERO);
-                let bits = [RunningBits::new(&grid); 2];
-                let queues = [RunningLevels::new(Some(ps(width))); 2];
+                let bits = [RunningBits::default(); 2];
+                let queues = [RunningLevels::new(Some(&grid)); 2];
                 Run { period, frames: &frames, levels: &levels, grid, bits, queues, now: 0 }
             };
             let (mut whole, mut short) = (run(), run());

@@ -126,11 +126,11 @@ impl Recording<'_> {
         for part in parts {
             let part = &mut **part;
             let grids = &mut part.probes.grids;
-            let mut series = vec![BitSeries::new(grids, None); part.hosts.receivers.len()];
+            let mut series = vec![BitSeries::new(None); part.hosts.receivers.len()];
             for (&receiver, &flow) in part.hosts.receiver_of_path.iter().zip(path_flow) {
                 if let (Some(receiver), Some(width)) = (receiver, of_flow[flow as usize]) {
                     let grid = grid_of(grids, width, self.spec.duration);
-                    series[receiver.at()] = BitSeries::new(grids, Some(grid));
+                    series[receiver.at()] = BitSeries::new(Some(grid));
                 }
             }
             part.probes.read = if part.hosts.receiving.is_empty() { Vec::new() } else { series.clone() };
@@ -154,7 +154,7 @@ impl Recording<'_> {
                 let ends = [own, self.wiring.peer[own as usize].0].map(|end| widths[end as usize]);
                 let grids = &mut part.probes.grids;
                 let ends = ends.map(|width| width.map(|width| grid_of(grids, width, self.spec.duration)));
-                links.push(LinkSeries::new(grids, ends, part.links.cold[port].delay));
+                links.push(LinkSeries::new(ends, part.links.cold[port].delay));
             }
             part.probes.links = links;
             part.links
@@ -182,7 +182,7 @@ impl Recording<'_> {
                 Some(width) if of_port == Some(width) => ClassSeries::OfPort,
                 Some(width) => {
                     let grid = grid_of(grids, width, self.spec.duration);
-                    ClassSeries::Own(BitSeries::new(grids, Some(grid)))
+                    ClassSeries::Own(BitSeries::new(Some(grid)))
                 }
                 None => ClassSeries::Off,
             };
@@ -223,7 +223,7 @@ impl Recording<'_> {
             if !part.links.managers.is_empty() {
                 let mut marks = |width: &Option<Time>| {
                     let grid = width.map(|width| grid_of(&mut grids, width, self.spec.duration));
-                    BitSeries::new(&grids, grid)
+                    BitSeries::new(grid)
                 };
                 part.probes.marks = widths.iter().map(&mut marks).collect();
             }

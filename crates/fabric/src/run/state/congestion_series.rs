@@ -78,7 +78,7 @@ impl PairsSeries {
 
 impl PairSeries {
     fn new(grid: u16, grids: &[Grid]) -> PairSeries {
-        let (levels, counts) = (LevelSeries::new(grids, Some(grid)), BitSeries::new(grids, Some(grid)));
+        let (levels, counts) = (LevelSeries::new(grids, Some(grid)), BitSeries::new(Some(grid)));
         PairSeries {
             rate_and_window: levels,
             in_flight_and_alpha: levels,

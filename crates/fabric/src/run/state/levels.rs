@@ -22,7 +22,7 @@ fn numbers(level: Occupancy) -> [u64; 2] {
 impl Levels {
     /// Empty, in this grid; without one only the level is kept.
     pub fn new(grids: &[Grid], grid: Option<u16>) -> Levels {
-        let running = RunningLevels::new(grid.map(|grid| grids[usize::from(grid)].width()));
+        let running = RunningLevels::new(grid.map(|grid| &grids[usize::from(grid)]));
         Levels { quiet_until: running.end(), running, grid: grid.unwrap_or(u16::MAX), tallied: false }
     }
 

@@ -41,18 +41,10 @@ pub(crate) fn grid_of(grids: &mut Vec<Grid>, width: Time, stop: Time) -> u16 {
     at as u16
 }
 
-/// A grid, and the running bin of a place that it has; off without a grid.
-fn begin(grids: &[Grid], grid: Option<u16>) -> (RunningBits, u16) {
-    // Where nothing is recorded, any grid does.
-    let none = || RunningBits::new(&Grid::new(Time::from_ps(1), Time::ZERO));
-    (grid.map_or_else(none, |grid| RunningBits::new(&grids[usize::from(grid)])), grid.unwrap_or(OFF))
-}
-
 impl BitSeries {
     /// Nothing so far; without a grid nothing is recorded.
-    pub fn new(grids: &[Grid], grid: Option<u16>) -> BitSeries {
-        let (running, grid) = begin(grids, grid);
-        BitSeries { running, grid }
+    pub fn new(grid: Option<u16>) -> BitSeries {
+        BitSeries { running: RunningBits::default(), grid: grid.unwrap_or(OFF) }
     }
 
     /// A frame passes.
@@ -83,7 +75,7 @@ impl BitSeries {
 impl LevelSeries {
     /// Zero; without a grid nothing is recorded.
     pub fn new(grids: &[Grid], grid: Option<u16>) -> LevelSeries {
-        let running = RunningLevels::new(grid.map(|grid| grids[usize::from(grid)].width()));
+        let running = RunningLevels::new(grid.map(|grid| &grids[usize::from(grid)]));
         LevelSeries { running, grid: grid.unwrap_or(OFF) }
     }
 
@@ -120,9 +112,9 @@ impl LevelSeries {
 
 impl LinkSeries {
     /// Nothing so far, at the two ends of a link with a delay, in these grids.
-    pub fn new(grids: &[Grid], ends: [Option<u16>; 2], delay: Time) -> LinkSeries {
-        let [(sent, first), (received, last)] = ends.map(|grid| begin(grids, grid));
-        LinkSeries { sent, received, delay, grids: [first, last] }
+    pub fn new(ends: [Option<u16>; 2], delay: Time) -> LinkSeries {
+        let [sent, received] = [RunningBits::default(); 2];
+        LinkSeries { sent, received, delay, grids: ends.map(|grid| grid.unwrap_or(OFF)) }
     }
 
     /// A frame is sent, and arrives or is lost on the link.
