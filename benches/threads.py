@@ -44,10 +44,11 @@ WORKLOADS = {
 }
 
 
-def start(program: Path, workload: str, *options: str) -> subprocess.Popen[str]:
-    """Begins a run."""
+def start(program: Path, workload: str, times: int, *options: str) -> subprocess.Popen[str]:
+    """Begins a run of as many times the usual length."""
     name, *own = workload.split()
-    command = [str(program), name, WORKLOADS[workload], *own, *options]
+    duration, unit = WORKLOADS[workload].split()
+    command = [str(program), name, f"{int(duration) * times} {unit}", *own, *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
@@ -66,14 +67,14 @@ def end(run: subprocess.Popen[str]) -> Run:
     )
 
 
-def row(program: Path, workload: str, runs: int) -> str:
+def row(program: Path, workload: str, runs: int, times: int) -> str:
     """The ratios of a workload."""
     alone, choosing, two, side = [], [], [], []
     for _ in range(runs):
-        alone.append(end(start(program, workload)))
-        choosing.append(end(start(program, workload, "auto")))
-        two.append(end(start(program, workload, "two")))
-        pair = [start(program, workload) for _ in range(2)]
+        alone.append(end(start(program, workload, times)))
+        choosing.append(end(start(program, workload, times, "auto")))
+        two.append(end(start(program, workload, times, "two")))
+        pair = [start(program, workload, times) for _ in range(2)]
         side.append(sum(end(run).rate for run in pair))
     if len({run.fingerprint for run in [*alone, *choosing, *two]}) > 1:
         raise RuntimeError(f"{workload}: the result depends on the number of threads")
@@ -94,13 +95,14 @@ def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description="Two threads beside one.")
     parser.add_argument("--runs", type=int, default=5, help="rounds; default 5")
-    parser.add_argument("--only", choices=WORKLOADS, help="one workload")
+    parser.add_argument("--times", type=int, default=1, help="how many times as long each run is; default 1")
+    parser.add_argument("--only", choices=WORKLOADS, nargs="+", help="some workloads")
     asked = parser.parse_args()
     program = build()
     print("| workload | one thread (M/s) | left to choose | rounds on two | always two | two runs | MB |")
     print("|---|---|---|---|---|---|---|")
-    for workload in [asked.only] if asked.only else WORKLOADS:
-        print(row(program, workload, asked.runs), flush=True)
+    for workload in asked.only or WORKLOADS:
+        print(row(program, workload, asked.runs, asked.times), flush=True)
 
 
 if __name__ == "__main__":
