@@ -171,7 +171,7 @@ def test_either_end_has_its_queue_pair_in_the_table_and_its_packets_in_the_captu
             "frames of a source over tcp: frames are sent at scheduled times",
         ),
         ("window = { rdma = {} }", "unknown key `rdma`: a window sends frames without a transport"),
-        ('conversation = { messages = "iwarp_read", rdma = {} }', "iwarp over rdma: iWARP makes RDMA"),
+        ('conversation = { messages = "iwarp_read", rdma = {} }', "iwarp over rdma: iWARP is RDMA over"),
         ('conversation = { messages = "ipc", rdma = { verb = "read" } }', 'verb = "read" in a conversation'),
         ('conversation = { messages = "ipc", tcp = {}, rdma = {} }', "tcp and rdma in a conversation"),
     ],

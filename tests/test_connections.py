@@ -121,7 +121,7 @@ def test_what_comes_back_loads_the_links_back() -> None:
     assert read_share.fair_bps["max_min"] == pytest.approx(each, rel=1e-9)
     # Exchanges that are complete count; 256 are on their way at the end.
     assert read_share.measured_bps == pytest.approx(each, rel=0.02)
-    assert any("Connections ask for" in note for note in oracle.assess(result).notes)
+    assert any("The demand of a connection" in note for note in oracle.assess(result).notes)
 
 
 def test_a_conversation_counts_in_both_directions() -> None:

@@ -71,10 +71,10 @@ def test_a_range_has_finite_ends(penstock: Command, small: Path, value: str) -> 
     done = penstock("sweep", small, "--vary", f"flows.steady.priority={value}")
     assert done.returncode == 2
     assert f"flows.steady.priority: {value}: " in done.stderr
-    assert "no finite number" in done.stderr
+    assert "is not a finite number" in done.stderr
     assert "Fraction" not in done.stderr
     for infinite in (float("nan"), float("inf")):
-        with pytest.raises(ArgumentError, match="no finite number"):
+        with pytest.raises(ArgumentError, match="not a finite number"):
             number(infinite)
 
 

@@ -544,7 +544,7 @@ mod tests {
         assert_eq!(CreditSettings::default().check(), Ok(()));
         assert!(with(|it| it.unit = Bytes::new(0)).contains("unit is 0 B"));
         assert!(with(|it| it.buffer = Bytes::new(63)).contains("0 credits"));
-        assert!(with(|it| it.buffer = Bytes::new(100)).contains("no whole number"));
+        assert!(with(|it| it.buffer = Bytes::new(100)).contains("not a whole number"));
         assert!(with(|it| it.buffer = Bytes::new(64 * 16_385)).contains("16385 credits"));
         assert!(with(|it| it.channels = ChannelList::Each(vec![0.into(); 7])).contains("7 channels"));
         assert!(

@@ -216,7 +216,7 @@ def run(
     >>> import penstock as ps
     >>> result = ps.run("first-light")
     >>> result.fingerprint
-    'ab93c233b36198f9'
+    '4f8fe65a47ef9ef5'
     >>> print(result.verdict)
     complete
     """
