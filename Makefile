@@ -81,7 +81,7 @@ rustdoc: | needs ## builds the pages of the engine's crates, private modules and
 	$(TIMED) rustdoc cargo doc --locked --workspace --no-deps --document-private-items --keep-going --quiet
 
 rust: | needs ## runs the tests of the engine
-	@PROPTEST_RNG_SEED=$(SEED) $(TIMED) "tests of the engine" cargo test --locked --workspace --quiet
+	@PROPTEST_RNG_SEED=$(SEED) $(TIMED) "tests of the engine" cargo test --locked --workspace --quiet --no-fail-fast
 
 SCHEMA := crates/scenario/src/scenario.schema.json
 GENERATED = $(CARGO_TARGET_DIR)/scenario.schema.json
@@ -107,7 +107,7 @@ fuzz: | needs ## tries each of them for a minute, from a new seed that it prints
 properties: SEED = $(shell date +%s)
 properties: $(VENV)/developed ## tries what `make test` draws from a fixed seed with many more draws, from a new seed that it prints
 	@echo "SEED=$(SEED)"
-	PROPTEST_RNG_SEED=$(SEED) PROPTEST_CASES=500 cargo test --locked --workspace --quiet
+	PROPTEST_RNG_SEED=$(SEED) PROPTEST_CASES=500 cargo test --locked --workspace --quiet --no-fail-fast
 	$(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) -m hypothesis --hypothesis-seed=$(SEED)
 
 PYTEST = $(TIMED) "tests of the package" $(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) --dist loadfile --hypothesis-profile=ci \
