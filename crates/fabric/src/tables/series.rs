@@ -117,16 +117,21 @@ impl View<'_> {
             });
             self.keep(&mut series, Watched::Queue, counters);
         }
+        self.mark_series(&mut series);
+        self.occupancy_series(&mut series);
+        self.congestion_series(&mut series);
+        self.limiter_series(&mut series);
+        series
+    }
+
+    /// Frames marked in each bin, of queues in which any was.
+    fn mark_series(&self, series: &mut Vec<Series>) {
         let marks = self.used_queues().iter().filter_map(|&UsedQueue { port, class, .. }| {
             let (bin, marks) = counts(self.s.queue_marks(port, class, self.whole_end()))?;
             let values = marks.into_iter().map(|marks| marks as f64).collect();
             Some(Series { metric: "queue_marks", entity: self.queue_name(port, class), bin, values })
         });
-        self.keep(&mut series, Watched::Queue, marks);
-        self.occupancy_series(&mut series);
-        self.congestion_series(&mut series);
-        self.limiter_series(&mut series);
-        series
+        self.keep(series, Watched::Queue, marks);
     }
 
     /// Occupancies that probes name.
