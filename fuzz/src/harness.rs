@@ -90,7 +90,7 @@ fn run(spec: &Spec, threads: usize, budget: u64) -> Result<Option<Outcome>, Stri
             Ok(State::Finished) => break true,
             // A scenario may lose frames of a class that it declares lossless; the simulator must count them correctly.
             Err(why)
-                if ["not conserved", "fault of the simulator"]
+                if ["not conserved", "bug in the simulator"]
                     .iter()
                     .any(|bad| why.to_string().contains(bad)) =>
             {

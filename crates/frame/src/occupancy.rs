@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[should_panic(expected = "fault of the simulator")]
+    #[should_panic(expected = "bug in the simulator")]
     fn what_was_never_added_cannot_leave() {
         let mut occupancy = Occupancy::default();
         occupancy.add(64);

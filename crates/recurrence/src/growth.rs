@@ -28,6 +28,8 @@ pub struct Growth {
     periods: Option<(u64, Time)>,
     before: Vec<u128>,
     visited: usize,
+    lasts: Vec<Time>,
+    visited_lasts: usize,
     kept: Vec<Box<dyn Any + Send + Sync>>,
     visited_kept: usize,
 }
@@ -35,12 +37,22 @@ pub struct Growth {
 impl Growth {
     /// A period begins.
     pub fn new(now: Time) -> Growth {
-        Growth { now, periods: None, before: Vec::new(), visited: 0, kept: Vec::new(), visited_kept: 0 }
+        Growth {
+            now,
+            periods: None,
+            before: Vec::new(),
+            visited: 0,
+            lasts: Vec::new(),
+            visited_lasts: 0,
+            kept: Vec::new(),
+            visited_kept: 0,
+        }
     }
 
     /// The period ends; as many like it are left out, which take this time together. The state is visited again from its beginning.
     pub fn repeat(&mut self, now: Time, periods: (u64, Time)) {
-        (self.now, self.periods, self.visited, self.visited_kept) = (now, Some(periods), 0, 0);
+        (self.now, self.periods) = (now, Some(periods));
+        (self.visited, self.visited_lasts, self.visited_kept) = (0, 0, 0);
     }
 
     /// Time of a period; zero at its beginning.
@@ -60,6 +72,7 @@ impl Growth {
     }
 
     /// Returns true if the counters have grown by as much from the first of these visits to the second as from the second to the third.
+    /// Times of last events are not compared: before the first visit they may not have repeated.
     pub fn is_even([first, second, third]: [&Growth; 3]) -> bool {
         let all = [first, second, third].map(|own| &own.before);
         let is_even =
@@ -88,13 +101,13 @@ impl Growth {
     /// that to it in the end, modulo 2^64. If there is an event in every period, the last one is as much later; otherwise it keeps its time.
     pub fn last(&mut self, at: &mut Time) {
         let Some((_, takes)) = self.periods else {
-            self.before.push(at.ps().into());
+            self.lasts.push(*at);
             return;
         };
-        if self.before[self.visited] == at.ps().into() {
+        if self.lasts[self.visited_lasts] == *at {
             *at = Time::from_ps(at.ps().wrapping_sub(takes.ps()));
         }
-        self.visited += 1;
+        self.visited_lasts += 1;
     }
 
     /// Keeps a copy of a value whose size may change, and returns it at the end of the period, with the number of periods.

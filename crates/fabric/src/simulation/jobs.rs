@@ -214,12 +214,13 @@ impl Simulation {
         if own.is_done() {
             return None;
         }
-        let wait = |message, since, cause| RankWait {
+        let later = own.open_phases_skipped();
+        let wait = |message: Option<(u32, u32, u64)>, since, cause| RankWait {
             job: state.job,
             rank: state.number,
-            finished: own.finished(),
-            message,
-            since,
+            finished: own.passed(),
+            message: message.map(|(peer, tag, bytes)| (peer, tag + later, bytes)),
+            since: if since == Time::ZERO { since } else { self.whole_time(since) },
             cause,
         };
         let began = own.times().last().map_or(Time::ZERO, |last| last.began);

@@ -312,7 +312,7 @@ impl Simulation {
             if let Some(nth) = history.uneven {
                 let message = format!(
                     "the counters or the fingerprint before iteration {nth} of job {} do not repeat those of the period before, although \
-                     the state recurred: this is a fault of the simulator, please report it with the scenario",
+                     the state recurred: this is a bug in the simulator, please report it with the scenario",
                     spec.name
                 );
                 return Err(SimulationError { message });
@@ -332,7 +332,7 @@ impl Simulation {
                     if now.began != before.began + found.takes || now.ended != before.ended + found.takes {
                         let message = format!(
                             "iteration {nth} of rank {} of job {} does not repeat iteration {}, although the state recurred: this is a \
-                             fault of the simulator, please report it with the scenario",
+                             bug in the simulator, please report it with the scenario",
                             own.number,
                             spec.name,
                             nth - found.period

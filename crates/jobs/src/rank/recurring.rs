@@ -173,6 +173,14 @@ impl Rank {
         self.phases.skipped.last().map_or(0, |own| own.phases)
     }
 
+    /// Number of phases that were left out in the open iteration, by which labels of its messages are too low.
+    pub fn open_phases_skipped(&self) -> u32 {
+        let of = |open: &SkippedPhases| open.iteration + 1 == self.times.len();
+        let all = &self.phases.skipped;
+        let earlier = all.iter().rev().find(|own| !of(own)).map_or(0, |own| own.phases);
+        all.last().filter(|own| of(own)).map_or(0, |own| (own.phases - earlier) as u32)
+    }
+
     /// Number of iterations before the first one of which a part was left out.
     pub fn whole_iterations(&self) -> usize {
         let phases = self.phases.skipped.first().map_or(usize::MAX, |own| own.iteration);

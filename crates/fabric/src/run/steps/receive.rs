@@ -57,7 +57,7 @@ pub fn receive(here: &mut NodeView, ingress: PortIx, frame: Frame, now: Time, ev
         }
         assert!(
             counted != Counted::Full,
-            "a receive buffer and its counter differ: this is a fault of the simulator"
+            "a receive buffer and its counter differ: this is a bug in the simulator"
         );
     } else {
         culprits::notify_receiver(here, ingress, group, &frame);
