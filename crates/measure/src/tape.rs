@@ -226,7 +226,9 @@ mod tests {
     use proptest::prelude::*;
     use units::Time;
 
-    const ps: fn(u64) -> Time = Time::from_ps;
+    fn ps(ps: u64) -> Time {
+        Time::from_ps(ps)
+    }
 
     /// Two places with frames and levels that are the same in each period.
     #[derive(Debug)]
