@@ -95,9 +95,10 @@ impl Grid {
         Edges::new(self.width, now.ps() + self.left_out, period.ps(), periods)
     }
 
-    /// Returns true if a period of this time has been recorded, all of it.
-    pub fn has_recorded(&self, period: Time) -> bool {
-        self.tape.as_ref().is_some_and(|tape| tape.period == period.ps() && tape.is_complete)
+    /// Returns how many periods of this time may be left out after the recorded one; 0: another one or a part of one was recorded.
+    pub fn recorded_periods(&self, period: Time) -> u64 {
+        let is_it = |tape: &&Box<Tape>| tape.period == period.ps() && tape.is_complete;
+        self.tape.as_ref().filter(is_it).map_or(0, |tape| tape.most)
     }
 
     /// Returns true if a period is being recorded.

@@ -13,6 +13,8 @@ use units::Time;
 pub(crate) struct Tape {
     begin: u64,
     pub(crate) period: u64,
+    /// The most periods that may be left out.
+    pub(crate) most: u64,
     /// Positions of the edges of bins, sorted.
     edges: Vec<u64>,
     /// By column, bits up to each edge and behind the last one, from the edge before.
@@ -63,12 +65,13 @@ impl Edges {
 impl Tape {
     /// Begins to record a period, for the bins of as many that follow it.
     pub fn new(begin: u64, period: u64, edges: &Edges) -> Tape {
+        let most = edges.periods as u64;
         let inner = edges.bins.iter().map(|&(_, at)| Edges::split(at, period).1);
         let mut edges: Vec<u64> = inner.flat_map(|from| [from, from + period]).collect();
         edges.sort_unstable();
         edges.dedup();
         let (bits, levels) = Default::default();
-        Tape { begin, period, edges, bits, levels, is_complete: true }
+        Tape { begin, period, most, edges, bits, levels, is_complete: true }
     }
 
     fn position(&self, time: u64) -> u64 {
@@ -266,7 +269,7 @@ mod tests {
             for queue in &mut self.queues {
                 queue.set(now, queue.level(), &mut self.grid);
             }
-            assert!(self.grid.has_recorded(ps(self.period)));
+            assert!(self.grid.recorded_periods(ps(self.period)) >= periods);
             self.grid.leave_out(now, ps(self.period), periods);
             self.told();
             self.queues.iter_mut().for_each(|queue| queue.resume(now, &mut self.grid));

@@ -262,9 +262,12 @@ impl Simulation {
         let Some((Recurrence { takes, of_jobs, .. }, _)) = self.recurrence.jobs[job].current.clone() else {
             return false;
         };
-        let is_recorded = self.recurrence.recorded_until == self.now() && self.has_recorded(takes);
-        let periods = self.periods_left(&of_jobs, takes, true).filter(|_| is_recorded);
-        let Some(periods) = periods else { return false };
+        if self.recurrence.recorded_until != self.now() {
+            return false;
+        }
+        let recorded = usize::try_from(self.recorded_periods(takes)).unwrap_or(usize::MAX);
+        let periods = self.periods_left(&of_jobs, takes, true).map(|periods| periods.min(recorded));
+        let Some(periods) = periods.filter(|&periods| periods > 0) else { return false };
         let Some((_, counters)) = self.recurrence.jobs[job].take_confirmed() else { return false };
         for shard in &mut self.shards {
             let whole = shard.world.whole();

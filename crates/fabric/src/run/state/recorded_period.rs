@@ -13,10 +13,11 @@ impl Probes {
         self.take_notice();
     }
 
-    /// Returns true if all series have recorded a period of this time.
-    pub fn have_recorded(&self, period: Time) -> bool {
+    /// Returns how many periods of this time may be left out, as far as series have recorded one.
+    pub fn recorded_periods(&self, period: Time) -> u64 {
         let of_tallies = self.tallies.iter().flat_map(|own| &own.grids);
-        self.grids.iter().chain(of_tallies).all(|grid| grid.has_recorded(period))
+        let grids = self.grids.iter().chain(of_tallies);
+        grids.map(|grid| grid.recorded_periods(period)).min().unwrap_or(u64::MAX)
     }
 
     /// Returns true if series record a period.

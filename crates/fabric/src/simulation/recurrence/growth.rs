@@ -48,9 +48,9 @@ impl Simulation {
         Snapshot { counters, fingerprints }
     }
 
-    /// Returns true if series have recorded a period of this time, or if there are none.
-    pub(super) fn has_recorded(&self, period: Time) -> bool {
-        self.shards.iter().all(|shard| shard.world.probes.have_recorded(period))
+    /// Returns how many periods of this time may be left out, as far as series have recorded one.
+    pub(super) fn recorded_periods(&self, period: Time) -> u64 {
+        self.shards.iter().map(|shard| shard.world.probes.recorded_periods(period)).min().unwrap_or(0)
     }
 
     /// Returns true if series record a period.

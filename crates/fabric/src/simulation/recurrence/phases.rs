@@ -167,7 +167,6 @@ impl Simulation {
         }
         if let Some((found, counters)) = looking.history.take_confirmed()
             && looking.recorded_until == now
-            && self.has_recorded(found.takes)
         {
             let (period, takes) = (found.period as u32, found.takes);
             self.skip_phases(period, takes, counters);
@@ -175,7 +174,7 @@ impl Simulation {
         }
         if let Some(period) = looking.history.matched().filter(|_| looking.recorded_until <= now) {
             let (takes, of_jobs) = looking.history.last_period(period);
-            let periods = self.phases_left(of_jobs[0] as u32, takes).unwrap_or(0);
+            let (periods, _) = self.phases_left(of_jobs[0] as u32, takes);
             looking.recorded_until = now + takes;
             looking.history.note(self.period_begins(takes, periods), period);
         }
@@ -196,9 +195,9 @@ impl Simulation {
         }
     }
 
-    /// Periods that the foremost lane of the open iteration has left to begin, and that fit into the run; `None` while two iterations are
+    /// Periods that the foremost lane of the open iteration has left to begin, and that fit into the run; false while two iterations are
     /// open.
-    fn phases_left(&self, period: u32, takes: Time) -> Option<u64> {
+    fn phases_left(&self, period: u32, takes: Time) -> (u64, bool) {
         let ranks = self.ranks();
         let iterations = ranks.iter().map(|own| own.machine.times().len());
         let is_one = iterations.clone().min() == iterations.max();
@@ -206,12 +205,17 @@ impl Simulation {
         let all = ranks.first().and_then(|own| own.machine.phases()).unwrap_or_default();
         let left = all.saturating_sub(begun) / period;
         let time = (self.end() - self.now()).ps() / takes.ps();
-        is_one.then(|| u64::from(left).min(time))
+        (u64::from(left).min(time), is_one)
     }
 
     /// Leaves out as many periods of the open iteration as there are.
     fn skip_phases(&mut self, period: u32, takes: Time, counters: Growth) {
-        let Some(periods) = self.phases_left(period, takes).filter(|&periods| periods > 0) else { return };
+        let recorded = self.recorded_periods(takes);
+        let (periods, is_one) = self.phases_left(period, takes);
+        let periods = periods.min(recorded);
+        if !is_one || periods == 0 {
+            return;
+        }
         let takes = takes * periods;
         for shard in &mut self.shards {
             let whole = shard.world.whole();
