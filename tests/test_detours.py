@@ -80,7 +80,9 @@ def lossless(choice: str, classes: int) -> ps.Scenario:
 @pytest.mark.parametrize("choice", ['"valiant"', '"ugal"'])
 def test_three_classes_leave_no_circle(choice: str) -> None:
     def has_circle(classes: int) -> bool:
-        return any("can deadlock" in said for said in _core.warnings(lossless(choice, classes).to_toml(), "t.toml"))
+        return any(
+            "can deadlock" in said for said in _core.warnings(lossless(choice, classes).to_toml(), "t.toml")
+        )
 
     assert [has_circle(classes) for classes in (1, 2, 3)] == [True, True, False]
 

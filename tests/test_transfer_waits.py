@@ -140,7 +140,11 @@ def test_what_never_begins_is_told(tmp_path: Path) -> None:
     ("over", "rows", "said"),
     [
         ("pushed", [",h0,h1,5,a,b"], 'no transfer has the id "b"\n --> list.csv:2:12'),
-        ("pushed", ["0,h0,h1,5,a,", ",h2,h1,5,b,a"], '"h2" waits for a transfer from "h0" to "h1", whose end'),
+        (
+            "pushed",
+            ["0,h0,h1,5,a,", ",h2,h1,5,b,a"],
+            '"h2" waits for a transfer from "h0" to "h1", whose end',
+        ),
         ("pushed", ["0,h0,h1,5,a,", ",h0,h1,5,b,a"], "which is not acknowledged"),
         ("read", ["0,h0,h1,5,a,", ",h2,h0,5,b,a"], "whose end only the reading host can observe"),
         ("tcp", ["0,h0,h1,5,a,", "0,h0,h1,5,a,"], 'the id "a" is there twice'),
