@@ -97,8 +97,8 @@ impl Grid {
 
     /// Returns how many periods of this time may be left out after the recorded one; 0: another one or a part of one was recorded.
     pub fn recorded_periods(&self, period: Time) -> u64 {
-        let is_it = |tape: &&Box<Tape>| tape.period == period.ps() && tape.is_complete;
-        self.tape.as_ref().filter(is_it).map_or(0, |tape| tape.most)
+        let is_it = |tape: &&Tape| tape.period == period.ps() && tape.is_complete;
+        self.tape.as_deref().filter(is_it).map_or(0, |tape| tape.most)
     }
 
     /// Returns true if a period is being recorded.
