@@ -83,8 +83,8 @@ impl Grid {
         }
     }
 
-    /// Begins to record a period from `now` on, for as many like it as may be left out. All places that write into the grid are to be told
-    /// ([`RunningBits::take_notice`]; levels need not).
+    /// Begins to record a period from `now` on, of which at most `periods` repetitions will be left out. The caller invalidates all bits
+    /// of the grid ([`RunningBits::invalidate`]).
     pub fn record_period(&mut self, now: Time, period: Time, periods: u64) {
         let edges = self.edges_after(now + period, period, periods);
         self.tape = Some(Box::new(Tape::new(now.ps(), period.ps(), &edges)));
@@ -111,8 +111,9 @@ impl Grid {
         self.tape = None;
     }
 
-    /// Fills the bins of as many periods like the recorded one, which ends now. Later times count from their end. All places are to be told
-    /// before ([`RunningLevels::set`]) and afterwards ([`RunningBits::take_notice`], [`RunningLevels::resume`]).
+    /// Fills the bins of this many repetitions of the recorded period, which ends now; later times are shifted by them. The caller sets all
+    /// levels to their present value first ([`RunningLevels::set`]), and resumes all series afterwards ([`RunningBits::invalidate`],
+    /// [`RunningLevels::resume`]).
     pub fn leave_out(&mut self, now: Time, period: Time, periods: u64) {
         let Some(mut tape) = self.tape.take() else { return };
         let edges = self.edges_after(now, period, periods);
@@ -232,7 +233,7 @@ impl RunningBits {
     }
 
     /// The next frame takes the slow path: a period is recorded or was left out.
-    pub fn take_notice(&mut self) {
+    pub fn invalidate(&mut self) {
         self.end = 0;
     }
 

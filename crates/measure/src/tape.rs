@@ -260,8 +260,8 @@ mod tests {
             self.now += self.period;
         }
 
-        fn told(&mut self) {
-            self.bits.iter_mut().for_each(RunningBits::take_notice);
+        fn invalidate(&mut self) {
+            self.bits.iter_mut().for_each(RunningBits::invalidate);
         }
 
         fn leave_out(&mut self, periods: u64) {
@@ -271,7 +271,7 @@ mod tests {
             }
             assert!(self.grid.recorded_periods(ps(self.period)) >= periods);
             self.grid.leave_out(now, ps(self.period), periods);
-            self.told();
+            self.invalidate();
             self.queues.iter_mut().for_each(|queue| queue.resume(now, &mut self.grid));
         }
 
@@ -314,7 +314,7 @@ mod tests {
             for _ in 0..skips {
                 (0..before).for_each(|_| short.play());
                 short.grid.record_period(ps(short.now), ps(period), left_out + most);
-                short.told();
+                short.invalidate();
                 short.play();
                 short.leave_out(left_out);
             }

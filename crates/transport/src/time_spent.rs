@@ -184,7 +184,7 @@ pub(crate) struct MessageClock {
 /// Messages in progress store the clock and the counters as they were when each message began: these grow with them.
 impl Counts for Clocks {
     fn advance(&mut self, growth: &mut Growth) {
-        // What the present activity is charged as may change at its end, and it is as old as a period before: it is not charged now.
+        // The current activity is not settled: a timeout may still recharge it, and it has the same age at both ends of a period.
         self.own.spent.times.advance(growth);
         for message in &mut self.begun {
             let MessageClock { began: _, left: _, spent, heard, again } = message;

@@ -1,6 +1,6 @@
 /**
- * Pages side by side share their axes, and the colors of what they show: each tells here how far its charts reach and
- * what is in them, and `penstock view`, whose page has all of them in frames, says what that is of all together.
+ * Pages side by side share their axes and colors: each page reports the ranges and the entities of its charts here, and
+ * `penstock view`, which shows all pages in frames, returns those of all pages together.
  */
 interface Told {
   /** From where to where each axis goes. */

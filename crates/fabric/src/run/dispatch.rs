@@ -106,8 +106,8 @@ pub fn run_deferred(here: &mut NodeView, now: Time, events: &mut EventQueue) {
 #[inline(never)]
 fn dispatch_slow(here: &mut NodeView, event: Event, whole: Whole, events: &mut EventQueue) {
     let (place, port, now) = (event.place(whole), event.port(whole), event.time);
-    // Like decisions these are no part of the fingerprint: what they lead to is. When a timer that has moved calls in vain depends on
-    // what was long before.
+    // Like decisions these are not part of the fingerprint, but their effects are. A timer that was moved still fires at its first time,
+    // without effect.
     match event.what() {
         What::Crossed => return crossings::crossed(here, port, now, events),
         What::Match => return crossings::match_due(here, port, now, events),

@@ -1222,7 +1222,7 @@ fn rate_limiters_that_nobody_tells() {
         );
         text
     };
-    let nobody = "but no switch on its paths has congestion points for them";
+    let without_points = "but no switch on its paths has congestion points for them";
     errors(vec![
         (
             more("[host]\nrate_limiters = { qcn = {} }").table_at("rate_limiters"),
@@ -1236,10 +1236,10 @@ fn rate_limiters_that_nobody_tells() {
         ),
         (
             limited("{ bcn = {} }", "[{ classes = [5], bcn = {} }]"),
-            nobody,
+            without_points,
             "rate_limiters with other priorities",
         ),
-        (elsewhere("l1", "right"), nobody, "the limiters have no effect"),
+        (elsewhere("l1", "right"), without_points, "the limiters have no effect"),
         (
             limited("{ prc = { method = \"probes\" } }", "[{ qcn = {} }]"),
             "rate limiters of prc, but no switch",

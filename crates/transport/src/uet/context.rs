@@ -210,7 +210,7 @@ pub struct DeliveryContext {
     smoothed: f64,
     discarded: u64,
     closed: bool,
-    /// Clocks of the time by activity; `None`: nobody reads the times of its messages.
+    /// Clocks of the time by activity; `None`: times of messages are not recorded.
     clocks: Option<Box<Clocks>>,
 }
 

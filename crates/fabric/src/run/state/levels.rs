@@ -29,11 +29,11 @@ impl Levels {
     /// Makes every later change take the slow path.
     pub fn tally(&mut self) {
         self.tallied = true;
-        self.take_notice();
+        self.invalidate();
     }
 
     /// Makes the next change take the slow path: a period is recorded or was left out.
-    pub fn take_notice(&mut self) {
+    pub fn invalidate(&mut self) {
         self.quiet_until = Time::ZERO;
     }
 

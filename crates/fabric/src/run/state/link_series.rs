@@ -60,9 +60,9 @@ impl BitSeries {
         grids.get(usize::from(self.grid)).map(Grid::width)
     }
 
-    /// See [`RunningBits::take_notice`].
-    pub fn take_notice(&mut self) {
-        self.running.take_notice();
+    /// See [`RunningBits::invalidate`].
+    pub fn invalidate(&mut self) {
+        self.running.invalidate();
     }
 
     /// Width and bits of all bins that begin before `end`, if they are recorded.
@@ -129,10 +129,10 @@ impl LinkSeries {
         }
     }
 
-    /// See [`RunningBits::take_notice`].
-    pub fn take_notice(&mut self) {
-        self.sent.take_notice();
-        self.received.take_notice();
+    /// See [`RunningBits::invalidate`].
+    pub fn invalidate(&mut self) {
+        self.sent.invalidate();
+        self.received.invalidate();
     }
 
     /// Returns the series of sent bits alone.

@@ -10,7 +10,7 @@ impl Probes {
     /// Begins to record a period from `now` on, for as many like it as may be left out.
     pub fn record_period(&mut self, now: Time, period: Time, periods: u64) {
         self.all_grids().for_each(|grid| grid.record_period(now, period, periods));
-        self.take_notice();
+        self.invalidate();
     }
 
     /// Returns how many periods of this time may be left out, as far as series have recorded one.
@@ -36,7 +36,7 @@ impl Probes {
         self.each_level(&mut |levels, grid| levels.set(now, levels.level(), grid));
         self.all_grids().for_each(|grid| grid.leave_out(now, period, periods));
         self.each_level(&mut |levels, grid| levels.resume(now, grid));
-        self.take_notice();
+        self.invalidate();
         self.left_out += period * periods;
     }
 
@@ -44,7 +44,7 @@ impl Probes {
         self.grids.iter_mut().chain(self.tallies.iter_mut().flat_map(|own| &mut own.grids))
     }
 
-    fn take_notice(&mut self) {
+    fn invalidate(&mut self) {
         let classes = self.classes.iter_mut().filter_map(|class| match class {
             ClassSeries::Own(series) => Some(series),
             ClassSeries::OfPort | ClassSeries::Off => None,
@@ -55,9 +55,9 @@ impl Probes {
         });
         let pairs = pairs.flatten().flat_map(|pair| [&mut pair.cnps, &mut pair.again]);
         let bits = self.arrived.iter_mut().chain(&mut self.read).chain(&mut self.marks);
-        bits.chain(classes).chain(pairs).for_each(BitSeries::take_notice);
-        self.links.iter_mut().for_each(LinkSeries::take_notice);
-        self.queues.iter_mut().chain(&mut self.counters).for_each(|levels| levels.take_notice());
+        bits.chain(classes).chain(pairs).for_each(BitSeries::invalidate);
+        self.links.iter_mut().for_each(LinkSeries::invalidate);
+        self.queues.iter_mut().chain(&mut self.counters).for_each(|levels| levels.invalidate());
     }
 
     fn each_level(&mut self, visit: &mut impl FnMut(&mut RunningLevels, &mut Grid)) {

@@ -67,6 +67,9 @@ impl Simulation {
     pub(super) fn leave_out(&mut self, mut growth: Growth, periods: u64, takes: Time) {
         let before = self.frame_hops();
         growth.repeat(self.now(), (periods, takes));
+        for shard in &mut self.shards {
+            shard.world.probes.leave_out(growth.now(), growth.period(), periods);
+        }
         self.visit_counters(&mut growth);
         self.recurrence.skipped += takes;
         self.recurrence.skipped_hops += self.frame_hops() - before;
@@ -81,7 +84,6 @@ impl Simulation {
             let Some((begins, periods)) = growth.kept(all) else { continue };
             let period = growth.period();
             all.iter_mut().zip(begins).for_each(|(own, begin)| own.repeat(begin, periods, period));
-            world.probes.leave_out(growth.now(), period, periods);
         }
     }
 
