@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ VERDICTS = {
 UNDECIDED = "not decided"
 """Verdict on an experiment whose measurements do not suffice to judge."""
 SEEDS = 10
-"""Seeds over which a criterion with figures is judged, unless it names another number."""
+"""Seeds over which a criterion is judged, unless it names another number."""
 QUICK_SEEDS = 2
 """Seeds of a quick run, at most."""
 FULL = "full"
@@ -38,7 +39,9 @@ class Asked:
     figure : str
         Name of the figure among those that the study measures.
     at_least, at_most : float or None
-        Bounds, both included; at least one of them.
+        Bounds that are included.
+    above, below : float or None
+        Bounds that are excluded. There is a lower bound, an upper one, or both.
     every : bool
         True if each run has to be within the bounds, such as "none lost". Default false: the mean over
         seeds has to be.
@@ -51,13 +54,17 @@ class Asked:
     figure: str
     at_least: float | None = None
     at_most: float | None = None
+    above: float | None = None
+    below: float | None = None
     every: bool = False
     what: str = ""
     shown: str = "{:,.4g}"
 
     def __post_init__(self) -> None:
-        if self.at_least is None and self.at_most is None:
-            raise StudyError(f"{self.figure}: no bound; expected at_least or at_most, or both")
+        if all(bound is None for _, bound in self._bounds):
+            raise StudyError(f"{self.figure}: no bound; expected at_least, at_most, above or below")
+        if None not in (self.at_least, self.above) or None not in (self.at_most, self.below):
+            raise StudyError(f"{self.figure}: at_least and above, or at_most and below; expected one of them")
 
     @property
     def name(self) -> str:
@@ -65,19 +72,38 @@ class Asked:
         return self.what or self.figure
 
     @property
+    def _bounds(self) -> tuple[tuple[str, float | None], ...]:
+        return (
+            ("at least", self.at_least),
+            ("above", self.above),
+            ("at most", self.at_most),
+            ("below", self.below),
+        )
+
+    @property
     def bounds(self) -> str:
         """The bounds as text, such as ``"at least 95%"``."""
-        least, most = self.at_least, self.at_most
-        if least is not None and least == most:
-            return self.shown.format(least)
-        parts = (("at least", least), ("at most", most))
-        return ", ".join(f"{word} {self.shown.format(one)}" for word, one in parts if one is not None)
+        if self.at_least is not None and self.at_least == self.at_most:
+            return self.shown.format(self.at_least)
+        return ", ".join(
+            f"{word} {self.shown.format(bound)}" for word, bound in self._bounds if bound is not None
+        )
+
+    def too_low(self, value: float) -> bool:
+        """Returns true if a value is below a lower bound, or equal to one that is excluded."""
+        return (self.at_least is not None and value < self.at_least) or (
+            self.above is not None and value <= self.above
+        )
+
+    def too_high(self, value: float) -> bool:
+        """Returns true if a value is above an upper bound, or equal to one that is excluded."""
+        return (self.at_most is not None and value > self.at_most) or (
+            self.below is not None and value >= self.below
+        )
 
     def holds(self, value: float) -> bool:
         """Returns true if a value is within the bounds; NaN never is."""
-        least = -float("inf") if self.at_least is None else self.at_least
-        most = float("inf") if self.at_most is None else self.at_most
-        return least <= value <= most
+        return not (math.isnan(value) or self.too_low(value) or self.too_high(value))
 
 
 @dataclass(frozen=True)
@@ -105,10 +131,10 @@ class Experiment:
         Reason why the criterion is known not to be met; empty otherwise. Such an experiment is shown as
         failed but does not fail the study, so that the negative result stays on record.
     asks : tuple of Asked
-        The bounds of the criterion, all of which have to be met. Empty: the study's code judges.
+        The bounds of the criterion, all of which have to be met; at least one.
     seeds : int
-        Number of seeds over which the criterion is judged; 0 if it is not judged over seeds. Default: 10 with
-        `asks`, 0 without.
+        Number of seeds over which the criterion is judged. 1: it is judged on one set of figures, those of
+        one run or of several that the study combines. Default: 10, or 1 if `deterministic`.
     deterministic : bool
         True if the runs of the criterion draw no random numbers, so that one is enough. Default false.
     requires : str
@@ -125,7 +151,7 @@ class Experiment:
     not_met: str = ""
     kind: str = "source"
     asks: tuple[Asked, ...] = ()
-    seeds: int = -1
+    seeds: int = 0
     deterministic: bool = False
     requires: str = ""
     revised: str = ""
@@ -137,13 +163,14 @@ class Experiment:
             )
         if self.requires not in ("", FULL):
             raise StudyError(f"{self.id}: requires {self.requires!r}; expected {FULL!r}, or no such key")
-        stochastic = bool(self.asks) and not self.deterministic
-        if self.seeds == -1:
-            object.__setattr__(self, "seeds", SEEDS if stochastic else 0)
-        elif not stochastic:
-            raise StudyError(f"{self.id}: seeds are of criteria with asks whose runs draw random numbers")
-        elif not (isinstance(self.seeds, int) and self.seeds >= 2):
-            raise StudyError(f"{self.id}: seeds is {self.seeds!r}; expected a whole number, at least 2")
+        if not self.asks:
+            raise StudyError(f"{self.id}: no asks; expected the bounds of the criterion")
+        if self.seeds == 0:
+            object.__setattr__(self, "seeds", 1 if self.deterministic else SEEDS)
+        elif self.deterministic:
+            raise StudyError(f"{self.id}: seeds are of runs that draw random numbers; these are deterministic")
+        elif not (isinstance(self.seeds, int) and self.seeds >= 1):
+            raise StudyError(f"{self.id}: seeds is {self.seeds!r}; expected a whole number, at least 1")
 
     @classmethod
     def of(cls, entry: dict[str, Any]) -> Experiment:

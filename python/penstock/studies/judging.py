@@ -30,6 +30,8 @@ MET, NOT_MET = "met", "not met"
 USUAL_SHARE = 0.9
 """Share of runs that a statement on every run has to hold in; an interval below it refutes the statement."""
 CONFIDENCE = 0.95
+NEEDS_FULL = "needs the full study"
+"""Reason why a quick run does not judge an experiment."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,8 @@ class Finding:
             "rule": "every" if asked.every else "mean",
             "at_least": asked.at_least,
             "at_most": asked.at_most,
+            "above": asked.above,
+            "below": asked.below,
             **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
             "holds": self.holds,
             "share": list(self.share),
@@ -130,34 +134,19 @@ class Judgement:
         return begin + "; ".join(finding.text() for finding in self.findings)
 
 
-def by_code(experiment: Experiment, passed: bool, decided: bool, quick: bool) -> Judgement:
-    """The verdict of the study's code on a criterion without bounds.
+def judge(
+    experiment: Experiment, figures: Sequence[Mapping[str, float]], *, quick: bool, decided: bool = True
+) -> Judgement:
+    """The verdict on a criterion, from the figures of each seed.
+
+    Figures of a run that measured too little are not `decided`.
 
     Raises
     ------
     StudyError
-        If the criterion has bounds: then the code only measures.
+        If a figure is missing, or there are too few seeds.
     """
-    if experiment.asks:
-        raise StudyError(f"{experiment.id} has bounds in study.toml: hand its figures to judge")
-    if quick and experiment.requires == FULL:
-        return needs_full()
-    if not decided:
-        return Judgement(UNDECIDED)
-    return Judgement(MET if passed else NOT_MET)
-
-
-def by_figures(experiment: Experiment, figures: Sequence[Mapping[str, float]], quick: bool) -> Judgement:
-    """The verdict on a criterion with bounds, from the figures of each seed.
-
-    Raises
-    ------
-    StudyError
-        If the criterion has no bounds, a figure is missing, or there are too few seeds.
-    """
-    if not experiment.asks:
-        raise StudyError(f"{experiment.id} has no bounds in study.toml: add asks")
-    wanted = experiment.seeds or 1
+    wanted = experiment.seeds
     used = figures[:wanted]
     if not used or (len(used) < wanted and not quick):
         raise StudyError(f"{experiment.id}: figures of {len(used)} seeds; expected {wanted}")
@@ -168,20 +157,17 @@ def by_figures(experiment: Experiment, figures: Sequence[Mapping[str, float]], q
     except KeyError as missing:
         known = ", ".join(sorted(used[0]))
         raise StudyError(f"{experiment.id}: no figure {missing}; the study measures {known}") from None
-    seeds = len(used) if experiment.seeds else 0
+    seeds = len(used) if wanted > 1 else 0
     if quick and experiment.requires == FULL:
-        return Judgement(UNDECIDED, needs_full().why, seeds, findings)
+        return Judgement(UNDECIDED, NEEDS_FULL, seeds, findings)
     if len(used) < wanted:
         return Judgement(UNDECIDED, f"{len(used)} seeds; judged over {wanted}", seeds, findings)
+    if not decided:
+        return Judgement(UNDECIDED, "", seeds, findings)
     verdict = together([one.verdict for one in findings])
     open_ones = "; ".join(one.text() for one in findings if one.verdict == UNDECIDED)
     why = open_ones if verdict == UNDECIDED else ""
     return Judgement(verdict, why, seeds, findings)
-
-
-def needs_full() -> Judgement:
-    """The verdict of a quick run on a criterion that it cannot judge."""
-    return Judgement(UNDECIDED, "needs the full study")
 
 
 def finding(asked: Asked, values: Sequence[float]) -> Finding:
@@ -216,9 +202,7 @@ def together(verdicts: Sequence[str]) -> str:
 def _of_mean(asked: Asked, low: float, high: float) -> str:
     if asked.holds(low) and asked.holds(high):
         return MET
-    below = asked.at_least is not None and high < asked.at_least
-    above = asked.at_most is not None and low > asked.at_most
-    return NOT_MET if below or above else UNDECIDED
+    return NOT_MET if asked.too_low(high) or asked.too_high(low) else UNDECIDED
 
 
 def _of_every_run(holds: int, runs: int, share: tuple[float, float]) -> str:

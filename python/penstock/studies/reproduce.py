@@ -189,62 +189,46 @@ class Context:
             writer.writerow(kept.columns)
             writer.writerows(kept.rows)
 
-    def outcome(
+    def judge(
         self,
         id: str,
+        figures: Mapping[str, float] | Sequence[Mapping[str, float]],
         *,
-        measured: str,
-        passed: bool,
+        measured: str = "",
+        also: str = "",
         note: str = "",
         pictures: Sequence[str] = (),
         decided: bool = True,
     ) -> Outcome:
-        """The outcome of an experiment that the study's code judges, such as one whose runs draw nothing.
+        """The outcome of an experiment, whose bounds are in ``study.toml``.
 
         Criterion, claim and reason of failure come from ``study.toml``. The reason of failure quotes figures
-        of the full run, so a quick run leaves it out. A run that measured too little to judge is not
-        `decided`.
-        """
-        judgement = judging.by_code(self.study.experiment(id), bool(passed), decided, self.quick)
-        return self._outcome(id, measured, judgement, note, pictures)
-
-    def judge(
-        self,
-        id: str,
-        figures: Sequence[Mapping[str, float]],
-        *,
-        also: str = "",
-        note: str = "",
-        pictures: Sequence[str] = (),
-    ) -> Outcome:
-        """The outcome of an experiment whose bounds are in ``study.toml``.
+        of the full run, so a quick run leaves it out.
 
         Parameters
         ----------
         id : str
             The experiment.
-        figures : sequence of mapping
-            Figures by name, one mapping a seed, as `over_seeds` returns them; one mapping if the experiment
-            is deterministic.
+        figures : mapping or sequence of mapping
+            Figures by name, one mapping a seed, as `over_seeds` returns them; a single mapping if the
+            experiment is judged on one set of figures.
+        measured : str
+            The figures as text. Default: those that have bounds, by their names.
         also : str
-            Further figures for the reader, which no bound is about.
+            Further figures for the reader, without bounds.
         note : str
             Additional information for the reader.
         pictures : sequence of str
             Names of pictures.
+        decided : bool
+            False if the run measured too little to judge. Default true.
         """
-        judgement = judging.by_figures(self.study.experiment(id), figures, self.quick)
-        measured = "; ".join(filter(None, (judgement.text(), also)))
-        return self._outcome(id, measured, judgement, note, pictures)
-
-    def _outcome(
-        self, id: str, measured: str, judgement: Judgement, note: str, pictures: Sequence[str]
-    ) -> Outcome:
         experiment = self.study.experiment(id)
+        of_seeds = [figures] if isinstance(figures, Mapping) else figures
+        judgement = judging.judge(experiment, of_seeds, quick=self.quick, decided=decided)
+        text = "; ".join(filter(None, (measured or judgement.text(), also)))
         said = note or ("" if judgement.verdict == MET or self.quick else experiment.not_met)
-        return Outcome(
-            id, experiment.criterion, experiment.reported, measured, judgement, said, tuple(pictures)
-        )
+        return Outcome(id, experiment.criterion, experiment.reported, text, judgement, said, tuple(pictures))
 
     def measures(self, *ids: str) -> bool:
         """Returns false in a quick run if all of these experiments require the full study."""
@@ -252,7 +236,7 @@ class Context:
 
     def seeds(self, *ids: str) -> range:
         """The seeds over which these experiments are judged, from 1; fewer in a quick run."""
-        wanted = max(self.study.experiment(one).seeds or 1 for one in ids)
+        wanted = max(self.study.experiment(one).seeds for one in ids)
         return range(1, 1 + (min(wanted, QUICK_SEEDS) if self.quick else wanted))
 
     def over_seeds(self, measure: Callable[[int], T], *ids: str) -> list[T]:
@@ -411,7 +395,7 @@ def _every_experiment(study: Study, outcomes: Sequence[Outcome], quick: bool) ->
 def _unmeasured(experiment: Experiment, quick: bool) -> Outcome:
     """An experiment without an outcome has failed, unless it is one that a quick run leaves out."""
     deferred = quick and experiment.requires == FULL
-    judgement = judging.needs_full() if deferred else Judgement(judging.NOT_MET)
+    judgement = Judgement(UNDECIDED, judging.NEEDS_FULL) if deferred else Judgement(judging.NOT_MET)
     text = judgement.why or "not measured"
     return Outcome(experiment.id, experiment.criterion, experiment.reported, text, judgement)
 

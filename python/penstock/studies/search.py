@@ -104,14 +104,14 @@ class Criterion:
         return self._miss(self.value(figures))
 
     def _miss(self, value: float) -> float:
-        least, most = self.asked.at_least, self.asked.at_most
         if math.isnan(value):
             return math.inf
-        if least is not None and value < least:
-            return (least - value) / (self.scale or abs(least) or 1.0)
-        if most is not None and value > most:
-            return (value - most) / (self.scale or abs(most) or 1.0)
-        return 0.0
+        if self.asked.holds(value):
+            return 0.0
+        asked = self.asked
+        both = (asked.at_least, asked.above) if asked.too_low(value) else (asked.at_most, asked.below)
+        [bound] = [one for one in both if one is not None]
+        return abs(value - bound) / (self.scale or abs(bound) or 1.0)
 
     def show(self, figures: Figures) -> str:
         """The figure of a choice, as text."""

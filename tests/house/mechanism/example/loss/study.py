@@ -9,4 +9,4 @@ def run(context: Context) -> list[Outcome]:
     """All experiments."""
     rows = context.scenario("two-to-one").run().rows("flows")
     lost = sum(row["frames_dropped"] for row in rows) / sum(row["frames_sent"] for row in rows)
-    return [context.outcome("L-1", measured=f"{lost:.1%}", passed=0.45 < lost < 0.5)]
+    return [context.judge("L-1", {"lost": lost})]
