@@ -1,4 +1,4 @@
-"""Studies: what is promised in data is what is judged."""
+"""Studies: criteria are data, and they alone decide."""
 
 from __future__ import annotations
 
@@ -21,11 +21,15 @@ source = "Nobody 1999, chapter 1"
 id = "N1"
 reported = "10 Gb/s"
 criterion = "at least 9.5 Gb/s"
+asks = [{ figure = "rate_gbps", at_least = 9.5, shown = "{:.1f} Gb/s" }]
+deterministic = true
 
 [[experiments]]
 id = "N2"
 reported = "nothing is lost"
 criterion = "no frame is lost"
+asks = [{ figure = "lost", at_most = 0, shown = "{:.0f} frames" }]
+deterministic = true
 
 [[departures]]
 what = "frames of 1522 B"
@@ -34,7 +38,7 @@ why = "the source does not say"
 CODE = """
 from matplotlib.figure import Figure
 
-from . import judge
+from . import measure
 
 ONLY_QUICK = True
 
@@ -45,15 +49,13 @@ def run(context):
     assert context.quick or not ONLY_QUICK
     picture = context.save_figure(Figure(), "share")
     return [
-        context.outcome("N2", measured="0 frames", passed=True),
-        context.outcome(
-            "N1", measured="9.9 Gb/s", passed=judge.enough(9.9), note="quick", pictures=[picture]
-        ),
+        context.judge("N2", {"lost": 0}),
+        context.judge("N1", {"rate_gbps": measure.rate()}, note="quick", pictures=[picture]),
     ]
 """
-JUDGE = """
-def enough(rate_gbps):
-    return rate_gbps >= 9.5
+MEASURE = """
+def rate():
+    return 9.9
 """
 
 
@@ -63,7 +65,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir(parents=True)
     (folder / "study.toml").write_text(TOML)
     (folder / "study.py").write_text(CODE)
-    (folder / "judge.py").write_text(JUDGE)
+    (folder / "measure.py").write_text(MEASURE)
     monkeypatch.setattr(library, "STUDIES", tmp_path / "studies")
     monkeypatch.chdir(tmp_path)
     return folder
@@ -125,7 +127,7 @@ ANY = CODE.replace("ONLY_QUICK = True", "ONLY_QUICK = False")
 
 def test_all_is_one_table(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (study / "study.toml").write_text(TOML.replace('id = "N2"', 'id = "N2"\nnot_met = "a wire was cut"'))
-    (study / "study.py").write_text(ANY.replace('0 frames", passed=True', '9 frames", passed=False'))
+    (study / "study.py").write_text(ANY.replace('"lost": 0', '"lost": 9'))
     assert main(["reproduce", "--all"]) == 0
     shown = capsys.readouterr().out
     for text in ("10 Gb/s", "9.9 Gb/s", "not reproduced", "a wire was cut", "1 reproduced, 1 not reproduced"):
@@ -143,7 +145,7 @@ def test_all_is_one_table(study: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_experiments_are_shown_and_judged_alone(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (study / "study.py").write_text(ANY.replace('0 frames", passed=True', '9 frames", passed=False'))
+    (study / "study.py").write_text(ANY.replace('"lost": 0', '"lost": 9'))
     assert main(["reproduce", "nobody-1999/ch1", "N1", "--json"]) == 0
     assert [one["id"] for one in json.loads(capsys.readouterr().out)["experiments"]] == ["N1"]
     assert main(["reproduce", "nobody-1999/ch1", "N2", "--json"]) == 1
@@ -153,8 +155,8 @@ def test_experiments_are_shown_and_judged_alone(study: Path, capsys: pytest.Capt
 
 
 def test_what_rests_on_too_little_is_not_decided(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    undecided = "passed=False, decided=not context.quick"
-    (study / "study.py").write_text(ANY.replace('0 frames", passed=True', f'9 frames", {undecided}'))
+    undecided = '{"lost": 9}, decided=not context.quick'
+    (study / "study.py").write_text(ANY.replace('{"lost": 0}', undecided))
     assert main(["reproduce", "nobody-1999/ch1", "--quick", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert [one["verdict"] for one in answer["experiments"]] == ["reproduced", "not decided"]
@@ -182,7 +184,7 @@ def test_documented_studies_make_one_page(study: Path, capsys: pytest.CaptureFix
     page = (pages / "index.md").read_text("utf-8")
     assert "[A star that shares](nobody-1999-ch1.md) | 2 of 2 |" in page
     assert "Of 2 claims of the sources 2 are reproduced" in page
-    (study / "study.py").write_text(CODE.replace("9.9", "9.4"))
+    (study / "measure.py").write_text(MEASURE.replace("9.9", "9.4"))
     assert main(["reproduce", "nobody-1999/ch1", "--quick", "--document", str(pages)]) == 1
     assert "[A star that shares](nobody-1999-ch1.md) | **1 of 2** |" in (pages / "index.md").read_text(
         "utf-8"
@@ -190,7 +192,7 @@ def test_documented_studies_make_one_page(study: Path, capsys: pytest.CaptureFix
 
 
 def test_a_failed_experiment_is_exit_code_1(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (study / "study.py").write_text(CODE.replace("9.9", "9.4"))
+    (study / "measure.py").write_text(MEASURE.replace("9.9", "9.4"))
     assert main(["reproduce", "nobody-1999", "--quick"]) == 1
     assert "not reproduced" in capsys.readouterr().out
 
@@ -207,11 +209,11 @@ def test_an_experiment_that_was_not_measured_has_not_passed(study: Path) -> None
     ("code", "message"),
     [
         (
-            "def run(context):\n    return [context.outcome('N9', measured='', passed=True)]\n",
+            "def run(context):\n    return [context.judge('N9', {})]\n",
             "no experiment 'N9'",
         ),
         (
-            "def run(context):\n    return 2 * [context.outcome('N1', measured='', passed=True)]\n",
+            "def run(context):\n    return 2 * [context.judge('N1', {'rate_gbps': 10})]\n",
             "measured twice",
         ),
         ("x = 1\n", "no function run"),

@@ -168,7 +168,9 @@ class Experiment:
         if self.seeds == 0:
             object.__setattr__(self, "seeds", 1 if self.deterministic else SEEDS)
         elif self.deterministic:
-            raise StudyError(f"{self.id}: seeds are of runs that draw random numbers; these are deterministic")
+            raise StudyError(
+                f"{self.id}: seeds are of runs that draw random numbers; these are deterministic"
+            )
         elif not (isinstance(self.seeds, int) and self.seeds >= 1):
             raise StudyError(f"{self.id}: seeds is {self.seeds!r}; expected a whole number, at least 1")
 
