@@ -13,6 +13,7 @@ import dataclasses
 import importlib
 import inspect
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -52,14 +53,29 @@ def pages() -> dict[Path, str]:
         "command-line.md": command_line,
         "terms.md": terms,
     }
-    made = {
-        REFERENCE / name: "\n".join([MADE_BY, "", *make()]).rstrip() + "\n" for name, make in makers.items()
+    made = {name: list(make()) for name, make in makers.items()}
+    made |= {
+        f"scenario/{scenario_page.file(name)}": lines[1:]
+        for name, lines in scenario_page.pages(_keys()).items()
     }
-    return {**made, MAN_PAGE: man_page()}
+    return {
+        **{REFERENCE / name: _page(lines) for name, lines in made.items()},
+        MAN_PAGE: man_page(),
+    }
+
+
+def _page(lines: list[str]) -> str:
+    """A page as text, without blank lines between entries of a list."""
+    text = "\n".join([MADE_BY, "", *lines]).rstrip() + "\n"
+    return re.sub(r"^(- .*)\n\n(?=- )", r"\1\n", text, flags=re.MULTILINE)
+
+
+def _keys() -> dict[str, glossary.Topic]:
+    return {topic.name: topic for topic in glossary.topics() if topic.kind == "scenario key"}
 
 
 def scenario() -> Iterator[str]:
-    """The keys of a scenario file, one section per table."""
+    """The tables of a scenario file, each with a link to the page of its keys."""
     yield "# Scenario files"
     yield ""
     yield (
@@ -68,16 +84,14 @@ def scenario() -> Iterator[str]:
         "`penstock explain KEY` prints the entry of a key, `penstock check FILE --effective` the scenario "
         "with all defaults filled in."
     )
-    yield from scenario_page.page(
-        {topic.name: topic for topic in glossary.topics() if topic.kind == "scenario key"}
-    )
+    yield from scenario_page.index(scenario_page.pages(_keys()), _keys())
 
 
 def mechanisms() -> Iterator[str]:
     """Every mechanism: description, source, and limits of the model."""
     yield "# Mechanisms"
     yield ""
-    yield "What each one is, its source, what it does not model. `penstock explain NAME` has the rest."
+    yield "Each mechanism, its source, and the limits of its model. `penstock explain NAME` prints its keys too."
     pages: dict[str, list[dict[str, Any]]] = {}
     for mechanism in json.loads(_core.mechanisms()):
         pages.setdefault(mechanism["title"], []).append(mechanism)
@@ -85,9 +99,11 @@ def mechanisms() -> Iterator[str]:
         first = alike[0]
         names = ", ".join(f"`{one['name']}`" for one in alike)
         yield from ("", f"## {names} ({first['kind']})", "", f"{title}.")
+        yield from ("", "<details><summary>Source and limits of the model</summary>")
         yield from ("", f"Source: {glossary.without_links(first['source'])}")
         for what in first["not_modelled"]:
             yield from ("", f"Not modelled: {glossary.without_links(what)}")
+        yield from ("", "</details>")
 
 
 def results() -> Iterator[str]:
@@ -103,7 +119,7 @@ def results() -> Iterator[str]:
         if topic.kind == "table":
             yield from ("", f"## `{topic.name}`", "")
             yield from _sentences(topic.lines)
-            yield ""
+            yield from ("", f"<details><summary>Columns: {len(topic.rows) - 1}</summary>", "")
             again: dict[str, list[str]] = {}
             for column, _, meaning in topic.rows[1:]:
                 home = homes.setdefault((column, meaning), topic.name)
@@ -113,6 +129,7 @@ def results() -> Iterator[str]:
                     again.setdefault(home, []).append(f"`{column}`")
             for home, columns in again.items():
                 yield f"- as in [`{home}`](#{home}): {', '.join(columns)}"
+            yield from ("", "</details>")
 
 
 def terms() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The page of scenario keys; text that several tables share appears once.
+"""The pages of scenario keys, one for each table of `PAGES`; text that several tables share appears once.
 
 A table with the same text as another of the same name is not repeated: ``switch.scheduler.drr`` is
 ``host.scheduler.drr``. Keys shared by at least three tables below the same table are listed at that table.
@@ -12,8 +12,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from html import escape
 
 from penstock.glossary import Topic
+
+PAGES = ("host.scheduler", "flows.source", "flows.source.rdma", "flows.source.tcp", "flows.source.uet")
+"""Tables with a page of their own, in addition to those of the top level."""
+FOLDED = 240
+"""Length of a text from which on all but its first sentence and its default are folded."""
 
 SHARED_BY = 3
 SHORT = 9
@@ -44,27 +50,55 @@ class Section:
         return self.name.rpartition(".")[2]
 
     @property
-    def anchor(self) -> str:
-        """The anchor of its heading."""
-        return "#" + re.sub(r"[^\w-]", "", self.name.lower())
+    def page(self) -> str:
+        """The table whose page this section is on."""
+        parts = self.name.split(".")
+        above = (".".join(parts[:length]) for length in range(len(parts), 1, -1))
+        return next((name for name in above if name in PAGES), parts[0])
+
+    @property
+    def target(self) -> str:
+        """Page and anchor of its heading, for links from other sections."""
+        return f"{file(self.page)}#{re.sub(r'[^a-z0-9_-]', '', self.name.lower())}"
+
+    def link(self) -> str:
+        """Its name, as a link."""
+        return f"[`{self.name}`]({self.target})"
 
 
-def page(topics: Mapping[str, Topic]) -> Iterator[str]:
-    """The sections of all tables of the file, as Markdown."""
+def pages(topics: Mapping[str, Topic]) -> dict[str, list[str]]:
+    """The pages as lines of Markdown, by the table that each is about."""
     sections = _once(_sections(topics))
     for section in sections:
         _share(section, [other for other in sections if other.parent == section.name])
     homes = {name: section for section in sections for name in (section.name, *section.names)}
     first: dict[tuple[str, str], Section] = {}
+    made: dict[str, list[str]] = {}
     for section in sections:
         for key, text in (section.rows | section.shared).items():
             home = first.setdefault((key, text), section)
             if home is not section and len(text.split()) > SHORT and key in section.rows:
-                section.rows[key] = f"As in [`{home.name}`]({home.anchor})."
-        yield from _written(section, homes)
+                section.rows[key] = f"As in {home.link()}."
+        made.setdefault(section.page, []).extend(_written(section, homes))
+    return made
+
+
+def index(made: Mapping[str, list[str]], topics: Mapping[str, Topic]) -> Iterator[str]:
+    """A line for each page: its table, and the first sentence about it."""
+    yield from ("", "| table | contents |", "|---|---|")
+    for name in sorted(made, key=list(topics).index):
+        yield f"| [`{name}`](scenario/{file(name)}) | {_begin(_about(topics[name]))} |"
     if any(".NAME." in name for name in topics):
-        yield from ("", "## Single hosts and switches", "")
-        yield "`[hosts.NAME]` and `[switches.NAME]` have the keys of `[host]` and `[switch]`."
+        yield from (
+            "",
+            "`[hosts.NAME]` and `[switches.NAME]` have the keys of `[host]` and `[switch]`, for single",
+        )
+        yield "hosts and switches."
+
+
+def file(name: str) -> str:
+    """The file of the page about a table."""
+    return f"{name.replace('.', '-')}.md"
 
 
 def _sections(topics: Mapping[str, Topic]) -> list[Section]:
@@ -73,8 +107,12 @@ def _sections(topics: Mapping[str, Topic]) -> list[Section]:
         if ".NAME" in name or not topic.rows:
             continue
         rows = {key: _meaning(topics.get(f"{name}.{key}"), about) for key, about in topic.rows[1:]}
-        found.append(Section(name, " ".join(line for line in topic.lines if line), rows))
+        found.append(Section(name, _about(topic), rows))
     return found
+
+
+def _about(topic: Topic) -> str:
+    return " ".join(line for line in topic.lines if line)
 
 
 def _meaning(topic: Topic | None, about: str) -> str:
@@ -120,41 +158,57 @@ def _share(section: Section, below: list[Section]) -> None:
         one.above = [key for key, text in one.rows.items() if section.shared.get(key) == text]
         own = {key: text for key, text in one.rows.items() if key not in one.above}
         one.rows = {
-            key: _unlike(text, section.shared.get(key, ""), section.anchor) for key, text in own.items()
+            key: _unlike(text, section.shared.get(key, ""), section.target) for key, text in own.items()
         }
 
 
-def _unlike(text: str, shared: str, anchor: str) -> str:
+def _unlike(text: str, shared: str, target: str) -> str:
     """A meaning; only the default if the shared meaning differs in nothing else."""
     same, _, default = text.rpartition(" Default: ")
-    return f"As [above]({anchor}), default {default}" if same and shared.startswith(same) else text
+    return f"As [above]({target}), default {default}" if same and shared.startswith(same) else text
 
 
 def _written(section: Section, homes: Mapping[str, Section]) -> Iterator[str]:
-    yield from ("", f"## `{section.name}`")
+    yield from ("", f"{'#' if section.name == section.page else '##'} `{section.name}`")
     about = section.about
     above = homes.get(section.parent)
-    if above is not None and section.last in above.rows:
+    if above is not None and above.page == section.page and section.last in above.rows:
         # The row of the table above has the first sentence.
         about = about.removeprefix(_begin(above.rows[section.last])).strip()
     if about:
         yield from ("", about)
     if section.also:
         yield from ("", f"The same in {', '.join(section.also)}.")
-    if section.rows:
-        yield ""
-        for key, text in section.rows.items():
-            below = homes.get(f"{section.name}.{key}")
-            head, said = (f"`{key}`", text) if below is None else (f"[`{key}`]({below.anchor})", _begin(text))
-            yield f"- {head}: {_line(said)}"
+    for key, text in section.rows.items():
+        below = homes.get(f"{section.name}.{key}")
+        yield from _key(key, text) if below is None else _line(f"[`{key}`]({below.target})", _begin(text))
     if above is not None and section.above:
         all_of_them = len(section.above) == len(above.shared)
         which = "the shared keys" if all_of_them else _names(section.above)
-        yield from ("", f"And {which} of [`{above.name}`]({above.anchor}).")
+        yield from ("", f"And {which} of {above.link()}.")
     if section.shared:
-        yield from ("", "Keys that several of these share:", "")
+        yield from ("", "Keys that several of these share:")
         for key, text in section.shared.items():
-            yield f"- `{key}`: {_line(text)}"
+            yield from _key(key, text)
+
+
+def _key(key: str, text: str) -> Iterator[str]:
+    """The entry of a key; of a long text all but the first sentence and the default are folded."""
+    begin = _begin(text)
+    default = re.search(r"(Default: |Required\b).*$", text)
+    last = _begin(default[0]) if default and default[0] not in begin else ""
+    rest = text.removeprefix(begin).removesuffix(last).strip()
+    if len(text) < FOLDED or len(rest) < FOLDED // 2:
+        yield from _line(f"`{key}`", text)
+        return
+    shown = escape(f"{begin} {last}".strip(), quote=False)
+    summary = re.sub(r"`([^`]+)`", r"<code>\1</code>", shown)
+    yield from ("", f"<details><summary><code>{key}</code>: {summary}</summary>")
+    yield from ("", _plain(rest), "", "</details>")
+
+
+def _line(head: str, text: str) -> Iterator[str]:
+    yield from ("", f"- {head}: {_plain(text)}")
 
 
 def _begin(text: str) -> str:
@@ -166,6 +220,6 @@ def _names(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _line(text: str) -> str:
-    """The text of a list entry. The general note on units of quantities is omitted."""
+def _plain(text: str) -> str:
+    """The text of an entry. The general note on units of quantities is omitted."""
     return text.replace("\n", " ").replace(" with unit", "")

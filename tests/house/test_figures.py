@@ -62,4 +62,4 @@ def test_virtual_channels(place: str) -> None:
             (ROOT / "crates/flow_control/src/credit.rs").read_text("utf-8").replace("//!", "").split()
         )
     assert figures(text, r'with `channels = "all"` there are (\d+), and flows name theirs') == channels
-    assert '"all" for all twenty channels' in page("reference/scenario.md")
+    assert '"all" for all twenty channels' in page("reference/scenario/flow_control.md")
