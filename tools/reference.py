@@ -91,7 +91,7 @@ def mechanisms() -> Iterator[str]:
     """Every mechanism: description, source, and limits of the model."""
     yield "# Mechanisms"
     yield ""
-    yield "Each mechanism, its source, and the limits of its model. `penstock explain NAME` prints its keys too."
+    yield "Each mechanism, its source, and the limits of its model. `penstock explain NAME` adds its keys."
     pages: dict[str, list[dict[str, Any]]] = {}
     for mechanism in json.loads(_core.mechanisms()):
         pages.setdefault(mechanism["title"], []).append(mechanism)
