@@ -110,7 +110,7 @@ fn forged(step: &[u8], like: Option<&Segment>, now: Time) -> Received {
             Some(now.saturating_sub(Time::from_ns(step[14].into()))).into()
         },
         arrived: if step[11] & 4 == 0 { known.arrived } else { Some(small(step[13])) },
-        asked: if step[11] & 8 == 0 { known.asked } else { small(step[14]) },
+        requested: if step[11] & 8 == 0 { known.requested } else { small(step[14]) },
         immediate: if step[11] & 16 == 0 { known.immediate } else { small(step[12]) },
         lost: if step[11] & 32 == 0 { known.lost } else { u64::from(small(step[13])) << (step[12] % 64) },
         telemetry,

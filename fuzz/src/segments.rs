@@ -38,20 +38,20 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
     let (whole, none) = (Arc::new(spec(TOTAL)?), spec(0)?);
     let rng = || Xoshiro256PlusPlus::seed_from_u64(first.into());
     let mut sender = TcpSender::new(&whole, Time::ZERO, None, rng());
-    hear(&mut sender, steps, |it| {
+    drive(&mut sender, steps, |it| {
         let (acknowledged, sent) = (it.acknowledged(), it.sent());
         (acknowledged <= sent && sent <= TOTAL && sent - acknowledged <= whole.window)
             .then_some(sent)
             .ok_or_else(|| format!("{acknowledged} B acknowledged of {sent} B"))
     })?;
-    hear(&mut TcpReceiver::new(&whole), steps, |it| Ok(it.delivered()))?;
+    drive(&mut TcpReceiver::new(&whole), steps, |it| Ok(it.delivered()))?;
     for transport in [Transport::Tcp(none.into()), Transport::Rdma(queue_pairs(first)?)] {
         let talk = Arc::new(talk(transport));
         for mut end in [
             Conversation::opener(&talk, (Time::ZERO, None), FACTS, rng()),
             Conversation::answerer(&talk, FACTS, rng()),
         ] {
-            hear(&mut end, steps, |it| {
+            drive(&mut end, steps, |it| {
                 let Some(sender) = it.tcp_sender() else { return Ok(it.delivered()) };
                 let (acknowledged, sent) = (sender.acknowledged(), sender.sent());
                 (acknowledged <= sent).then_some(sent).ok_or_else(|| format!("{acknowledged} B of {sent} B"))
@@ -86,7 +86,7 @@ fn talk(transport: Transport) -> ConversationSpec {
 }
 
 /// Plays steps to an endpoint; `number` says what it must keep, and a number that segments may be near.
-fn hear<P: Protocol>(
+fn drive<P: Protocol>(
     endpoint: &mut P,
     steps: &[u8],
     number: impl Fn(&P) -> Result<u64, String>,

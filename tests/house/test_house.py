@@ -121,7 +121,7 @@ def test_files_are_short(root: Path) -> None:
 
 
 INNER = re.compile(
-    r'include_str!\("\w+/(\w+\.rs)"\)|, "(\w+)"(?:, Hears::\w+)?;$|'
+    r'include_str!\("\w+/(\w+\.rs)"\)|, "(\w+)"(?:, FeedbackKind::\w+)?;$|'
     r'^ +"(\w+)": \w+\(\w+\), (?:true|false)',
     re.MULTILINE,
 )

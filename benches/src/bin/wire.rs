@@ -85,7 +85,7 @@ fn file(frames: usize) -> std::io::Result<u64> {
             ecn: 2,
             dscp: 26,
             cn_tag: None,
-            told: None,
+            notification: None,
         };
         octets.clear();
         simulated.frame().expect("a legal frame").encode(&mut octets);

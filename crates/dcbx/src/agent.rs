@@ -166,7 +166,7 @@ impl Agent {
         self.counters.received += 1;
         self.counters.faulty_tlvs += received.faults.len() as u64;
         let known = self.neighbours.len();
-        neighbours::hear(&mut self.neighbours, view.source(), &received.pdu, now);
+        neighbours::receive(&mut self.neighbours, view.source(), &received.pdu, now);
         if self.neighbours.len() > known {
             self.hurry(now);
         }
@@ -223,7 +223,7 @@ impl Agent {
     fn decide_again(&mut self, now: Time) {
         let (new, owed) = match self.older_peer().cloned() {
             Some(theirs) => {
-                let owed = self.handshake.hear(&self.admin, &theirs);
+                let owed = self.handshake.receive(&self.admin, &theirs);
                 (self.handshake.operational(&self.admin, &theirs), owed)
             }
             None => {
@@ -231,8 +231,8 @@ impl Agent {
                 (decide(self.mac, &self.admin, self.profile, &self.neighbours), false)
             }
         };
-        let told = |of: &Operational| (of.ets, of.pfc);
-        if owed || told(&new) != told(&self.operational) {
+        let features = |of: &Operational| (of.ets, of.pfc);
+        if owed || features(&new) != features(&self.operational) {
             self.hurry(now);
         }
         self.operational = new;

@@ -24,7 +24,7 @@ use wire::{Error, PrioritySet};
 pub(crate) struct Handshake {
     version: Version,
     control: Control,
-    told: Features,
+    sent: Features,
     settled: Option<AllSettled>,
 }
 
@@ -53,11 +53,11 @@ impl Handshake {
     /// Creates a handshake in which nothing was received yet.
     pub fn new(admin: &Administered, version: Version) -> Handshake {
         let control = Control { sequence: 1, ..Control::default() };
-        Handshake { version, control, told: Features::of(admin), settled: None }
+        Handshake { version, control, sent: Features::of(admin), settled: None }
     }
 
     /// Processes the peer's last announcement. Returns true if there is something to send in reply.
-    pub fn hear(&mut self, admin: &Administered, theirs: &Older) -> bool {
+    pub fn receive(&mut self, admin: &Administered, theirs: &Older) -> bool {
         let mut own = Features::of(admin);
         let groups = settle(own.groups.as_mut(), theirs.groups.as_ref(), |a, b| {
             (a.groups(), a.percent()) == (b.groups(), b.percent())
@@ -84,7 +84,7 @@ impl Handshake {
 
     /// Returns the TLV to send.
     pub fn tlv(&self) -> Result<Baseline, Error> {
-        let Features { groups, pfc, applications } = self.told.clone();
+        let Features { groups, pfc, applications } = self.sent.clone();
         let mut sub_tlvs = vec![SubTlv::Control(self.control)];
         match self.version {
             Version::Cee => {
@@ -140,10 +140,10 @@ impl Handshake {
 
     /// Sets the features to announce. Returns true if they changed.
     fn tell(&mut self, own: Features) -> bool {
-        let new = own != self.told;
+        let new = own != self.sent;
         if new {
             self.control.sequence = self.control.sequence.wrapping_add(1);
-            self.told = own;
+            self.sent = own;
         }
         new
     }

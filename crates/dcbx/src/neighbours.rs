@@ -118,7 +118,7 @@ impl Remote {
 
 /// Stores a station's announcement. A TTL of 0 removes the station at once; one beyond the maximum is not
 /// stored.
-pub(crate) fn hear(neighbours: &mut Vec<Neighbour>, mac: Mac, pdu: &Lldpdu, now: Time) {
+pub(crate) fn receive(neighbours: &mut Vec<Neighbour>, mac: Mac, pdu: &Lldpdu, now: Time) {
     let place = neighbours.iter().position(|one| (&one.chassis, &one.port) == (&pdu.chassis, &pdu.port));
     let until = now.saturating_add(Time::from_ms(1_000) * u64::from(pdu.ttl_s));
     let (chassis, port) = (pdu.chassis.clone(), pdu.port.clone());

@@ -218,7 +218,7 @@ impl TryFrom<TableKeys> for Table {
                 return Err(format!("class {class} has a share of {share} % and is not \"ets\", expected 0"));
             }
         }
-        EtsTable::new(text.classes, percent, algorithms).map(Table).map_err(told)
+        EtsTable::new(text.classes, percent, algorithms).map(Table).map_err(message)
     }
 }
 
@@ -290,13 +290,13 @@ impl TryFrom<PfcKeys> for Pfc {
     fn try_from(text: PfcKeys) -> Result<Pfc, String> {
         let mut set = 0u8;
         for &priority in text.priorities.iter().flatten() {
-            let bit = 1u8 << Pcp::new(priority).map_err(told)?.get();
+            let bit = 1u8 << Pcp::new(priority).map_err(message)?.get();
             if set & bit != 0 {
                 return Err(format!("priority {priority} occurs twice, expected once"));
             }
             set |= bit;
         }
-        let mut tlv = PfcTlv::new(text.willing, text.capability, PrioritySet(set)).map_err(told)?;
+        let mut tlv = PfcTlv::new(text.willing, text.capability, PrioritySet(set)).map_err(message)?;
         tlv.macsec_bypass = text.macsec_bypass;
         Ok(Pfc { exchanged: text.exchanged, says_priorities: text.priorities.is_some(), tlv })
     }
@@ -340,7 +340,7 @@ impl TryFrom<EntryKeys> for Entry {
                 return Ok(Entry(Application {
                     selector,
                     protocol,
-                    priority: Pcp::new(priority).map_err(told)?,
+                    priority: Pcp::new(priority).map_err(message)?,
                 }));
             }
         };
@@ -349,7 +349,7 @@ impl TryFrom<EntryKeys> for Entry {
 }
 
 /// Message of a scenario's reader, which separates the wrong value from the accepted ones.
-fn told(error: Error) -> String {
+fn message(error: Error) -> String {
     match error {
         Error::Value { what, accepted, got } => format!("{what} is {got}, expected {accepted}"),
         other => other.to_string(),

@@ -22,7 +22,7 @@ fn willing() -> Agent {
     agent(HIGHER, admin)
 }
 
-fn said(mac: Mac, ttl_s: u16, tlvs: Vec<Tlv>) -> Vec<u8> {
+fn message(mac: Mac, ttl_s: u16, tlvs: Vec<Tlv>) -> Vec<u8> {
     Frame::lldp(mac, Lldpdu::new(Id::chassis(mac), Id::port(mac), ttl_s, tlvs).unwrap()).to_bytes()
 }
 
@@ -33,7 +33,7 @@ fn pfc_tlv(willing: bool, enabled: u8) -> Tlv {
 /// Returns an LLDPDU with this TLV of 802.1, for any contents.
 fn raw(subtype: u8, value: &[u8]) -> Vec<u8> {
     let tlv = Organisational::new([0, 0x80, 0xC2], subtype, value.to_vec()).unwrap();
-    said(LOWER, 120, vec![Tlv::Organisational(tlv)])
+    message(LOWER, 120, vec![Tlv::Organisational(tlv)])
 }
 
 /// Returns the agent's PFC priorities and their origin after these frames, all at once.
@@ -50,15 +50,15 @@ fn kept(why: Because) -> (PrioritySet, Origin) {
 #[test]
 fn dx_02_to_07_who_adopts() {
     let adopted = (PrioritySet(8), Origin::Adopted);
-    assert_eq!(after(&[said(LOWER, 120, vec![pfc_tlv(false, 8)])]), adopted);
+    assert_eq!(after(&[message(LOWER, 120, vec![pfc_tlv(false, 8)])]), adopted);
     // Willing too: the lower one adopts, and we are higher; then the other way round.
-    assert_eq!(after(&[said(LOWER, 120, vec![pfc_tlv(true, 8)])]), kept(Because::Tie));
-    assert_eq!(after(&[said(OTHER, 120, vec![pfc_tlv(true, 8)])]), adopted);
-    let mut elsewhere = said(LOWER, 120, vec![pfc_tlv(false, 8)]);
+    assert_eq!(after(&[message(LOWER, 120, vec![pfc_tlv(true, 8)])]), kept(Because::Tie));
+    assert_eq!(after(&[message(OTHER, 120, vec![pfc_tlv(true, 8)])]), adopted);
+    let mut elsewhere = message(LOWER, 120, vec![pfc_tlv(false, 8)]);
     elsewhere[5] = 3;
     assert_eq!(after(&[elsewhere]), kept(Because::NoPeer));
     let mut unwilling = agent(HIGHER, settings());
-    unwilling.receive(&said(LOWER, 120, vec![pfc_tlv(false, 8)]), Time::ZERO);
+    unwilling.receive(&message(LOWER, 120, vec![pfc_tlv(false, 8)]), Time::ZERO);
     let now = unwilling.operational();
     assert_eq!(now.pfc_origin, Origin::Administered(Because::NotWilling));
     assert_eq!(now.conditions, [Condition::PfcMismatch { ours: OWN, theirs: PrioritySet(8) }]);
@@ -70,7 +70,7 @@ fn dx_08_to_10_recommendations() {
     let recommendation = Tlv::EtsRecommendation(table(40));
     let ets = |tlvs: &[Tlv]| {
         let mut agent = willing();
-        agent.receive(&said(LOWER, 120, tlvs.to_vec()), Time::ZERO);
+        agent.receive(&message(LOWER, 120, tlvs.to_vec()), Time::ZERO);
         (agent.operational().ets, agent.operational().ets_origin)
     };
     assert_eq!(ets(&[configuration.clone(), recommendation]), (table(40), Origin::Adopted));
@@ -87,9 +87,9 @@ fn dx_11_applications_come_and_go() {
     let admin = Administered { applications: vec![entry(3260, 4)], ..settings() };
     let mut agent = agent(HIGHER, admin);
     let list = Applications::new(vec![entry(3260, 6), entry(860, 5)]).unwrap();
-    agent.receive(&said(LOWER, 120, vec![Tlv::Applications(list)]), Time::ZERO);
+    agent.receive(&message(LOWER, 120, vec![Tlv::Applications(list)]), Time::ZERO);
     assert_eq!(agent.operational().applications, [entry(3260, 4), entry(860, 5)]);
-    agent.receive(&said(LOWER, 120, vec![pfc_tlv(false, 8)]), seconds(1));
+    agent.receive(&message(LOWER, 120, vec![pfc_tlv(false, 8)]), seconds(1));
     assert_eq!(agent.operational().applications, [entry(3260, 4)]);
 }
 
@@ -123,7 +123,7 @@ fn dx_12_to_18_tlvs_with_a_fault_change_nothing() {
         assert_eq!((agent.operational().ets, agent.counters().faulty_tlvs), (table(70), 1));
     }
     // Twice: the TLV is repeated before the End TLV, after 14 + 9 + 9 + 4 octets and the first.
-    let mut twice = said(LOWER, 120, vec![pfc_tlv(false, 8)]);
+    let mut twice = message(LOWER, 120, vec![pfc_tlv(false, 8)]);
     let again = twice[36..44].to_vec();
     twice.splice(44..44, again);
     assert_eq!(after(&[twice]), none);
@@ -131,7 +131,7 @@ fn dx_12_to_18_tlvs_with_a_fault_change_nothing() {
 
 #[test]
 fn dx_19_to_22_the_frame_as_a_whole() {
-    let good = said(LOWER, 120, vec![pfc_tlv(false, 8)]);
+    let good = message(LOWER, 120, vec![pfc_tlv(false, 8)]);
     let mut untimed = good.clone();
     untimed.drain(32..36);
     let mut second_chassis = good.clone();
@@ -151,31 +151,34 @@ fn dx_19_to_22_the_frame_as_a_whole() {
         Tlv::Organisational(Organisational::new([0, 0x80, 0xC2], 0x7E, b"abc".to_vec()).unwrap()),
         pfc_tlv(false, 8),
     ];
-    assert_eq!(after(&[said(LOWER, 120, unknown)]), (PrioritySet(8), Origin::Adopted));
+    assert_eq!(after(&[message(LOWER, 120, unknown)]), (PrioritySet(8), Origin::Adopted));
 }
 
 #[test]
 fn dx_23_to_28_neighbours_come_and_go() {
     let mut agent = willing();
-    let mut hear = |frame: &[u8], at: u64| {
+    let mut receive = |frame: &[u8], at: u64| {
         agent.receive(frame, seconds(at));
         (agent.operational().pfc, agent.operational().pfc_origin)
     };
-    let one = said(LOWER, 120, vec![pfc_tlv(false, 8)]);
+    let one = message(LOWER, 120, vec![pfc_tlv(false, 8)]);
     let adopted = |set| (PrioritySet(set), Origin::Adopted);
-    assert_eq!(hear(&one, 0), adopted(8));
-    assert_eq!(hear(&said(OTHER, 120, vec![pfc_tlv(false, 16)]), 1), kept(Because::SeveralPeers));
-    assert_eq!(hear(&said(OTHER, 0, vec![]), 2), adopted(8));
-    assert_eq!(hear(&said(LOWER, 120, vec![pfc_tlv(false, 16)]), 3), adopted(16));
+    assert_eq!(receive(&one, 0), adopted(8));
+    assert_eq!(receive(&message(OTHER, 120, vec![pfc_tlv(false, 16)]), 1), kept(Because::SeveralPeers));
+    assert_eq!(receive(&message(OTHER, 0, vec![]), 2), adopted(8));
+    assert_eq!(receive(&message(LOWER, 120, vec![pfc_tlv(false, 16)]), 3), adopted(16));
     // A neighbour that speaks LLDP and not DCBX does not count; a TLV that is withdrawn is no longer in
     // force.
-    assert_eq!(hear(&said(OTHER, 120, vec![]), 4), adopted(16));
-    assert_eq!(hear(&said(LOWER, 3, vec![Tlv::EtsRecommendation(table(40))]), 5), kept(Because::NotSent));
-    assert_eq!(hear(&said(LOWER, 3, vec![pfc_tlv(false, 8)]), 6), adopted(8));
+    assert_eq!(receive(&message(OTHER, 120, vec![]), 4), adopted(16));
+    assert_eq!(
+        receive(&message(LOWER, 3, vec![Tlv::EtsRecommendation(table(40))]), 5),
+        kept(Because::NotSent)
+    );
+    assert_eq!(receive(&message(LOWER, 3, vec![pfc_tlv(false, 8)]), 6), adopted(8));
     agent.age(seconds(9));
     assert_eq!(agent.operational().pfc_origin, Origin::Administered(Because::NoPeer));
     agent.receive(&one, seconds(10));
-    agent.receive(&said(LOWER, 0, vec![]), seconds(10));
+    agent.receive(&message(LOWER, 0, vec![]), seconds(10));
     assert_eq!(agent.operational().pfc_origin, Origin::Administered(Because::NoPeer));
 }
 
@@ -184,10 +187,10 @@ fn dx_30_another_dialect_is_reported() {
     let baseline = wire::baseline::Baseline::new(wire::baseline::Version::Cee, vec![]).unwrap();
     let mut agent = willing();
     // Without sequence numbers no reply is possible.
-    agent.receive(&said(LOWER, 120, vec![Tlv::Baseline(baseline.clone())]), Time::ZERO);
+    agent.receive(&message(LOWER, 120, vec![Tlv::Baseline(baseline.clone())]), Time::ZERO);
     assert_eq!(agent.operational().conditions, [Condition::OtherDialect]);
     assert_eq!(agent.operational().pfc_origin, Origin::Administered(Because::NoPeer));
-    agent.receive(&said(LOWER, 120, vec![Tlv::Baseline(baseline), pfc_tlv(false, 8)]), Time::ZERO);
+    agent.receive(&message(LOWER, 120, vec![Tlv::Baseline(baseline), pfc_tlv(false, 8)]), Time::ZERO);
     assert_eq!(agent.operational().conditions, [Condition::BothDialects]);
     assert_eq!(agent.operational().pfc, PrioritySet(8));
 }
@@ -195,7 +198,7 @@ fn dx_30_another_dialect_is_reported() {
 #[test]
 fn what_a_port_cannot_do_is_not_adopted() {
     let mut agent = agent(HIGHER, Administered { pfc: pfc(true, 1, 0x20), ..settings() });
-    agent.receive(&said(LOWER, 120, vec![pfc_tlv(false, 0x18)]), Time::ZERO);
+    agent.receive(&message(LOWER, 120, vec![pfc_tlv(false, 0x18)]), Time::ZERO);
     assert_eq!(agent.operational().pfc_origin, Origin::Administered(Because::BeyondCapability));
     assert!(matches!(agent.operational().conditions[..], [Condition::PfcMismatch { .. }]));
 }
@@ -208,14 +211,14 @@ fn frames_are_sent_in_time_and_never_in_storms() {
     assert_eq!(agent.next_time(), seconds(30));
     assert!(agent.send(seconds(30)).is_some());
     // A new neighbour: at once, then three each second, then slowly again.
-    agent.receive(&said(LOWER, 120, vec![]), seconds(31));
+    agent.receive(&message(LOWER, 120, vec![]), seconds(31));
     let sent: Vec<u64> = (31..=64).filter(|&at| agent.send(seconds(at)).is_some()).collect();
     assert_eq!(sent, [31, 32, 33, 34, 64]);
     // Changes without end: five at once, then one each second.
     let mut frames = 0;
     for at in 0..10_000 {
         let now = seconds(100) + Time::from_ms(at);
-        agent.receive(&said(OTHER, 120 * (at % 2) as u16, vec![pfc_tlv(false, 8)]), now);
+        agent.receive(&message(OTHER, 120 * (at % 2) as u16, vec![pfc_tlv(false, 8)]), now);
         frames += usize::from(agent.send(now).is_some());
     }
     assert!((10..=15).contains(&frames), "{frames}");
@@ -274,11 +277,11 @@ proptest! {
             let mac = Mac([2, 0, 0, 0, 0, value % 12]);
             let share = value % 101;
             let mut frame = match kind {
-                0 => said(mac, u16::from(octet % 8), vec![pfc_tlv(octet & 1 == 1, value)]),
-                1 => said(mac, 20, vec![Tlv::EtsRecommendation(table(share)), pfc_tlv(false, value)]),
-                2 => said(mac, 20, vec![pfc_tlv(true, value)]),
+                0 => message(mac, u16::from(octet % 8), vec![pfc_tlv(octet & 1 == 1, value)]),
+                1 => message(mac, 20, vec![Tlv::EtsRecommendation(table(share)), pfc_tlv(false, value)]),
+                2 => message(mac, 20, vec![pfc_tlv(true, value)]),
                 3 => raw(8 + value % 5, &[octet; 21][..usize::from(value % 22)]),
-                4 => said(mac, 0, vec![]),
+                4 => message(mac, 0, vec![]),
                 _ => vec![octet; usize::from(value)],
             };
             if at % 3 == 0 && !frame.is_empty() {

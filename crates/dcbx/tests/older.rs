@@ -188,12 +188,12 @@ fn application(selector: Selector, protocol: u16, priority: u8) -> Application {
 /// A willing end adopts the applications of one that is not. Transports are not distinguished in version 1.01, and 1.00 has FCoE alone.
 #[test]
 fn applications_are_adopted() {
-    let told = vec![
+    let summary = vec![
         application(Selector::EtherType, 0x8906, 3),
         application(Selector::StreamPort, 3260, 4),
         application(Selector::Dscp, 46, 5),
     ];
-    let theirs = Administered { applications: told, ..willing(false, 0x08) };
+    let theirs = Administered { applications: summary, ..willing(false, 0x08) };
     for (dialect, expected) in [
         (
             Dialect::Older,
@@ -243,7 +243,7 @@ fn groups_of_version_1_00() {
 }
 
 /// Announcement of a peer: its sequence numbers, and PFC with flags.
-fn said(sequence: u32, acknowledged: u32, bits: u8, priorities: u8) -> Vec<u8> {
+fn message(sequence: u32, acknowledged: u32, bits: u8, priorities: u8) -> Vec<u8> {
     let value = BaselinePfc { priorities: PrioritySet(priorities), traffic_classes: Some(8) };
     let pfc = Feature { enabled: bits & 1 == 1, error: bits & 2 == 2, ..Feature::new(bits & 4 == 4, value) };
     let control = Control { sequence, acknowledged, ..Control::default() };
@@ -264,20 +264,20 @@ proptest! {
     ) {
         let admin = Administered { pfc: pfc(is_willing, 4, 0x20), ..settings() };
         let mut agent = begin(LOWER, &admin, if is_older { Dialect::Older } else { Dialect::Either });
-        let (mut told, mut acknowledged) = (1, false);
+        let (mut summary, mut acknowledged) = (1, false);
         for (step, (sequence, number, bits, priorities, (at, octet))) in steps.into_iter().enumerate() {
             let now = Time::from_ms(700) * step as u64;
-            let mut frame = said(sequence, number, bits, priorities);
+            let mut frame = message(sequence, number, bits, priorities);
             let broken = at % 3 == 0;
             if broken {
                 let place = usize::from(at) % frame.len();
                 frame[place] = octet;
             }
             agent.receive(&frame, now);
-            acknowledged |= broken || (1..=told + 1).contains(&number);
+            acknowledged |= broken || (1..=summary + 1).contains(&number);
             if let Some(sent) = agent.send(now) {
                 let Contents::Lldp(pdu) = Frame::decode(&sent).unwrap().contents else { panic!() };
-                told = numbers(&pdu).map_or(told, |(sequence, _)| sequence);
+                summary = numbers(&pdu).map_or(summary, |(sequence, _)| sequence);
             }
             let now = agent.operational();
             prop_assert!(now.pfc.len() <= 4);

@@ -442,7 +442,7 @@ mod tests {
         // Even ticks belong to the first part, odd ones to the second.
         for panics_at in [0, 10, 200, 310, 5_000, 5_010] {
             for way in [Way::Alone, Way::Together] {
-                let (tell, told) = std::sync::mpsc::channel();
+                let (sender, receiver) = std::sync::mpsc::channel();
                 std::thread::spawn(move || {
                     let mut shards = two(panics_at);
                     let mut workers = Workers::new(&mut shards, [0, 1].into(), Some(way));
@@ -452,9 +452,9 @@ mod tests {
                             end => break end,
                         }
                     };
-                    tell.send(end)
+                    sender.send(end)
                 });
-                let end = told.recv_timeout(Duration::from_secs(60)).expect("nobody waits for ever");
+                let end = receiver.recv_timeout(Duration::from_secs(60)).expect("nobody waits for ever");
                 assert_eq!(end, Err(Panicked { message: format!("a tick at {panics_at} ps") }), "{way:?}");
             }
         }

@@ -65,7 +65,7 @@ use crate::run::state::route_table::RouteTable;
 use crate::run::state::spreading::Spreading;
 use crate::run::state::storms::PortWatch;
 use crate::run::state::view::NodeView;
-use crate::run::steps::selection::asks_scheduler;
+use crate::run::steps::selection::needs_scheduler;
 use crate::run::steps::stages;
 use crate::spec::routing::Wiring;
 use crate::spec::{Negotiated, NodeSpec, Spec, Subject};
@@ -415,7 +415,7 @@ pub(crate) fn bypass_classes(spec: &Spec, node: &NodeSpec) -> u32 {
 fn features_of(plan: &Plan, port: u32) -> PortFeatures {
     let (node, link) = (plan.node(port), plan.link(port));
     let mut features = PortFeatures::default();
-    features.set(PortFeatures::SCHEDULER, asks_scheduler(plan.scheduler(port)));
+    features.set(PortFeatures::SCHEDULER, needs_scheduler(plan.scheduler(port)));
     features.set(PortFeatures::CREDITS, node.credits().is_some());
     features.set(PortFeatures::CROSSBAR, node.crossbar().is_some());
     features.set(PortFeatures::RETRY, link.llr.is_some());
@@ -464,7 +464,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         peer_clock: plan.clock(plan.wiring.node_of[peer as usize]),
         arrives_by: plan.wire_clock(peer, plan.rate(peer)),
         scheduler: Selector::new(plan.scheduler(port).start(&plan.port_facts(port))),
-        contention: asks_scheduler(plan.scheduler(port))
+        contention: needs_scheduler(plan.scheduler(port))
             .then(|| Box::new(Contention::new(node.classes().classes()))),
         occupancy: Occupancy::default(),
         delay: link.delay,

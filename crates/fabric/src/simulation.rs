@@ -534,11 +534,11 @@ mod tests {
             let mut simulation = Simulation::on_threads(&pairs(3, Time::from_ms(1)), threads).unwrap();
             // The first frame that a node of this part sends has no source.
             simulation.shards[part].world.routes.path_source.clear();
-            let (tell, told) = std::sync::mpsc::channel();
+            let (sender, receiver) = std::sync::mpsc::channel();
             std::thread::spawn(move || {
-                tell.send([simulation.run(), simulation.run()].map(|end| end.unwrap_err().to_string()))
+                sender.send([simulation.run(), simulation.run()].map(|end| end.unwrap_err().to_string()))
             });
-            let ends = told.recv_timeout(Duration::from_secs(60)).expect("no thread waits for ever");
+            let ends = receiver.recv_timeout(Duration::from_secs(60)).expect("no thread waits for ever");
             assert!(ends[0].contains("the simulator has failed: index out of bounds"), "{}", ends[0]);
             assert_eq!(ends[0], ends[1]);
         }

@@ -28,7 +28,7 @@ pub mod weights;
 
 pub use self::cores::{CoreChange, InterruptSpec, ReceiveSpec, SendSpec};
 pub use self::domain::Domain;
-pub use self::faults::{FaultSpec, Reaction, Says};
+pub use self::faults::{ControlContent, FaultSpec, Reaction};
 pub use self::guards::{GuardSpec, OnDeadlock, Skip};
 pub use self::job::JobSpec;
 pub use self::negotiated::{Negotiated, NegotiatedFeature};
@@ -36,7 +36,7 @@ pub use self::pattern::{Pattern, matches, range};
 pub use self::ports::with_port;
 pub use self::probes::{Probe, ProbeSpec, Watched, Which};
 pub use self::remap::{Remap, with_new_priorities};
-pub use self::transfer_wait::{HeardAt, TransferEnds, TransferRef, TransferWait};
+pub use self::transfer_wait::{KnownEnd, TransferEnds, TransferRef, TransferWait};
 pub use self::waiting::Queueing;
 pub use self::way::Way;
 

@@ -9,7 +9,7 @@ mod common;
 mod counting;
 
 use common::*;
-use counting::asked;
+use counting::allocated;
 use fabric::spec::{HostSpec, Role};
 use fabric::{Simulation, State};
 use std::sync::Arc;
@@ -49,11 +49,11 @@ fn the_steady_state_allocates_nothing_but_longer_histograms() {
     while simulation.now() < us(12_000) {
         assert_eq!(simulation.advance(1_000), Ok(State::Running));
     }
-    let (before, events) = (asked(), simulation.events());
+    let (before, events) = (allocated(), simulation.events());
     while simulation.now() < us(44_000) {
         assert_eq!(simulation.advance(1_000), Ok(State::Running));
     }
-    let (calls, bytes) = (asked().0 - before.0, asked().1 - before.1);
+    let (calls, bytes) = (allocated().0 - before.0, allocated().1 - before.1);
     let events = simulation.events() - events;
     assert!(events > 100_000, "{events} events are too few to tell");
     // A histogram that becomes longer is made anew, by octaves of 32 bins of 2 B: seldom, for waits longer than all before.

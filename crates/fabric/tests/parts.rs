@@ -37,8 +37,8 @@ fn memory(spec: &Spec, threads: usize) -> (usize, usize, u64) {
         while simulation.advance(u64::MAX).unwrap() == State::Running {}
         (simulation.memory_bytes(), simulation.fingerprint())
     };
-    let ((told, fingerprint), taken) = most_in_use(run);
-    (taken, told, fingerprint)
+    let ((reported, fingerprint), taken) = most_in_use(run);
+    (taken, reported, fingerprint)
 }
 
 #[test]
@@ -49,9 +49,9 @@ fn two_threads_take_at_most_a_tenth_more_memory_than_one() {
         Destinations::Uniform(hosts.iter().copied().filter(|&to| to != hosts[nth]).collect())
     });
     for (what, spec) in [("half round, k = 16", half_round), ("uniform, k = 8", uniform)] {
-        let (taken, told, fingerprint) = memory(&spec, 1);
+        let (taken, reported, fingerprint) = memory(&spec, 1);
         for threads in [2, 3] {
-            let (taken_by_all, told_by_all, same) = memory(&spec, threads);
+            let (taken_by_all, reported_by_all, same) = memory(&spec, threads);
             assert_eq!(same, fingerprint);
             // A tenth for each thread beyond the first.
             let most = |one: usize| one / 10 * (9 + threads);
@@ -60,8 +60,8 @@ fn two_threads_take_at_most_a_tenth_more_memory_than_one() {
                 "{what}: {taken} B on one thread, {taken_by_all} on {threads}"
             );
             assert!(
-                told_by_all <= most(told),
-                "{what}: {told} B told on one thread, {told_by_all} on {threads}"
+                reported_by_all <= most(reported),
+                "{what}: {reported} B reported on one thread, {reported_by_all} on {threads}"
             );
         }
     }

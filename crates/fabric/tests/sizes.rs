@@ -42,20 +42,20 @@ fn bytes(hosts: usize, flows: usize, classes: ClassMap) -> (usize, usize) {
 
 #[test]
 fn a_flow_takes_a_kilobyte_and_an_idle_queue_192_bytes() {
-    let (few, told_few) = bytes(20, 20, ClassMap::SHARED);
-    let (many, told_many) = bytes(20, 60, ClassMap::SHARED);
+    let (few, reported_few) = bytes(20, 20, ClassMap::SHARED);
+    let (many, reported_many) = bytes(20, 60, ClassMap::SHARED);
     let flow = (many - few) / 800;
-    assert!(flow <= 1_000, "{flow} B a flow {}", (told_many - told_few) / 800);
+    assert!(flow <= 1_000, "{flow} B a flow {}", (reported_many - reported_few) / 800);
     // The description of the flow, names and all, is not in the simulation's own account.
-    let told = (told_many - told_few) / 800;
-    assert!(told <= flow && flow <= 2 * told, "{told} B a flow told, {flow} B taken");
+    let reported = (reported_many - reported_few) / 800;
+    assert!(reported <= flow && flow <= 2 * reported, "{reported} B a flow reported, {flow} B taken");
     // The same ports with one queue each, and with eight, of which seven stay idle.
-    let (one, told_one) = bytes(60, 1, ClassMap::SHARED);
-    let (eight, told_eight) = bytes(60, 1, ClassMap::SEPARATE);
+    let (one, reported_one) = bytes(60, 1, ClassMap::SHARED);
+    let (eight, reported_eight) = bytes(60, 1, ClassMap::SEPARATE);
     let queues = 7 * 61;
-    let (queue, told) = ((eight - one) / queues, (told_eight - told_one) / queues);
+    let (queue, reported) = ((eight - one) / queues, (reported_eight - reported_one) / queues);
     assert!(queue <= 192, "{queue} B an idle queue");
-    assert_eq!(queue, told, "what is told of a queue");
+    assert_eq!(queue, reported, "memory of a queue");
     #[expect(
         clippy::print_stdout,
         reason = "`cargo test -p fabric --test sizes -- --nocapture` prints what is published"

@@ -7,7 +7,7 @@ mod common;
 mod counting;
 
 use common::*;
-use counting::{asked, in_use};
+use counting::{allocated, in_use};
 use fabric::spec::SwitchSpec;
 use fabric::{Simulation, State};
 use queueing::BufferSpec;
@@ -90,10 +90,10 @@ fn a_connection_takes_two_kilobytes_and_asks_for_no_more() {
     while simulation.now() < us(20_000) {
         assert_eq!(simulation.advance(1_000), Ok(State::Running));
     }
-    let (before, events) = (asked().0, simulation.events());
+    let (before, events) = (allocated().0, simulation.events());
     // In one step: test builds audit the books after each, which allocates.
     assert_eq!(simulation.advance(55_000), Ok(State::Running));
-    let (calls, events) = (asked().0 - before, simulation.events() - events);
+    let (calls, events) = (allocated().0 - before, simulation.events() - events);
     assert!(events > 50_000, "{events} events are too few to tell");
     assert!(calls * 500 < events, "{calls} allocations in {events} events");
     #[expect(clippy::print_stdout, reason = "what it takes, where someone asks")]

@@ -477,7 +477,7 @@ mod tests {
         let us = Time::from_us;
         assert_eq!(receiver.free(&spec, 3, 34, us(5)), us(5));
         assert_eq!((receiver.holds(3, &sender), sender.outstanding(3)), (136, 136));
-        sender.learn(receiver.update(us(5))).unwrap();
+        sender.on_update(receiver.update(us(5))).unwrap();
         assert!(!receiver.owes());
         assert_eq!((sender.available(3), receiver.holds(3, &sender)), (34, 102));
     }
@@ -504,14 +504,14 @@ mod tests {
             receiver.free(&spec, 7, 10_000, Time::from_us(round));
             let _lost = receiver.update(Time::from_us(round));
             receiver.free(&spec, 7, 6_384, Time::from_us(round));
-            sender.learn(receiver.update(Time::from_us(round))).unwrap();
+            sender.on_update(receiver.update(Time::from_us(round))).unwrap();
             assert_eq!((sender.available(7), receiver.holds(7, &sender)), (16_384, 0));
         }
         let mut update = receiver.update(Time::from_us(99));
         update.bank = 0;
         update.counts = [0; BANK];
         update.counts[7] = (163_840 % (1u64 << 15)) as u16 + 1;
-        assert_eq!(sender.learn(update), Err(Overdraft { channel: 7, wanted: 1, had: 0 }));
+        assert_eq!(sender.on_update(update), Err(Overdraft { channel: 7, wanted: 1, had: 0 }));
     }
 
     #[test]
@@ -526,11 +526,11 @@ mod tests {
         receiver.free(&spec, bypass, 60, Time::from_us(1));
         let first = receiver.update(Time::from_us(1));
         assert!(first.bank == 0 && receiver.owes());
-        sender.learn(first).unwrap();
+        sender.on_update(first).unwrap();
         assert_eq!((sender.available(3), sender.available(bypass)), (136, 36));
         let second = receiver.update(Time::from_us(1) + Time::from_ps(1));
         assert!(second.bank == 1 && !receiver.owes());
-        sender.learn(second).unwrap();
+        sender.on_update(second).unwrap();
         assert_eq!((sender.available(bypass), receiver.holds(bypass, &sender)), (96, 40));
     }
 

@@ -99,7 +99,7 @@ pub struct RdmaHeader {
     /// Telemetry that the switches on the path of the data write.
     pub telemetry: Telemetry,
     /// Requested bytes of a READ request, above 0.
-    pub asked: u32,
+    pub requested: u32,
     /// In the last packet of a message whose end is awaited: number of the message, from 1 (immediate data, InfiniBand Architecture
     /// Specification volume 1 section 9.2.6). In a packet of a message with another operation than the verb of its queue pair: that
     /// operation, see [`RdmaHeader::immediate_of`]. In the NAK of a trimmed packet: the place where it was trimmed, see
@@ -194,8 +194,8 @@ impl Header {
         }
     }
     /// Bytes that a READ request requests; 0 for other packets.
-    pub fn asked(&self) -> u32 {
-        self.rdma().map_or(0, |rdma| rdma.asked)
+    pub fn requested(&self) -> u32 {
+        self.rdma().map_or(0, |rdma| rdma.requested)
     }
     /// The label of the operation that it is part of; 0: the one of its connection. See [`RdmaHeader::immediate_of`].
     pub fn operation(&self) -> u8 {
@@ -290,19 +290,19 @@ impl RdmaHeader {
 
     fn digest(&self) -> u64 {
         let echo = self.echo.get();
-        let told = [echo.is_some(), self.arrived.is_some()];
-        let told = told.into_iter().fold(1, |all, flag| all << 1 | u64::from(flag));
+        let present = [echo.is_some(), self.arrived.is_some()];
+        let present = present.into_iter().fold(1, |all, flag| all << 1 | u64::from(flag));
         let words = u64::from(self.word >> Frame::NUMBER_BITS) << 32 | u64::from(self.pair);
         // Numbers, and times of packets, grow from period to period: only differences count.
         let ahead = self.arrived.unwrap_or(self.word).wrapping_sub(self.word) << (32 - Frame::NUMBER_BITS);
-        let digest = [words, ahead.into()].into_iter().fold(told, mixed);
+        let digest = [words, ahead.into()].into_iter().fold(present, mixed);
         let immediate = if self.awaited().is_some() { 1 } else { self.immediate };
         let digest = match self.telemetry {
             Telemetry::None => digest,
             telemetry => mixed(digest, telemetry.digest()),
         };
         let digest = if self.lost == 0 { digest } else { mixed(mixed(digest, u64::MAX), self.lost) };
-        let digest = if self.asked == 0 { digest } else { mixed(digest, self.asked.into()) };
+        let digest = if self.requested == 0 { digest } else { mixed(digest, self.requested.into()) };
         if immediate == 0 { digest } else { mixed(digest, u64::from(immediate) << 32) }
     }
 }
@@ -362,8 +362,8 @@ mod tests {
             RdmaHeader { arrived: Some(1), ..plain },
             RdmaHeader { lost: 1, ..plain },
             RdmaHeader { lost: 1 << 63, ..plain },
-            RdmaHeader { asked: 1, ..plain },
-            RdmaHeader { asked: 2, ..plain },
+            RdmaHeader { requested: 1, ..plain },
+            RdmaHeader { requested: 2, ..plain },
             RdmaHeader { immediate: 1, ..plain },
             RdmaHeader { immediate: RdmaHeader::OPERATIONS | 2, ..plain },
             RdmaHeader { telemetry: Telemetry::Hops(5), ..plain },

@@ -25,7 +25,7 @@ pub enum Tag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathNews {
     /// Time of the source's request; `None`: the receiver sends the message unrequested.
-    pub asked: Option<Time>,
+    pub probed_at: Option<Time>,
     /// Number of congestion points on the path to the receiver.
     pub hops: u8,
     /// Rate of the slowest link, including that of the source.
@@ -63,11 +63,13 @@ impl PathNews {
     fn digest(&self) -> u64 {
         // The rate of the link follows from the congestion point.
         let at = self.at.map_or(0, |(PointId(point), _)| u64::from(point) + 1);
-        let asked = self.asked.map_or(0, |at| at.ps() + 1);
+        let probed_at = self.probed_at.map_or(0, |at| at.ps() + 1);
         let counts = u64::from(self.hops) << 18 | u64::from(self.more) << 2 | self.levels as u64;
         [self.slowest.bps(), u64::from(self.level) << 32 | at, self.every.ps(), counts]
             .into_iter()
-            .fold(asked, |digest, word| (digest.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+            .fold(probed_at, |digest, word| {
+                (digest.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            })
     }
 }
 
@@ -131,7 +133,7 @@ mod tests {
     #[test]
     fn news_keep_the_highest_level() {
         let quiet = PathNews {
-            asked: None,
+            probed_at: None,
             hops: 0,
             slowest: BitRate::from_gbps(1),
             level: 20,
@@ -151,7 +153,7 @@ mod tests {
     fn every_field_is_part_of_the_digest() {
         let rate = |gbps, point| Tag::Rate(Some((BitRate::from_gbps(gbps), PointId(point))));
         let news = PathNews {
-            asked: None,
+            probed_at: None,
             hops: 0,
             slowest: BitRate::from_gbps(1),
             level: 0,
@@ -162,7 +164,7 @@ mod tests {
         };
         let tags = [
             Tag::Path(news),
-            Tag::Path(PathNews { asked: Some(Time::ZERO), ..news }),
+            Tag::Path(PathNews { probed_at: Some(Time::ZERO), ..news }),
             Tag::Path(PathNews { hops: 1, ..news }),
             Tag::Path(PathNews { slowest: BitRate::from_gbps(2), ..news }),
             Tag::Path(PathNews { level: 1, ..news }),

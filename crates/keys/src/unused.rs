@@ -41,8 +41,8 @@ impl Unused {
     pub fn unless(mut self, holds: bool, needs: &str, keys: &[&str]) -> Unused {
         let is_written = |key: &&&str| self.given.get(key) != self.default.get(key);
         if !holds {
-            let told = keys.iter().filter(is_written).map(|key| unused(key, needs));
-            self.found.extend(told.collect::<Vec<_>>());
+            let unused_keys = keys.iter().filter(is_written).map(|key| unused(key, needs));
+            self.found.extend(unused_keys.collect::<Vec<_>>());
         }
         self
     }

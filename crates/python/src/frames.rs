@@ -10,7 +10,7 @@ use std::io::{BufReader, BufWriter, Write};
 use wire::Frame;
 use wire::capture::{CaptureError, Direction, Interface, Reader, Record, Writer};
 use wire::ethernet::EthernetView;
-use wire::synthesis::{Kind, Payload, Simulated, Told, Verb};
+use wire::synthesis::{Kind, Notification, Payload, Simulated, Verb};
 use wire::{Error, Pcp};
 
 /// Reads a capture frame by frame.
@@ -42,18 +42,18 @@ impl Capture {
 
     fn __next__(&mut self) -> PyResult<Option<String>> {
         let Some(record) = self.reader.next_record().map_err(refused)? else { return Ok(None) };
-        let mut told = described(&record);
+        let mut answer = described(&record);
         self.number += 1;
-        told["number"] = self.number.into();
+        answer["number"] = self.number.into();
         let port = self.reader.interfaces().get(record.interface as usize);
-        told["port"] = port.map_or_else(String::new, |port| port.name.clone()).into();
-        Ok(Some(told.to_string()))
+        answer["port"] = port.map_or_else(String::new, |port| port.name.clone()).into();
+        Ok(Some(answer.to_string()))
     }
 }
 
 /// The fields of a frame as JSON; of an illegal frame the error, and its addresses if it has any.
 fn described(record: &Record<'_>) -> Value {
-    let mut told = json!({
+    let mut answer = json!({
         "number": 0,
         "time_ns": record.time_ns,
         "port": "",
@@ -70,23 +70,23 @@ fn described(record: &Record<'_>) -> Value {
         None => Frame::decode(&record.bytes).map_err(|error| error.to_string()),
     };
     if is_cut {
-        told["captured_bytes"] = captured.into();
+        answer["captured_bytes"] = captured.into();
     }
     let view = EthernetView::new(&record.bytes).ok().filter(|_| record.other_link.is_none());
-    told["destination"] = json!(view.map(|view| view.destination()));
-    told["source"] = json!(view.map(|view| view.source()));
+    answer["destination"] = json!(view.map(|view| view.destination()));
+    answer["source"] = json!(view.map(|view| view.source()));
     match frame {
         Ok(frame) => {
-            told["service"] = json!(frame.service);
-            told["vlan"] = json!(frame.vlan);
-            told["flow"] = json!(frame.flow);
+            answer["service"] = json!(frame.service);
+            answer["vlan"] = json!(frame.vlan);
+            answer["flow"] = json!(frame.flow);
             let cut = if is_cut { format!("; cut, {captured} of {} B", record.len) } else { String::new() };
-            told["what"] = format!("{}{cut}", frame.contents).into();
-            told["contents"] = json!(frame.contents);
+            answer["what"] = format!("{}{cut}", frame.contents).into();
+            answer["contents"] = json!(frame.contents);
         }
-        Err(why) => told["error"] = why.into(),
+        Err(why) => answer["error"] = why.into(),
     }
-    told
+    answer
 }
 
 /// A frame to write.
@@ -236,7 +236,7 @@ fn simulated(log: &Log, row: usize, kind: Kind) -> Result<Simulated, Error> {
         ecn: log.ecn.0[row] as u8,
         dscp: log.dscp.0[row] as u8,
         cn_tag: log.cn_tag.0[row].checked_sub(1).map(|flow| flow as u16),
-        told: told(log, row)?,
+        notification: notification(log, row)?,
     })
 }
 
@@ -256,13 +256,13 @@ fn payload(log: &Log, row: usize) -> Payload {
 }
 
 /// Content of a congestion message in the log; none without a congestion point.
-fn told(log: &Log, row: usize) -> Result<Option<Told>, Error> {
+fn notification(log: &Log, row: usize) -> Result<Option<Notification>, Error> {
     let congestion_point = log.congestion_point.0[row];
     let Some(kind) = log.kinds.get(log.sampled_kind.0[row] as usize).and_then(|name| Kind::named(name))
     else {
         return Ok(None);
     };
-    Ok((congestion_point != 0).then_some(Told {
+    Ok((congestion_point != 0).then_some(Notification {
         congestion_point,
         offset: log.offset.0[row] as i16,
         delta: log.delta.0[row] as i16,

@@ -91,7 +91,7 @@ pub fn answer(link: &Link) -> Result<String, String> {
     headroom.overhead = frame_size("overhead", &link.overhead, headroom.overhead)?;
     let phy = with_interfaces(&mut headroom, link, rate)?;
     headroom.pipeline = read("latency", &link.latency)?.unwrap_or_default();
-    let mut answer = told(rate, length, &headroom, phy);
+    let mut answer = as_json(rate, length, &headroom, phy);
     if link.phy.as_deref() == Some("none") {
         answer["phy"] = "none".into();
     }
@@ -162,7 +162,7 @@ fn in_cells(answer: &mut Value, rate: BitRate, length: Length, cell: Option<u16>
     }
 }
 
-fn told(rate: BitRate, length: Length, headroom: &Headroom, phy: Option<&Phy>) -> Value {
+fn as_json(rate: BitRate, length: Length, headroom: &Headroom, phy: Option<&Phy>) -> Value {
     let sublayers: Vec<_> = phy.map_or(&[][..], |phy| phy.sublayers).iter().map(|sublayer| {
         let source = if sublayer.published { "published" } else { "recalled" };
         json!({"sublayer": sublayer.name, "bit_times": sublayer.bits, "clause": sublayer.clause, "number": source})

@@ -33,7 +33,7 @@ pub fn describe(scenario: &scenario::Scenario) -> Result<String, String> {
         })
     };
     let rows: Vec<Value> = rows.iter().map(row).collect();
-    let told =
+    let answer =
         json!({"schema": "penstock-thresholds/1", "rows": rows, "notes": notes, "deadlock_circle": cycle});
-    Ok(told.to_string())
+    Ok(answer.to_string())
 }

@@ -93,7 +93,7 @@ impl Requests {
     }
     /// Adds requests of these inputs for an output; [`Requests::allow`] has set their classes.
     #[inline]
-    pub fn ask(&mut self, inputs: Ports, output: usize) {
+    pub fn add(&mut self, inputs: Ports, output: usize) {
         if inputs != 0 {
             self.inputs[output] = inputs;
             self.outputs |= 1 << output;
@@ -247,8 +247,8 @@ impl Arbiter {
     /// Returns the next input, from the pointer of an output on, that is not matched and requests the output.
     #[inline]
     fn grant(&self, output: usize, requests: &Requests) -> Option<usize> {
-        let asking = requests.inputs[output] & !self.taken;
-        (asking != 0).then(|| next(asking, self.grants[output]))
+        let requests = requests.inputs[output] & !self.taken;
+        (requests != 0).then(|| next(requests, self.grants[output]))
     }
 
     #[inline]
@@ -281,8 +281,8 @@ mod tests {
     /// From classes by input and output.
     fn requests(ports: usize, classes: &[u32]) -> Requests {
         let mut requests = Requests::new(ports);
-        let asked = classes.iter().enumerate().filter(|it| *it.1 != 0);
-        asked.for_each(|(pair, &classes)| add(&mut requests, pair / ports, pair % ports, classes));
+        let requested = classes.iter().enumerate().filter(|it| *it.1 != 0);
+        requested.for_each(|(pair, &classes)| add(&mut requests, pair / ports, pair % ports, classes));
         requests
     }
 
@@ -290,7 +290,7 @@ mod tests {
     fn add(requests: &mut Requests, input: usize, output: usize, classes: u32) {
         requests.allow(input, output, classes);
         let others = if requests.outputs >> output & 1 == 0 { 0 } else { requests.inputs[output] };
-        requests.ask(others | 1 << input, output);
+        requests.add(others | 1 << input, output);
     }
 
     fn pairs(arbiter: &mut Arbiter, classes: &[u32]) -> Vec<(usize, usize)> {
@@ -304,8 +304,8 @@ mod tests {
         for kind in [Arbitration::RoundRobin, Arbitration::Islip] {
             let mut arbiter = arbiter(kind, 3);
             arbiter.grants[0] = 1;
-            let all_ask_for_the_first = [1, 0, 0, 1, 0, 0, 1, 0, 0];
-            assert_eq!(pairs(&mut arbiter, &all_ask_for_the_first), [(1, 0)]);
+            let all_request_the_first = [1, 0, 0, 1, 0, 0, 1, 0, 0];
+            assert_eq!(pairs(&mut arbiter, &all_request_the_first), [(1, 0)]);
             assert_eq!(arbiter.grants[0], 2);
         }
     }
@@ -388,15 +388,15 @@ mod tests {
         #[test]
         fn a_match_is_one_to_one_maximal_and_asked_for(
             ports in 1usize..9,
-            asked in prop::collection::vec(prop::collection::vec(0u32..4, 64), 1..20),
+            requested in prop::collection::vec(prop::collection::vec(0u32..4, 64), 1..20),
             islip in any::<bool>(),
         ) {
             let kind = if islip { Arbitration::Islip } else { Arbitration::RoundRobin };
             // As many iterations as ports always find a maximal match.
             let keys = CrossbarKeys { arbitration: kind, iterations: 16, ..CrossbarKeys::default() };
             let mut arbiter = Arbiter::new(&keys, ports);
-            for asked in asked {
-                let classes = &asked[..ports * ports];
+            for requested in requested {
+                let classes = &requested[..ports * ports];
                 let mut matches = vec![];
                 let left_over = arbiter.pick(&requests(ports, classes), &mut matches);
                 prop_assert!(!left_over);
@@ -419,12 +419,12 @@ mod tests {
         #[test]
         fn alone_is_as_among_others(
             ports in 1usize..9,
-            asked in prop::collection::vec((0usize..8, 0usize..8, 0usize..4), 1..40),
+            requested in prop::collection::vec((0usize..8, 0usize..8, 0usize..4), 1..40),
             islip in any::<bool>(),
         ) {
             let kind = if islip { Arbitration::Islip } else { Arbitration::RoundRobin };
             let (mut one, mut other) = (arbiter(kind, ports), arbiter(kind, ports));
-            for (input, output, class) in asked {
+            for (input, output, class) in requested {
                 let crossing = Crossing { input: input % ports, output: output % ports, class };
                 let mut requests = Requests::new(ports);
                 add(&mut requests, crossing.input, crossing.output, 1 << class);
@@ -440,7 +440,7 @@ mod tests {
         #[test]
         fn one_output_is_as_among_others(
             ports in 1usize..9,
-            asked in prop::collection::vec(
+            requested in prop::collection::vec(
                 prop::collection::vec((0usize..8, 0usize..2, 1u32..16), 1..6),
                 1..40,
             ),
@@ -448,9 +448,9 @@ mod tests {
         ) {
             let kind = if islip { Arbitration::Islip } else { Arbitration::RoundRobin };
             let (mut one, mut other) = (arbiter(kind, ports), arbiter(kind, ports));
-            for asking in asked {
+            for round in requested {
                 let mut requests = Requests::new(ports);
-                for (input, output, classes) in asking {
+                for (input, output, classes) in round {
                     add(&mut requests, input % ports, output % ports, classes);
                 }
                 let several = !requests.outputs.is_power_of_two();

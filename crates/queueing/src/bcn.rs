@@ -361,7 +361,7 @@ mod tests {
     fn point(params: BackwardPointParams) -> BackwardPoint {
         params.start(&LinkFacts { point: HERE, ..LINK })
     }
-    fn tell(reaction: &mut BackwardReaction, by: PointId, frames: i32) -> u64 {
+    fn notify(reaction: &mut BackwardReaction, by: PointId, frames: i32) -> u64 {
         let notice = Notice { point: by, feedback: (1_500 * frames) as u32, ..Notice::default() };
         reaction.on_feedback(Time::ZERO, Feedback::Message(notice), &mut || 1 << 63);
         reaction.rate().unwrap_or(LINE).bps()
@@ -395,7 +395,7 @@ mod tests {
 
     #[test]
     fn one_of_so_many_frames_is_sampled() {
-        let told = |sampling, frames: usize| {
+        let notices = |sampling, frames: usize| {
             let mut point = point(BackwardPointParams { sampling, ..BackwardPointParams::default() });
             let mut random = bits(3);
             (0..frames)
@@ -405,27 +405,27 @@ mod tests {
                 })
                 .count()
         };
-        assert_eq!((told(Samples::Regular, 99), told(Samples::Regular, 1_000)), (0, 10));
-        assert!((900..1100).contains(&told(Samples::Random, 100_000)));
+        assert_eq!((notices(Samples::Regular, 99), notices(Samples::Regular, 1_000)), (0, 10));
+        assert!((900..1100).contains(&notices(Samples::Random, 100_000)));
     }
 
     #[test]
     fn steps_by_hand() {
         let mut reaction = BackwardReactionParams::default().start(LINE);
         // Positive feedback only affects sources that have received negative feedback.
-        assert_eq!((tell(&mut reaction, HERE, 5), reaction.tag(Time::ZERO)), (10_000_000_000, None));
+        assert_eq!((notify(&mut reaction, HERE, 5), reaction.tag(Time::ZERO)), (10_000_000_000, None));
         // 1 - 44/128, then half at most.
-        assert_eq!(tell(&mut reaction, HERE, -44), 6_562_500_000);
-        assert_eq!(tell(&mut reaction, HERE, -100), 3_281_250_000);
+        assert_eq!(notify(&mut reaction, HERE, -44), 6_562_500_000);
+        assert_eq!(notify(&mut reaction, HERE, -100), 3_281_250_000);
         assert_eq!(reaction.tag(Time::ZERO), Some((Tag::Limited(HERE), 12)));
         // 4 * 8 Mb/s per frame, from that congestion point only.
-        assert_eq!(tell(&mut reaction, PointId(8), 10), 3_281_250_000);
-        assert_eq!(tell(&mut reaction, HERE, 10), 3_601_250_000);
+        assert_eq!(notify(&mut reaction, PointId(8), 10), 3_281_250_000);
+        assert_eq!(notify(&mut reaction, HERE, 10), 3_601_250_000);
         // Another one slows down: it is followed from then on.
-        assert_eq!(tell(&mut reaction, PointId(8), -16), 3_151_093_750);
-        assert_eq!(tell(&mut reaction, HERE, 10), 3_151_093_750);
+        assert_eq!(notify(&mut reaction, PointId(8), -16), 3_151_093_750);
+        assert_eq!(notify(&mut reaction, HERE, 10), 3_151_093_750);
         // The rate never exceeds that of the link, however large the feedback.
-        assert_eq!(tell(&mut reaction, PointId(8), 500), 10_000_000_000);
+        assert_eq!(notify(&mut reaction, PointId(8), 500), 10_000_000_000);
         reaction.on_sent(Time::ZERO, 64, false, &mut || 0);
         assert!(reaction.rate().is_some());
         reaction.on_sent(Time::ZERO, 64, true, &mut || 0);
@@ -436,9 +436,9 @@ mod tests {
     fn a_stop_is_random_and_not_prolonged() {
         let mut reaction = BackwardReactionParams::default().start(LINE);
         assert_eq!(reaction.stopped_until(), None);
-        assert_eq!(tell(&mut reaction, HERE, 0), 100_000_000);
+        assert_eq!(notify(&mut reaction, HERE, 0), 100_000_000);
         assert_eq!(reaction.stopped_until(), Some(Time::from_us(50)));
-        assert_eq!(tell(&mut reaction, HERE, -100), 100_000_000);
+        assert_eq!(notify(&mut reaction, HERE, -100), 100_000_000);
         let notice = Notice { point: HERE, feedback: 0, ..Notice::default() };
         reaction.on_feedback(Time::from_us(50), Feedback::Message(notice), &mut || 1 << 62);
         assert_eq!(reaction.stopped_until(), Some(Time::from_us(75)));
@@ -451,7 +451,7 @@ mod tests {
         for _ in 0..10_000 {
             let frames = (random() % 400) as i32 - 200;
             let before = reaction.rate().unwrap_or(LINE).bps();
-            let rate = tell(&mut reaction, HERE, frames);
+            let rate = notify(&mut reaction, HERE, frames);
             reaction.stopped_until = Time::ZERO;
             assert!((10_000_000..=LINE.bps()).contains(&rate));
             assert!(frames > 0 || rate <= before, "bad news raises no rate");

@@ -10,8 +10,8 @@
 //! - disabled: the priority is none with congestion notification here. Nothing is changed.
 //!
 //! By default ("auto") a port learns what its neighbour has from the congestion notification TLV of LLDP: with its CNPV bit the
-//! port goes from edge to interior, with its Ready bit from interior to interior_ready. A port says Ready as soon as it leaves
-//! the edge. What neighbours have settled on before the traffic holds from the beginning; an LLDPDU of `control_frame` changes it.
+//! port goes from edge to interior, with its Ready bit from interior to interior_ready. A port sets its Ready bit as soon as
+//! it leaves the edge. What neighbours have settled on before the traffic holds from the beginning; an LLDPDU of `control_frame` changes it.
 //!
 //! A CN-TAG is 4 B long and has the number of the flow: that of the host's flows, from 0, in the order of the scenario; then
 //! those whose answers it sends. A message has the CN-TAG of the frame that was sampled.
@@ -20,7 +20,7 @@
 //! ieee8021CnPortPriDefenseMode and ieee8021CnComPriAlternatePriority of its MIB; Hagen 2012, section 2.1.3. Choices: rate limiters
 //! meter frames without the tag; the queue that a frame leaves holds it as long as it came, so that a NIC does not count the tag.
 //!
-//! Not modelled: the wait for frames of the old priority before a port says Ready; the end of what a neighbour has said (its time
+//! Not modelled: the wait for frames of the old priority before a port sets Ready; the expiry of what a neighbour has sent (its time
 //! to live); frames on the link when a defence changes; CN-TAGs of frames for several receivers.
 
 use crate::checks::distinct_priorities;
@@ -107,18 +107,18 @@ pub struct CnTlv {
 pub struct PortDefence {
     priorities: u8,
     choice: Choice,
-    heard: CnTlv,
+    received: CnTlv,
 }
 
 impl PortDefence {
     /// Creates the defences for these priorities; no TLV has been received.
     pub fn new(priorities: u8, choice: Choice) -> PortDefence {
-        PortDefence { priorities, choice, heard: CnTlv::default() }
+        PortDefence { priorities, choice, received: CnTlv::default() }
     }
 
     /// Processes a TLV from the neighbour.
-    pub fn hear(&mut self, said: CnTlv) {
-        self.heard = said;
+    pub fn receive(&mut self, tlv: CnTlv) {
+        self.received = tlv;
     }
 
     /// The defence for a priority.
@@ -128,8 +128,8 @@ impl PortDefence {
             return Defence::Disabled;
         }
         match self.choice {
-            Choice::Auto if !has(self.heard.controlled) => Defence::Edge,
-            Choice::Auto if !has(self.heard.ready) => Defence::Interior,
+            Choice::Auto if !has(self.received.controlled) => Defence::Edge,
+            Choice::Auto if !has(self.received.ready) => Defence::Interior,
             Choice::Auto | Choice::InteriorReady => Defence::InteriorReady,
             Choice::Disabled => Defence::Disabled,
             Choice::Edge => Defence::Edge,
@@ -138,7 +138,7 @@ impl PortDefence {
     }
 
     /// The TLV that it sends.
-    pub fn says(&self) -> CnTlv {
+    pub fn tlv(&self) -> CnTlv {
         let those = |least: Defence| {
             let own = members(self.priorities).filter(|&it| self.of(Priority(it as u8)) >= least);
             own.fold(0, |set, priority| set | 1 << priority)
@@ -150,9 +150,9 @@ impl PortDefence {
     pub fn settle(ends: &mut [PortDefence; 2]) {
         // Each TLV can move a priority by one state; there are two moves.
         for _ in 0..3 {
-            let said = [ends[0].says(), ends[1].says()];
-            ends[0].hear(said[1]);
-            ends[1].hear(said[0]);
+            let tlvs = [ends[0].tlv(), ends[1].tlv()];
+            ends[0].receive(tlvs[1]);
+            ends[1].receive(tlvs[0]);
         }
     }
 }
@@ -232,18 +232,18 @@ mod tests {
     #[test]
     fn each_bit_moves_a_port_by_one_state_and_back() {
         let mut port = port(0b1000, Choice::Auto);
-        let said = |controlled, ready| CnTlv { controlled, ready };
+        let tlv = |controlled, ready| CnTlv { controlled, ready };
         let states = [
-            (said(0, 0), Defence::Edge, said(8, 0)),
+            (tlv(0, 0), Defence::Edge, tlv(8, 0)),
             // The neighbour is ready for a priority that it does not have.
-            (said(0, 8), Defence::Edge, said(8, 0)),
-            (said(8, 0), Defence::Interior, said(8, 8)),
-            (said(8, 8), Defence::InteriorReady, said(8, 8)),
-            (said(4, 4), Defence::Edge, said(8, 0)),
+            (tlv(0, 8), Defence::Edge, tlv(8, 0)),
+            (tlv(8, 0), Defence::Interior, tlv(8, 8)),
+            (tlv(8, 8), Defence::InteriorReady, tlv(8, 8)),
+            (tlv(4, 4), Defence::Edge, tlv(8, 0)),
         ];
-        for (heard, defence, says) in states {
-            port.hear(heard);
-            assert_eq!((port.of(THREE), port.says()), (defence, says));
+        for (received, defence, sent) in states {
+            port.receive(received);
+            assert_eq!((port.of(THREE), port.tlv()), (defence, sent));
         }
     }
 

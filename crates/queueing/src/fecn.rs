@@ -460,7 +460,7 @@ impl QueueManager for RatePoint {
         interval.map_or(Quiet::NEVER, |until| Quiet { until, ..Quiet::ALWAYS })
     }
 
-    fn on_unheard(&mut self, frames: u64, bytes: u64) {
+    fn on_deferred(&mut self, frames: u64, bytes: u64) {
         self.bits += 8 * (bytes + frames * u64::from(self.overhead));
     }
 

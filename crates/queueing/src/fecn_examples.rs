@@ -248,8 +248,9 @@ fn severe_messages_are_for_a_part_of_the_frames() {
         RatePointParams { severe_messages: true, severe_every: 3, ..RatePointParams::default() }.start(&LINK);
     let mut verdicts = |frames: u64| -> Vec<bool> {
         let queue = Fill { queue: Occupancy { bytes: frames * FRAME, frames }, ..Fill::default() };
-        let ask = |_| point.on_enqueue(Time::ZERO, &queue, capable(1_500), &mut none) == Verdict::notify(0);
-        (0..4).map(ask).collect()
+        let notifies =
+            |_| point.on_enqueue(Time::ZERO, &queue, capable(1_500), &mut none) == Verdict::notify(0);
+        (0..4).map(notifies).collect()
     };
     assert_eq!(verdicts(48), [false; 4]);
     assert_eq!(verdicts(49), [true, false, false, true]);
@@ -296,10 +297,10 @@ fn a_source_follows_tags_and_forgets_them() {
     assert_eq!((mbps(&source), source.poll_timeout()), (500, None));
     source.on_feedback(Time::from_ms(1), back(2_500), &mut none);
     assert_eq!((mbps(&source), source.poll_timeout()), (2_500, Some(Time::from_ms(11))));
-    for (told, expected) in
+    for (feedback, expected) in
         [(back(1), 10), (back(40_000), 10_000), (Feedback::Returned(Tag::Rate(None)), 10_000)]
     {
-        source.on_feedback(Time::from_ms(2), told, &mut none);
+        source.on_feedback(Time::from_ms(2), feedback, &mut none);
         assert_eq!(mbps(&source), expected);
     }
     source.handle_timeout(Time::from_ms(11), &mut none);
@@ -312,8 +313,8 @@ fn a_source_follows_tags_and_forgets_them() {
 fn severe_messages_only_ever_lower_a_rate() {
     let mut source = RateReactionParams::default().start(LINE);
     let severe = Feedback::Message(frame::Notice::default());
-    let mut rate = |us, told| {
-        source.on_feedback(Time::from_us(us), told, &mut none);
+    let mut rate = |us, feedback| {
+        source.on_feedback(Time::from_us(us), feedback, &mut none);
         source.rate().unwrap().bps() / 1_000_000
     };
     assert_eq!(rate(0, back(4_000)), 4_000);

@@ -100,7 +100,7 @@ impl RateConfiguration for RateReactionParams {
             line: line.bps(),
             initial: 0,
             rate: 0,
-            heard_at: None,
+            feedback_at: None,
             near: false,
             tagged_at: None,
             untagged: 0,
@@ -120,7 +120,7 @@ pub struct RateReaction {
     initial: u64,
     rate: u64,
     /// Time at which the last tag came back; `None`: none has, or it has expired.
-    heard_at: Option<Time>,
+    feedback_at: Option<Time>,
     /// True if its rate was near the previous one.
     near: bool,
     tagged_at: Option<Time>,
@@ -162,8 +162,8 @@ impl RateControl for RateReaction {
             Feedback::Returned(Tag::Rate(written)) => {
                 let next = self.bounded(written.map_or(self.line, |(rate, _)| rate.bps()));
                 let change = next.abs_diff(self.rate) as f64;
-                self.near = self.heard_at.is_some() && change <= self.params.near_share * self.rate as f64;
-                (self.rate, self.heard_at) = (next, Some(now));
+                self.near = self.feedback_at.is_some() && change <= self.params.near_share * self.rate as f64;
+                (self.rate, self.feedback_at) = (next, Some(now));
             }
             Feedback::Message(_) if now >= self.deaf_until => {
                 self.rate = self.rate.min(self.initial);
@@ -186,18 +186,18 @@ impl RateControl for RateReaction {
 
     fn handle_timeout(&mut self, now: Time, _random: &mut impl FnMut() -> u64) {
         if self.poll_timeout().is_some_and(|at| at <= now) {
-            (self.rate, self.heard_at, self.near) = (self.initial, None, false);
+            (self.rate, self.feedback_at, self.near) = (self.initial, None, false);
         }
     }
 
     fn on_link_rate(&mut self, line: BitRate, _now: Time) {
         self.at_link(line);
         // Without feedback it has the initial rate.
-        self.rate = if self.heard_at.is_some() { self.bounded(self.rate) } else { self.initial };
+        self.rate = if self.feedback_at.is_some() { self.bounded(self.rate) } else { self.initial };
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        Some(self.heard_at? + self.params.forget_after.value()?)
+        Some(self.feedback_at? + self.params.forget_after.value()?)
     }
 
     fn rate(&self) -> Option<BitRate> {

@@ -67,7 +67,7 @@ pub use pools::{
 pub use port_selector::{PortFacts, PortSelector, PortSet};
 pub use prc_source::{Law, Method, PathReaction, PathReactionParams};
 pub use qcn::{ReactionPoint, ReactionPointParams};
-pub use quiet::{NotHeard, Quiet, Unheard};
+pub use quiet::{Deferred, DeferredUpdates, Quiet};
 pub use rate_control::{
     Feedback, LimiterScope, PathFacts, Probe, RATE_CONTROL_PAGES, RateConfiguration, RateControl,
     RateControlSpec, RateControls, RateLimit, RateLimiters,
@@ -231,17 +231,17 @@ macro_rules! queue_managers {
                 match self { $(Manager::$name(it) => it.quiet(),)* }
             }
             #[inline]
-            fn on_unheard(&mut self, frames: u64, bytes: u64) {
-                match self { $(Manager::$name(it) => it.on_unheard(frames, bytes),)* }
+            fn on_deferred(&mut self, frames: u64, bytes: u64) {
+                match self { $(Manager::$name(it) => it.on_deferred(frames, bytes),)* }
             }
-            fn hears(
+            fn observe(
                 &mut self,
                 moment: Moment,
-                not_heard: NotHeard,
+                deferred: Deferred,
                 facts: (Time, &Fill, FrameFacts),
                 random: &mut impl FnMut() -> u64,
             ) -> (Verdict, Quiet) {
-                match self { $(Manager::$name(it) => it.hears(moment, not_heard, facts, random),)* }
+                match self { $(Manager::$name(it) => it.observe(moment, deferred, facts, random),)* }
             }
             fn stamp(&mut self, moment: Moment, tag: Tag, port: impl FnOnce() -> u64) -> Tag {
                 match self { $(Manager::$name(it) => it.stamp(moment, tag, port),)* }

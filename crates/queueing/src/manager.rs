@@ -1,6 +1,6 @@
 //! Interface between a queue and its queue manager.
 
-use crate::quiet::{NotHeard, Quiet};
+use crate::quiet::{Deferred, Quiet};
 use crate::step::Moment;
 use frame::{Occupancy, PointId, Tag};
 use keys::Remark;
@@ -169,16 +169,16 @@ pub trait QueueManager {
     }
 
     /// Processes a frame after those counted while it was quiet, and returns the next quiet period: a single call.
-    fn hears(
+    fn observe(
         &mut self,
         moment: Moment,
-        not_heard: NotHeard,
+        deferred: Deferred,
         (now, fill, frame): (Time, &Fill, FrameFacts),
         random: &mut impl FnMut() -> u64,
     ) -> (Verdict, Quiet) {
-        if not_heard.frames > 0 {
+        if deferred.frames > 0 {
             // Nothing has changed since the last call of `quiet`.
-            self.on_unheard(not_heard.frames, self.quiet().bytes - not_heard.left);
+            self.on_deferred(deferred.frames, self.quiet().bytes - deferred.left);
         }
         let verdict = match moment {
             Moment::Enqueue => self.on_enqueue(now, fill, frame, random),
@@ -188,7 +188,7 @@ pub trait QueueManager {
     }
 
     /// Accounts for `frames` of `bytes` in total that arrived while it was quiet. Called before any other call.
-    fn on_unheard(&mut self, _frames: u64, _bytes: u64) {}
+    fn on_deferred(&mut self, _frames: u64, _bytes: u64) {}
 
     /// A tagged frame enters or leaves. Called after the call for that; returns the new tag. `port` returns the number of
     /// bytes that wait at the port in all classes.

@@ -9,7 +9,7 @@
 //! The limit of a dynamic profile is α times what is free of its pool, that of a static one so many bytes, both beyond what is
 //! reserved. The size of a pool is what is shared: reserved memory and headroom lie beside it.
 //!
-//! Headroom of a pool is shared by its groups, each up to the headroom of its profile, and may be promised several times
+//! Headroom of a pool is shared by its groups, each up to the headroom of its profile, and may be configured several times
 //! over. A pool without has that of each group for itself.
 //!
 //! XOFF is sent at reserved + limit, XON at `xon` or, if that is more, `xon_offset` below XOFF.
@@ -441,21 +441,21 @@ impl PoolsSpec {
         let trims = |class: &usize| port.egress[*class].is_some_and(|profile| self.profiles[profile].trims);
         (0..PRIORITIES).filter(trims).fold(0, |set, class| set | 1 << class)
     }
-    /// Headroom in bytes that groups of these ports are promised, per pool.
-    pub fn promised(&self, ports: &[PortProfiles]) -> Vec<u64> {
-        let mut promised = vec![0u64; self.pools.len()];
+    /// Headroom in bytes that the profiles of these ports reserve, per pool.
+    pub fn reserved(&self, ports: &[PortProfiles]) -> Vec<u64> {
+        let mut reserved = vec![0u64; self.pools.len()];
         for profile in ports.iter().flat_map(|port| port.ingress).flatten() {
             let rules = &self.profiles[profile].rules;
-            let of_pool = &mut promised[usize::from(rules.pool)];
+            let of_pool = &mut reserved[usize::from(rules.pool)];
             *of_pool = of_pool.saturating_add(rules.headroom);
         }
-        promised
+        reserved
     }
     /// The empty memory of a switch with these ports. Rules have the numbers of profiles, followed by those of groups and queues
     /// without a profile.
     pub fn memory(&self, ports: &[PortProfiles]) -> SharedMemory {
-        let promised = self.promised(ports);
-        let pools = self.pools.iter().zip(promised);
+        let reserved = self.reserved(ports);
+        let pools = self.pools.iter().zip(reserved);
         let mut pools: Vec<Pool> =
             pools.map(|(pool, sum)| Pool::new(pool.size, pool.headroom.unwrap_or(sum))).collect();
         let mut rules: Vec<Rules> = self.profiles.iter().map(|profile| profile.rules).collect();

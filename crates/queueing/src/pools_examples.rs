@@ -153,14 +153,14 @@ fn shipped_profiles() {
             }
         }
     }
-    // 128 ports of two groups are promised 156.7 MB of 29.4 MB in total.
+    // 128 ports of two groups reserve 156.7 MB of 29.4 MB in total.
     let own = spec(&keys(166_115_492, Some(29_423_360), profile(0, 18_796, 612_140, Some(0), Some(3_556))));
     let mut port = own.of_port(&to_host("h0", 400, Time::ZERO));
     port.ingress = [3, 4].iter().fold([None; 8], |mut all, &group| {
         all[group] = port.ingress[group];
         all
     });
-    assert_eq!(own.promised(&[port; 128]), [156_707_840]);
+    assert_eq!(own.reserved(&[port; 128]), [156_707_840]);
 }
 
 #[test]
@@ -221,25 +221,25 @@ fn profiles_by_rate_and_cable() {
 #[test]
 fn what_is_wrong_is_said_where_it_is() {
     let good = || keys(1_000, None, profile(0, 0, 0, None, None));
-    let said = |change: &dyn Fn(&mut MemoryKeys)| {
+    let error = |change: &dyn Fn(&mut MemoryKeys)| {
         let mut wrong = good();
         change(&mut wrong);
         let found = wrong.spec().err().unwrap_or_default();
         found.iter().map(|why| format!("{}; {}", why.message, why.help)).collect::<Vec<_>>().join("\n")
     };
-    assert_eq!(said(&|_| {}), "");
+    assert_eq!(error(&|_| {}), "");
     assert!(
-        said(&|keys| keys.profiles.get_mut("pg").unwrap().pool = "im".into())
+        error(&|keys| keys.profiles.get_mut("pg").unwrap().pool = "im".into())
             .contains("did you mean \"in\"?")
     );
-    assert!(said(&|keys| keys.attach[0].profile = "pgs".into()).contains("did you mean \"pg\"?"));
-    let both = said(&|keys| keys.profiles.get_mut("pg").unwrap().threshold = Some(Bytes::new(1)));
+    assert!(error(&|keys| keys.attach[0].profile = "pgs".into()).contains("did you mean \"pg\"?"));
+    let both = error(&|keys| keys.profiles.get_mut("pg").unwrap().threshold = Some(Bytes::new(1)));
     assert!(both.contains("both alpha and threshold"), "{both}");
-    assert!(said(&|keys| keys.attach[0].queues = Some(vec![1])).contains("expected groups"));
-    assert!(said(&|keys| keys.attach[0].groups = Some(vec![8])).contains("expected 0 to 7"));
-    assert!(said(&|keys| keys.attach[0].groups = Some(vec![])).contains("an empty list"));
-    assert!(said(&|keys| keys.groups = Some(vec![0; 7])).contains("expected eight numbers"));
-    let egress = said(&|keys| {
+    assert!(error(&|keys| keys.attach[0].queues = Some(vec![1])).contains("expected groups"));
+    assert!(error(&|keys| keys.attach[0].groups = Some(vec![8])).contains("expected 0 to 7"));
+    assert!(error(&|keys| keys.attach[0].groups = Some(vec![])).contains("an empty list"));
+    assert!(error(&|keys| keys.groups = Some(vec![0; 7])).contains("expected eight numbers"));
+    let egress = error(&|keys| {
         let of_pool = keys.pools.get_mut("in").unwrap();
         (of_pool.side, of_pool.headroom) = (Side::Egress, Some(Bytes::new(1)));
         keys.profiles.get_mut("pg").unwrap().xon = Some(Bytes::new(1));

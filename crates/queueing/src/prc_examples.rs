@@ -10,7 +10,7 @@ const LINE: BitRate = BitRate::from_gbps(10);
 const HERE: PointId = PointId(7);
 const LINK: LinkFacts = LinkFacts { rate: LINE, overhead: 20, point: HERE, shared: false };
 const NEWS: PathNews = PathNews {
-    asked: None,
+    probed_at: None,
     hops: 2,
     slowest: LINE,
     level: 0,
@@ -32,13 +32,13 @@ fn started(change: fn(&mut PathReactionParams)) -> PathReaction {
     params.start(LINE)
 }
 /// The rate in Mb/s after a message of the receiver.
-fn heard(reaction: &mut PathReaction, at: Time, level: u32) -> f64 {
+fn after_feedback(reaction: &mut PathReaction, at: Time, level: u32) -> f64 {
     reaction.on_feedback(at, Feedback::Returned(Tag::Path(PathNews { level, ..NEWS })), &mut none);
     rate(reaction)
 }
 /// The rate in Mb/s after an answer to an earlier probe.
-fn answered(reaction: &mut PathReaction, at: Time, asked: Time, level: u32) -> f64 {
-    let news = PathNews { asked: Some(asked), level, ..NEWS };
+fn answered(reaction: &mut PathReaction, at: Time, probed_at: Time, level: u32) -> f64 {
+    let news = PathNews { probed_at: Some(probed_at), level, ..NEWS };
     reaction.on_feedback(at, Feedback::Returned(Tag::Path(news)), &mut none);
     rate(reaction)
 }
@@ -56,21 +56,21 @@ fn steps_of_the_scaled_law_by_hand() {
     close(rate(&reaction), 625.0);
     // No congestion: a quarter per loop time, 40 us of 50.
     close(answered(&mut reaction, us(10), us(0), 0), 750.0);
-    close(heard(&mut reaction, us(50), 0), 900.0);
+    close(after_feedback(&mut reaction, us(50), 0), 900.0);
     // Half of the buffer: 0.524288 h after an empty queue, the target is 0.16777216 h.
     let pressure = 0.4 * 0.524288 + 0.226 * 0.8 * (0.524288 - 0.16777216);
     let grown = |rate: f64| 0.01 * 0.8 * (10_000.0 / rate).ln();
     let expected = 900.0 * (1.0 + grown(900.0) - pressure);
-    close(heard(&mut reaction, us(90), 500), expected);
+    close(after_feedback(&mut reaction, us(90), 500), expected);
     // At the target again: it has shrunk, and growth is no search any more.
     let shrunk = 0.4 * (0.16777216 - 0.524288);
     let expected = expected * (1.0 + f64::min(0.25, grown(expected) - shrunk));
-    close(heard(&mut reaction, us(130), 160), expected);
+    close(after_feedback(&mut reaction, us(130), 160), expected);
     // At a constant level only the term that equalises rates is left.
-    close(heard(&mut reaction, us(170), 160), expected * (1.0 + grown(expected)));
+    close(after_feedback(&mut reaction, us(170), 160), expected * (1.0 + grown(expected)));
     // A late message counts for longer, up to four intervals.
     let (before, late) = (rate(&reaction), 0.01 * 3.2 * (10_000.0 / rate(&reaction)).ln());
-    close(heard(&mut reaction, us(1_170), 160), before * (1.0 + late));
+    close(after_feedback(&mut reaction, us(1_170), 160), before * (1.0 + late));
 }
 
 #[test]
@@ -78,12 +78,12 @@ fn steps_of_the_fixed_law_by_hand() {
     let mut reaction = started(|it| it.law = Law::Fixed);
     close(answered(&mut reaction, us(10), us(0), 0), 781.25);
     // F = 20 - 16 + 2 * 20.
-    close(heard(&mut reaction, us(50), 200), 781.25 * (1.0 - 0.003 * 44.0));
+    close(after_feedback(&mut reaction, us(50), 200), 781.25 * (1.0 - 0.003 * 44.0));
     // F = 16 - 16 + 2 * (16 - 20): room, by a thousandth of the path.
-    close(heard(&mut reaction, us(90), 160), 781.25 * 0.868 + 10.0);
+    close(after_feedback(&mut reaction, us(90), 160), 781.25 * 0.868 + 10.0);
     // F = 300 - 16 + 568: at most half. Then the queue is empty: five thousandths.
-    close(heard(&mut reaction, us(130), 3_000), (781.25 * 0.868 + 10.0) / 2.0);
-    close(heard(&mut reaction, us(170), 0), (781.25 * 0.868 + 10.0) / 2.0 + 50.0);
+    close(after_feedback(&mut reaction, us(130), 3_000), (781.25 * 0.868 + 10.0) / 2.0);
+    close(after_feedback(&mut reaction, us(170), 0), (781.25 * 0.868 + 10.0) / 2.0 + 50.0);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn it_rests_where_rates_are_equal_and_the_queue_is_above_the_target() {
         let level = ((0.16 + above) * 1000.0).round() as u32;
         // From a distant value the rate converges to C/N, to the precision of the level.
         for n in 0..20_000 {
-            heard(&mut reaction, us(50 + 40 * n), level);
+            after_feedback(&mut reaction, us(50 + 40 * n), level);
         }
         let share = 10_000.0 / sources;
         assert!((rate(&reaction) / share - 1.0).abs() < 0.02, "{} for {share}", rate(&reaction));
@@ -116,47 +116,47 @@ fn a_long_loop_begins_slowly() {
 fn an_empty_path_is_searched_again() {
     let mut reaction = started(|_| {});
     answered(&mut reaction, us(10), us(0), 0);
-    let congested = heard(&mut reaction, us(50), 900);
+    let congested = after_feedback(&mut reaction, us(50), 900);
     // Four loop times without a queue, 200 us from the first on.
-    let slow: Vec<f64> = (0..5).map(|n| heard(&mut reaction, us(90 + 40 * n), 0)).collect();
+    let slow: Vec<f64> = (0..5).map(|n| after_feedback(&mut reaction, us(90 + 40 * n), 0)).collect();
     assert!(slow[0] > congested && slow.windows(2).all(|pair| pair[1] / pair[0] < 1.1), "{slow:?}");
-    close(heard(&mut reaction, us(290), 0), slow[4] * 1.2);
+    close(after_feedback(&mut reaction, us(290), 0), slow[4] * 1.2);
 }
 
 #[test]
 fn asks_and_what_follows() {
-    let asks = |method| {
+    let first_probe = |method| {
         let mut reaction = PathReactionParams { method, ..PathReactionParams::default() }.start(LINE);
         let first = reaction.probe(us(0)).unwrap();
-        assert_eq!((first.priority, first.news.asked, first.news.slowest), (Some(7), Some(us(0)), LINE));
+        assert_eq!((first.priority, first.news.probed_at, first.news.slowest), (Some(7), Some(us(0)), LINE));
         answered(&mut reaction, us(10), us(0), 0);
         let second = reaction.probe(us(20)).unwrap();
         (second.news.levels, second.news.more, second.priority, reaction.next_probe())
     };
-    assert_eq!(asks(Method::Feedback), (LevelsOn::WayBack, 7, Some(7), Some(us(340))));
-    assert_eq!(asks(Method::Probes), (LevelsOn::WayThere, 0, Some(7), Some(us(60))));
+    assert_eq!(first_probe(Method::Feedback), (LevelsOn::WayBack, 7, Some(7), Some(us(340))));
+    assert_eq!(first_probe(Method::Probes), (LevelsOn::WayThere, 0, Some(7), Some(us(60))));
     // Once the path is known, probes take the priority of the data.
-    assert_eq!(asks(Method::RoundTrip), (LevelsOn::Neither, 0, None, Some(us(60))));
-    assert_eq!(asks(Method::Messages), (LevelsOn::Neither, 0, Some(7), None));
+    assert_eq!(first_probe(Method::RoundTrip), (LevelsOn::Neither, 0, None, Some(us(60))));
+    assert_eq!(first_probe(Method::Messages), (LevelsOn::Neither, 0, Some(7), None));
 }
 
 #[test]
 fn the_slowest_link_and_the_shortest_round_trip() {
     let mut reaction = started(|_| {});
     assert_eq!(reaction.path(), None);
-    let slow = PathNews { asked: Some(us(0)), slowest: BitRate::from_gbps(1), hops: 3, ..NEWS };
+    let slow = PathNews { probed_at: Some(us(0)), slowest: BitRate::from_gbps(1), hops: 3, ..NEWS };
     reaction.on_feedback(us(30), Feedback::Returned(Tag::Path(slow)), &mut none);
-    let again = PathNews { asked: Some(us(100)), ..slow };
+    let again = PathNews { probed_at: Some(us(100)), ..slow };
     reaction.on_feedback(us(112), Feedback::Returned(Tag::Path(again)), &mut none);
     reaction.on_feedback(
         us(160),
-        Feedback::Returned(Tag::Path(PathNews { asked: Some(us(140)), ..slow })),
+        Feedback::Returned(Tag::Path(PathNews { probed_at: Some(us(140)), ..slow })),
         &mut none,
     );
     let path = reaction.path().unwrap();
     assert_eq!((path.hops, path.slowest, path.round_trip), (3, BitRate::from_gbps(1), us(12)));
     for n in 0..100 {
-        heard(&mut reaction, us(200 + 40 * n), 0);
+        after_feedback(&mut reaction, us(200 + 40 * n), 0);
     }
     close(rate(&reaction), 1_000.0);
 }
@@ -165,7 +165,7 @@ fn the_slowest_link_and_the_shortest_round_trip() {
 fn a_level_is_measured_by_the_port_that_it_is_of() {
     // On a port ten times as fast as the slowest link, a level corresponds to a tenth of the time: the excess over the target counts a
     // tenth, and the share that the rate grows towards is one of the faster port.
-    let slow = PathNews { asked: Some(us(0)), slowest: BitRate::from_gbps(1), ..NEWS };
+    let slow = PathNews { probed_at: Some(us(0)), slowest: BitRate::from_gbps(1), ..NEWS };
     let after = |link: BitRate| {
         let mut reaction = started(|_| {});
         reaction.on_feedback(
@@ -174,7 +174,7 @@ fn a_level_is_measured_by_the_port_that_it_is_of() {
             &mut none,
         );
         let before = rate(&reaction);
-        let news = PathNews { asked: None, level: 0, ..slow }.raised(160, HERE, link);
+        let news = PathNews { probed_at: None, level: 0, ..slow }.raised(160, HERE, link);
         reaction.on_feedback(us(50), Feedback::Returned(Tag::Path(news)), &mut none);
         (before, rate(&reaction))
     };
@@ -190,10 +190,10 @@ fn frames_of_many_sources_make_the_loop_of_a_slow_link_long() {
     // Eight of 1522 B take 97.408 us at 1 Gb/s: the term that makes rates equal counts 40 us of these, not of 50.
     let mut reaction = started(|_| {});
     reaction.on_sent(us(0), 1_522, true, &mut none);
-    let slow = PathNews { asked: Some(us(0)), slowest: BitRate::from_gbps(1), level: 160, ..NEWS };
+    let slow = PathNews { probed_at: Some(us(0)), slowest: BitRate::from_gbps(1), level: 160, ..NEWS };
     reaction.on_feedback(us(10), Feedback::Returned(Tag::Path(slow)), &mut none);
     let before = rate(&reaction);
-    let again = PathNews { asked: None, ..slow };
+    let again = PathNews { probed_at: None, ..slow };
     reaction.on_feedback(us(50), Feedback::Returned(Tag::Path(again)), &mut none);
     close(rate(&reaction), before * (1.0 + 0.01 * 40.0 / 97.408 * libm::log(1_000.0 / before)));
 }
@@ -271,7 +271,7 @@ fn rates_stay_between_the_least_and_that_of_the_path() {
             now += Time::from_us(1 + random() % 200);
             let level = if random().is_multiple_of(50) { u32::MAX } else { (random() % 1_500) as u32 };
             let old = rate(&reaction);
-            let new = heard(&mut reaction, now, level);
+            let new = after_feedback(&mut reaction, now, level);
             assert!((10.0..=10_000.0).contains(&new), "{new}");
             // A queue that is too long and growing does not raise the rate of a limiter that has its share among few.
             let worse = level >= before.max(400) + 100;
@@ -313,19 +313,19 @@ fn messages_are_random_by_level_and_never_soon_after_another() {
     let silent = PathPointParams::default();
     let mut point = silent.start(&LINK);
     assert_eq!(point.on_enqueue(us(1), &fill(65_536), capable(1_500), &mut none), Verdict::Pass);
-    let telling = PathPointParams { messages: true, ..silent };
-    let told = |share: f64, apart: u64| {
-        let mut point = telling.start(&LINK);
+    let with_messages = PathPointParams { messages: true, ..silent };
+    let messages = |share: f64, apart: u64| {
+        let mut point = with_messages.start(&LINK);
         let mut random = bits(9);
         let length = fill((share * 65_536.0) as u64);
         let verdicts =
             (0..10_000).map(|n| point.on_enqueue(us(n * apart), &length, capable(1_500), &mut random));
         verdicts.filter(|verdict| *verdict != Verdict::Pass).count()
     };
-    assert_eq!((told(0.15, 10), told(0.81, 10), told(0.81, 1)), (0, 10_000, 1_000));
+    assert_eq!((messages(0.15, 10), messages(0.81, 10), messages(0.81, 1)), (0, 10_000, 1_000));
     // Half of the way from 16 % to 80 %.
-    assert!((4_800..5_200).contains(&told(0.48, 10)));
-    let mut point = telling.start(&LINK);
+    assert!((4_800..5_200).contains(&messages(0.48, 10)));
+    let mut point = with_messages.start(&LINK);
     let verdict = point.on_enqueue(us(0), &fill(131_072), capable(1_500), &mut bits(1));
     assert_eq!(verdict, Verdict::notify(2_000));
 }

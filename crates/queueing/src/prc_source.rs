@@ -167,7 +167,7 @@ impl RateConfiguration for PathReactionParams {
     fn needs_points(&self) -> bool {
         self.method != Method::RoundTrip
     }
-    fn asks_paths(&self) -> bool {
+    fn needs_paths(&self) -> bool {
         true
     }
     fn receiver_point(&self, buffer: Bytes) -> Option<PathPointParams> {
@@ -191,7 +191,7 @@ impl RateConfiguration for PathReactionParams {
             rate: 0.0,
             searching: true,
             level: 0,
-            told_at: None,
+            reported_at: None,
             empty_since: None,
             next_probe: Time::ZERO,
             awaited_since: None,
@@ -242,7 +242,7 @@ pub struct PathReaction {
     searching: bool,
     /// The last level, the time of its arrival, and the time since which levels are 0.
     level: u32,
-    told_at: Option<Time>,
+    reported_at: Option<Time>,
     empty_since: Option<Time>,
     next_probe: Time,
     /// Time of the first probe without an answer.
@@ -261,9 +261,9 @@ impl PathReaction {
 
     /// The shortest round trip, and an interval; or the time in which the slowest link sends a frame of each of many sources.
     fn loop_time(&self) -> Time {
-        let asked = self.known.map_or(Time::ZERO, |path| path.round_trip) + self.params.interval;
+        let probed_at = self.known.map_or(Time::ZERO, |path| path.round_trip) + self.params.interval;
         let turn = MANY_SOURCES * f64::from(self.longest) * 8e12 / self.slowest();
-        asked.max(Time::from_ps(turn as u64))
+        probed_at.max(Time::from_ps(turn as u64))
     }
 
     fn first_rate(&self) -> f64 {
@@ -279,12 +279,12 @@ impl PathReaction {
     fn step(&mut self, now: Time, level: u32) {
         let level = level.min(HIGHEST_LEVEL);
         let interval = self.params.interval;
-        let since = self.told_at.map_or(interval, |at| (now - at).min(interval * 4));
+        let since = self.reported_at.map_or(interval, |at| (now - at).min(interval * 4));
         let factor = match self.params.law {
             Law::Scaled => self.scaled(now, level, since),
             Law::Fixed => self.fixed(level),
         };
-        (self.level, self.told_at) = (level, Some(now));
+        (self.level, self.reported_at) = (level, Some(now));
         self.rate = self.bounded(factor);
     }
 
@@ -331,12 +331,12 @@ impl PathReaction {
 
     /// Processes an answer or a message of the receiver.
     fn on_news(&mut self, now: Time, news: &PathNews) {
-        if news.asked.is_some_and(|asked| asked < self.link_since) {
+        if news.probed_at.is_some_and(|probed_at| probed_at < self.link_since) {
             return;
         }
         self.awaited_since = None;
-        let Some(asked) = news.asked else { return self.step_at(now, news) };
-        let round_trip = now - asked;
+        let Some(probed_at) = news.probed_at else { return self.step_at(now, news) };
+        let round_trip = now - probed_at;
         let before = self.known.map_or(Time::NEVER, |path| path.round_trip);
         let first = self.known.is_none();
         self.known = Some(PathFacts {
@@ -345,7 +345,7 @@ impl PathReaction {
             round_trip: round_trip.min(before).max(Time::from_ps(1)),
         });
         if first {
-            self.next_probe = asked + self.round();
+            self.next_probe = probed_at + self.round();
             // The bytes that arrive in one loop time at this rate must fit into half of the buffer above the target.
             let room = self.params.time_of(1.0 - self.params.target_share, self.slowest()) / 2.0;
             let fits = self.slowest() * room / self.loop_time().ps() as f64;
@@ -353,7 +353,7 @@ impl PathReaction {
         }
         match self.params.method {
             // From here on the absence of messages indicates that there is no congestion.
-            Method::Messages => self.told_at = self.told_at.or(Some(now)),
+            Method::Messages => self.reported_at = self.reported_at.or(Some(now)),
             Method::RoundTrip if first => {}
             Method::RoundTrip => {
                 self.port = self.slowest();
@@ -384,7 +384,7 @@ impl PathReaction {
     /// Time from which the absence of messages of congestion points indicates that there is no congestion.
     fn all_is_well_at(&self) -> Option<Time> {
         let slowed = self.params.method == Method::Messages && self.rate < self.slowest();
-        self.told_at.filter(|_| slowed).map(|at| at + self.params.interval * 4)
+        self.reported_at.filter(|_| slowed).map(|at| at + self.params.interval * 4)
     }
 }
 
@@ -401,8 +401,8 @@ impl RateControl for PathReaction {
     }
 
     fn next_probe(&self) -> Option<Time> {
-        let asks = self.params.method != Method::Messages || self.known.is_none();
-        Some(self.next_probe).filter(|_| asks)
+        let probes = self.params.method != Method::Messages || self.known.is_none();
+        Some(self.next_probe).filter(|_| probes)
     }
 
     fn probe(&mut self, now: Time) -> Option<Probe> {
@@ -416,7 +416,7 @@ impl RateControl for PathReaction {
         self.next_probe = now + if self.known.is_some() { self.round() } else { FIRST_PATIENCE };
         let slowest = BitRate::from_bps(self.line as u64);
         let news = PathNews {
-            asked: Some(now),
+            probed_at: Some(now),
             hops: 0,
             slowest,
             level: 0,
@@ -435,7 +435,7 @@ impl RateControl for PathReaction {
 
     fn on_sent(&mut self, now: Time, bytes: u16, _last: bool, _random: &mut impl FnMut() -> u64) {
         let idle = (now - self.sent_at).ps() / self.params.idle_after.ps();
-        if idle > 0 && self.told_at.is_some_and(|at| now - at >= self.params.idle_after) {
+        if idle > 0 && self.reported_at.is_some_and(|at| now - at >= self.params.idle_after) {
             let first = self.first_rate().min(self.rate);
             self.rate = (self.rate / 2f64.powi(idle.min(64) as i32)).max(first);
             self.searching = true;
@@ -452,7 +452,7 @@ impl RateControl for PathReaction {
             path.slowest = path.slowest.min(line);
         }
         (self.awaited_since, self.next_probe, self.link_since) = (None, now, now);
-        self.rate = if self.told_at.is_some() { self.bounded(self.rate) } else { self.first_rate() };
+        self.rate = if self.reported_at.is_some() { self.bounded(self.rate) } else { self.first_rate() };
     }
 
     fn handle_timeout(&mut self, now: Time, _random: &mut impl FnMut() -> u64) {

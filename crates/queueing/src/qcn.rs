@@ -225,7 +225,7 @@ impl QueueManager for CongestionPoint {
         until_sample.map_or(Quiet::NEVER, Quiet::for_bytes)
     }
 
-    fn on_unheard(&mut self, _frames: u64, bytes: u64) {
+    fn on_deferred(&mut self, _frames: u64, bytes: u64) {
         self.until_sample = self.until_sample.map(|left| left - bytes as i64);
     }
 
@@ -486,7 +486,7 @@ impl RateControl for ReactionPoint {
         }
     }
 
-    fn on_unheard(&mut self, _frames: u64, bytes: u64) {
+    fn on_deferred(&mut self, _frames: u64, bytes: u64) {
         if let Some(rates) = &mut self.active {
             rates.bytes_left -= bytes as i64;
         }
@@ -503,7 +503,7 @@ fn jittered(mean: u64, share: f64, random: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::testbed::{LINK, bits, capable};
-    use crate::{Moment, NotHeard};
+    use crate::{Deferred, Moment};
     use frame::{Notice, Occupancy};
 
     const LINE: BitRate = BitRate::from_gbps(10);
@@ -518,7 +518,7 @@ mod tests {
     fn gbps(point: &ReactionPoint) -> f64 {
         point.rate().map_or(10.0, |rate| rate.bps_f64() / 1e9)
     }
-    fn tell(point: &mut ReactionPoint, feedback: u32) {
+    fn notify(point: &mut ReactionPoint, feedback: u32) {
         let notice = Notice { feedback, ..Notice::default() };
         point.on_feedback(Time::ZERO, Feedback::Message(notice), &mut || 0);
     }
@@ -550,19 +550,19 @@ mod tests {
     fn a_quiet_point_samples_the_same_frame_as_one_that_hears_of_all() {
         let interval = 3 * Quiet::ALWAYS.bytes + 12_345;
         let far = || CongestionPoint { until_sample: Some(interval as i64), ..point(0) };
-        let (mut quiet, mut hearing) = (far(), far());
+        let (mut quiet, mut observing) = (far(), far());
         let (mut frames, mut left) = (0, quiet.quiet().bytes);
         let fill = Fill { queue: Occupancy::default(), ..Fill::default() };
         for nth in 1..interval {
             let frame = capable(9_000);
-            hearing.on_enqueue(Time::ZERO, &fill, frame, &mut || 0);
+            observing.on_enqueue(Time::ZERO, &fill, frame, &mut || 0);
             if left >= 9_000 {
                 (frames, left) = (frames + 1, left - 9_000);
             } else {
                 let facts = (Time::ZERO, &fill, frame);
-                let heard = quiet.hears(Moment::Enqueue, NotHeard { frames, left }, facts, &mut || 0);
-                (frames, left) = (0, heard.1.bytes);
-                assert_eq!(quiet.until_sample, hearing.until_sample, "frame {nth}");
+                let observed = quiet.observe(Moment::Enqueue, Deferred { frames, left }, facts, &mut || 0);
+                (frames, left) = (0, observed.1.bytes);
+                assert_eq!(quiet.until_sample, observing.until_sample, "frame {nth}");
             }
             if nth * 9_000 > interval {
                 assert_eq!(frames, 0, "the frame that goes beyond is sampled");
@@ -617,12 +617,12 @@ mod tests {
         // After 150 kB as without congestion; 63 makes 18.5 kB; (90 - 26) kB * 63 / 130 kB = 31 make 37.5 kB.
         let expected =
             [(301, 63), (339, 31), (415, 31), (491, 31), (567, 31), (643, 31), (719, 31), (795, 31)];
-        let said = |(frame, feedback)| {
+        let sample = |(frame, feedback)| {
             // 26 kB - 90 kB, and 90 kB - 0 at the first sample, in units of 64 B.
             let delta = if frame == 301 { 1_406 } else { 0 };
             (frame, Verdict::Notify(Report { feedback, offset: -1_000, delta }))
         };
-        assert_eq!(samples, expected.map(said));
+        assert_eq!(samples, expected.map(sample));
     }
 
     #[test]
@@ -634,8 +634,8 @@ mod tests {
         assert_eq!(point.before, 90_000);
         point.until_sample = Some(0);
         let tagged = FrameFacts { tag: Some(Tag::Flow(7)), ..capable(500) };
-        let told = point.on_enqueue(Time::ZERO, &full, tagged, &mut || 0);
-        assert_eq!(told, Verdict::Notify(Report { feedback: 31, offset: -1_000, delta: 0 }));
+        let notices = point.on_enqueue(Time::ZERO, &full, tagged, &mut || 0);
+        assert_eq!(notices, Verdict::Notify(Report { feedback: 31, offset: -1_000, delta: 0 }));
     }
 
     #[test]
@@ -650,7 +650,7 @@ mod tests {
     fn recovery_of_the_golden_vector() {
         let mut point = reaction(ReactionPointParams::default());
         assert_eq!(point.rate(), None);
-        tell(&mut point, 63);
+        notify(&mut point, 63);
         let mut rates = vec![gbps(&point)];
         for _ in 0..5 {
             cycle(&mut point);
@@ -696,8 +696,8 @@ mod tests {
         let two = |extra_fast_recovery| {
             let mut point =
                 reaction(ReactionPointParams { extra_fast_recovery, ..ReactionPointParams::default() });
-            tell(&mut point, 64);
-            tell(&mut point, 32);
+            notify(&mut point, 64);
+            notify(&mut point, 32);
             (point.target().unwrap(), point.rate().unwrap().bps())
         };
         // 10 Gb/s less 63/128, then less a quarter.
@@ -710,7 +710,7 @@ mod tests {
         let after_a_cycle = |lower_target| {
             let mut point = reaction(ReactionPointParams { lower_target, ..ReactionPointParams::default() });
             for _ in 0..6 {
-                tell(&mut point, 63);
+                notify(&mut point, 63);
             }
             cycle(&mut point);
             point.target().unwrap()
@@ -723,20 +723,20 @@ mod tests {
         let mut point = reaction(ReactionPointParams::default());
         let mut before = 10_000_000_000;
         for feedback in (1..=63).cycle().take(400) {
-            tell(&mut point, feedback);
+            notify(&mut point, feedback);
             let rate = point.rate().unwrap().bps();
             assert!(rate <= before && rate >= 5_000_000);
             before = rate;
         }
         assert_eq!(before, 5_000_000);
-        tell(&mut point, 0);
+        notify(&mut point, 0);
         assert_eq!(point.rate().unwrap().bps(), before);
     }
 
     #[test]
     fn it_ends_at_the_rate_of_the_link_when_nothing_waits() {
         let mut point = reaction(ReactionPointParams::default());
-        tell(&mut point, 1);
+        notify(&mut point, 1);
         // Half the way each cycle, rounded up: 2^27 > 78,125,000 b/s.
         for _ in 0..28 {
             cycle(&mut point);
@@ -756,7 +756,7 @@ mod tests {
         };
         let mut point = reaction(params);
         assert_eq!(point.rate(), Some(BitRate::from_gbps(4)));
-        tell(&mut point, 32);
+        notify(&mut point, 32);
         assert_eq!(point.rate(), Some(BitRate::from_gbps(3)));
         for _ in 0..40 {
             cycle(&mut point);

@@ -33,7 +33,7 @@ impl Quiet {
 
 /// Frames counted since a machine's quiet period began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotHeard {
+pub struct Deferred {
     /// Number of frames that arrived.
     pub frames: u64,
     /// Bytes that could still pass before a call.
@@ -43,7 +43,7 @@ pub struct NotHeard {
 /// Counts what passes while a machine is quiet.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Unheard {
+pub struct DeferredUpdates {
     until: Time,
     /// Bytes that may pass, and the remainder of them; [`Quiet::ALWAYS`] has the maximum.
     bytes: u32,
@@ -51,12 +51,12 @@ pub struct Unheard {
     frames: u32,
 }
 
-impl Unheard {
+impl DeferredUpdates {
     /// Starts with nothing counted.
     #[must_use]
-    pub fn new(quiet: Quiet) -> Unheard {
+    pub fn new(quiet: Quiet) -> DeferredUpdates {
         let bytes = quiet.bytes.min(Quiet::ALWAYS.bytes) as u32;
-        Unheard { until: quiet.until, bytes, left: bytes, frames: 0 }
+        DeferredUpdates { until: quiet.until, bytes, left: bytes, frames: 0 }
     }
 
     /// Counts a frame, and returns true, if it needs no call.
@@ -85,14 +85,14 @@ mod tests {
 
     #[test]
     fn frames_are_counted_until_one_is_too_late_or_too_many() {
-        let mut unheard = Unheard::new(Quiet { until: Time::from_ns(10), bytes: 3_000 });
-        assert!(unheard.counts(Time::ZERO, 1_500) && unheard.counts(Time::from_ns(9), 1_400));
-        assert_eq!(unheard.passed(), (2, 2_900));
-        assert!(!unheard.counts(Time::from_ns(9), 101), "beyond the bytes");
-        assert!(!unheard.counts(Time::from_ns(10), 64), "at the time");
-        assert!(unheard.counts(Time::from_ns(9), 100), "what is heard is not counted");
-        assert_eq!(unheard.passed(), (3, 3_000));
-        assert!(!Unheard::new(Quiet::NEVER).counts(Time::ZERO, 1));
-        assert!(Unheard::new(Quiet::ALWAYS).counts(Time::from_ns(u64::MAX / 1_001), 9_000));
+        let mut deferred = DeferredUpdates::new(Quiet { until: Time::from_ns(10), bytes: 3_000 });
+        assert!(deferred.counts(Time::ZERO, 1_500) && deferred.counts(Time::from_ns(9), 1_400));
+        assert_eq!(deferred.passed(), (2, 2_900));
+        assert!(!deferred.counts(Time::from_ns(9), 101), "beyond the bytes");
+        assert!(!deferred.counts(Time::from_ns(10), 64), "at the time");
+        assert!(deferred.counts(Time::from_ns(9), 100), "what is observed is not counted");
+        assert_eq!(deferred.passed(), (3, 3_000));
+        assert!(!DeferredUpdates::new(Quiet::NEVER).counts(Time::ZERO, 1));
+        assert!(DeferredUpdates::new(Quiet::ALWAYS).counts(Time::from_ns(u64::MAX / 1_001), 9_000));
     }
 }

@@ -108,7 +108,7 @@ pub trait RateControl {
     }
 
     /// Accounts for `frames` of `bytes` in total that left while it was quiet. Called before any other call.
-    fn on_unheard(&mut self, _frames: u64, _bytes: u64) {}
+    fn on_deferred(&mut self, _frames: u64, _bytes: u64) {}
 
     /// The rate of the host's link has changed; recomputes the values derived from it.
     fn on_link_rate(&mut self, line: BitRate, now: Time);
@@ -166,7 +166,7 @@ pub trait RateConfiguration {
     }
 
     /// Returns true if it sends messages of its own that probe a path.
-    fn asks_paths(&self) -> bool {
+    fn needs_paths(&self) -> bool {
         false
     }
 
@@ -304,8 +304,8 @@ macro_rules! rate_controls {
             fn needs_points(&self) -> bool {
                 match self { $(RateControlSpec::$name(params) => params.needs_points(),)* }
             }
-            fn asks_paths(&self) -> bool {
-                match self { $(RateControlSpec::$name(params) => params.asks_paths(),)* }
+            fn needs_paths(&self) -> bool {
+                match self { $(RateControlSpec::$name(params) => params.needs_paths(),)* }
             }
             fn tag_bytes(&self) -> u8 {
                 match self { $(RateControlSpec::$name(params) => params.tag_bytes(),)* }
@@ -362,8 +362,8 @@ macro_rules! rate_controls {
             fn quiet(&self) -> Quiet {
                 match self { $(RateControls::$name(it) => it.quiet(),)* }
             }
-            fn on_unheard(&mut self, frames: u64, bytes: u64) {
-                match self { $(RateControls::$name(it) => it.on_unheard(frames, bytes),)* }
+            fn on_deferred(&mut self, frames: u64, bytes: u64) {
+                match self { $(RateControls::$name(it) => it.on_deferred(frames, bytes),)* }
             }
             fn on_link_rate(&mut self, line: BitRate, now: Time) {
                 match self { $(RateControls::$name(it) => it.on_link_rate(line, now),)* }

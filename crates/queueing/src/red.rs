@@ -435,7 +435,7 @@ impl QueueManager for Red {
         self.calm.map_or(Quiet::NEVER, Quiet::for_bytes)
     }
 
-    fn on_unheard(&mut self, _frames: u64, bytes: u64) {
+    fn on_deferred(&mut self, _frames: u64, bytes: u64) {
         self.average = 0.0;
         self.green.since_pick = None;
         self.calm = self.calm.map(|room| room - bytes);

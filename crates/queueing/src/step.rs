@@ -118,7 +118,7 @@ impl QueueManager for Step {
         }
     }
 
-    fn on_unheard(&mut self, _frames: u64, bytes: u64) {
+    fn on_deferred(&mut self, _frames: u64, bytes: u64) {
         self.room -= bytes;
     }
 

@@ -1,6 +1,6 @@
 //! A queue for tests, and random bits.
 
-use crate::{Color, Fill, FrameFacts, LinkFacts, Moment, NotHeard, QueueManager, Quiet};
+use crate::{Color, Deferred, Fill, FrameFacts, LinkFacts, Moment, QueueManager, Quiet};
 use frame::{Occupancy, PointId};
 use std::collections::VecDeque;
 use units::{BitRate, Time};
@@ -37,7 +37,7 @@ pub(crate) fn assert_same_picks<M: QueueManager + Clone>(
 ) {
     let (mut all, mut some) = (manager.clone(), manager.clone());
     let (mut of_all, mut of_some) = (bits(seed), bits(seed));
-    let (mut quiet, mut unheard, mut heard) = (some.quiet(), 0, 0);
+    let (mut quiet, mut frames, mut observed) = (some.quiet(), 0, 0);
     let mut left = quiet.bytes;
     let (mut queue, mut waiting, mut now) = (VecDeque::new(), Occupancy::default(), Time::ZERO);
     for step in 0..2_000u64 {
@@ -51,22 +51,27 @@ pub(crate) fn assert_same_picks<M: QueueManager + Clone>(
         let fill = Fill { queue: waiting, ..Fill::default() };
         // Some frames, such as those with a tag, need a call during a quiet period, too.
         let (bytes, must) = (u64::from(frame.bytes), below(50) == 0);
-        let (said, _) = all.hears(moment, NotHeard { frames: 0, left: 0 }, (now, &fill, frame), &mut of_all);
+        let (verdict, _) =
+            all.observe(moment, Deferred { frames: 0, left: 0 }, (now, &fill, frame), &mut of_all);
         if !must && now < quiet.until && (!comes || bytes <= left) {
-            assert_eq!(said, crate::Verdict::Pass, "seed {seed}, step {step}: nobody was told of it");
-            (unheard, left) = (unheard + u64::from(comes), left - if comes { bytes } else { 0 });
+            assert_eq!(
+                verdict,
+                crate::Verdict::Pass,
+                "seed {seed}, step {step}: the call could have been deferred"
+            );
+            (frames, left) = (frames + u64::from(comes), left - if comes { bytes } else { 0 });
         } else {
-            heard += 1;
-            let not_heard = NotHeard { frames: unheard, left };
+            observed += 1;
+            let deferred = Deferred { frames, left };
             let facts = (now, &fill, frame);
-            let (too, next) = some.hears(moment, not_heard, facts, &mut of_some);
-            assert_eq!(said, too, "seed {seed}, step {step}");
-            (quiet, unheard, left) = (next, 0, next.bytes);
+            let (of_deferred, next) = some.observe(moment, deferred, facts, &mut of_some);
+            assert_eq!(verdict, of_deferred, "seed {seed}, step {step}");
+            (quiet, frames, left) = (next, 0, next.bytes);
         }
         if comes {
             waiting.add(frame.bytes);
             queue.push_back(frame);
         }
     }
-    assert!(heard < 2_000 || quiet == Quiet::NEVER, "it was never quiet");
+    assert!(observed < 2_000 || quiet == Quiet::NEVER, "it was never quiet");
 }

@@ -68,18 +68,18 @@ fn a_repeated_request_takes_the_place_of_the_one_before() {
     let spec = RequestResponseSpec { request: 2_000, response: 3_000, outstanding: 2, ..exchanges() };
     let mut responder = Responder::new(&spec, draws(1).1);
     let service = Time::from_us(1);
-    let ask = |responder: &mut Responder, at, turn| {
+    let request = |responder: &mut Responder, at, turn| {
         responder.handle_frame(at, &data(label(1, turn, 0), false));
         assert_eq!((responder.poll_timeout(), responder.has_work()), (None, false));
         responder.handle_frame(at, &data(label(1, turn, 1), false));
         assert_eq!(responder.poll_timeout(), Some(at + service));
     };
-    ask(&mut responder, Time::ZERO, 1);
+    request(&mut responder, Time::ZERO, 1);
     // Repeated while it is served, and again after a part of the response has left.
-    ask(&mut responder, Time::from_ns(500), 2);
+    request(&mut responder, Time::from_ns(500), 2);
     responder.handle_timeout(Time::from_ns(1_500));
     assert_eq!(responder.poll_transmit(DELAY).unwrap().word, label(1, 2, 0));
-    ask(&mut responder, DELAY, 3);
+    request(&mut responder, DELAY, 3);
     responder.handle_timeout(DELAY + service);
     let words: Vec<u32> = std::iter::from_fn(|| responder.poll_transmit(DELAY)).map(|it| it.word).collect();
     assert_eq!(words, [0, 1, 2].map(|segment| label(1, 3, segment)));

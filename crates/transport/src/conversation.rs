@@ -359,7 +359,7 @@ mod tests {
         end.tcp_sender().expect("over TCP")
     }
 
-    fn spoken_over(tcp: TcpSpec, messages: &[u64], outstanding: u32, exchanges: u64) -> ConversationSpec {
+    fn carried_over(tcp: TcpSpec, messages: &[u64], outstanding: u32, exchanges: u64) -> ConversationSpec {
         let transfers = TransferSpec { size: None, total: Some(0), idle: Delay::default() };
         ConversationSpec {
             messages: messages.into(),
@@ -374,7 +374,7 @@ mod tests {
     }
     /// In segments of 1000 B, 1058 B with headers; acknowledgements have 64 B.
     fn spec(messages: &[u64], outstanding: u32, exchanges: u64) -> ConversationSpec {
-        spoken_over(tcp(None, LossRecoveryKind::Sack, 10), messages, outstanding, exchanges)
+        carried_over(tcp(None, LossRecoveryKind::Sack, 10), messages, outstanding, exchanges)
     }
     fn pipe(spec: ConversationSpec) -> Pipe<Endpoint, Endpoint> {
         connect(&over(Application::Conversation(spec.into())), RATE, DELAY)
@@ -400,7 +400,7 @@ mod tests {
     #[test]
     fn a_handshake_comes_first() {
         let handshake = TcpSpec { handshake: true, ..tcp(None, LossRecoveryKind::Sack, 10) };
-        let spec = spoken_over(handshake, &[100, 100], 1, 1);
+        let spec = carried_over(handshake, &[100, 100], 1, 1);
         let mut pipe = pipe(spec);
         pipe.run_clean(NEVER);
         let greeting = (pipe.wire(64) + DELAY) * 2;
@@ -416,8 +416,8 @@ mod tests {
         pipe.run_clean(NEVER);
         // Commands and requests that are ready together share a segment. Acknowledgements precede it.
         let (wire, ack) = (|bytes| pipe.wire(bytes), pipe.wire(64));
-        let asked = START + wire(258) + DELAY + ack + wire(154) + DELAY;
-        let data = |segments| asked + ack + wire(1_058) * segments + DELAY;
+        let requested = START + wire(258) + DELAY + ack + wire(154) + DELAY;
+        let data = |segments| requested + ack + wire(1_058) * segments + DELAY;
         let ends = [3, 6].map(|segments| data(segments) + ack + wire(106) + DELAY);
         let found: Vec<_> = exchanges(&pipe).iter().map(|it| (it.start, it.end, it.bytes)).collect();
         assert_eq!(found, ends.map(|end| (START, end, 3_196)));
@@ -482,7 +482,7 @@ mod tests {
                 think: Delay::Exponential(Time::from_us(delays.0 + 1)),
                 service: Delay::Exponential(Time::from_us(delays.1 + 1)),
                 markers,
-                ..spoken_over(tcp, &messages, outstanding, count)
+                ..carried_over(tcp, &messages, outstanding, count)
             };
             prop_assert_eq!(spec.check(), Ok(()));
             let spec = Arc::new(spec);
@@ -506,7 +506,7 @@ mod tests {
             opens in any::<bool>(),
             steps in prop::collection::vec((0u32..4, any::<u32>(), any::<u16>(), any::<[u8; 8]>()), 1..100),
         ) {
-            let spec = Arc::new(spoken_over(tcp, &[1, 5_000, 300, 20], 3, 1_000));
+            let spec = Arc::new(carried_over(tcp, &[1, 5_000, 300, 20], 3, 1_000));
             let mut end = match opens {
                 true => Conversation::opener(&spec, (START, Some(Time::from_ms(2))), FACTS, draws(1).1),
                 false => Conversation::answerer(&spec, FACTS, draws(1).1),

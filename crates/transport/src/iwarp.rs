@@ -79,13 +79,13 @@ impl IwarpKeys {
             return Err(Remark::new(format!("iWARP over segments of {emss} B of data"), help));
         }
         let data = self.message.get();
-        let told = self.fpdus(0, UNTAGGED, emss);
+        let send = self.fpdus(0, UNTAGGED, emss);
         Ok(match operation {
             IwarpOperation::Read => {
                 vec![self.fpdus(READ_REQUEST, UNTAGGED, emss), self.fpdus(data, TAGGED, emss)]
             }
-            IwarpOperation::Write => vec![self.fpdus(data, TAGGED, emss) + told, told],
-            IwarpOperation::Send => vec![self.fpdus(data, UNTAGGED, emss), told],
+            IwarpOperation::Write => vec![self.fpdus(data, TAGGED, emss) + send, send],
+            IwarpOperation::Send => vec![self.fpdus(data, UNTAGGED, emss), send],
         })
     }
 

@@ -136,12 +136,12 @@ mod tests {
             timeout: None,
             ecn_capable: false,
         };
-        let asks =
+        let requests =
             ConnectionSpec { start: Time::ZERO, stop: None, application: Application::RequestResponse(spec) };
-        let turn = asks.turn();
+        let turn = requests.turn();
         // The request is padded to the smallest frame.
         assert_eq!(turn.out, Train { frames: 1, bytes: 64, full: 64, last: 64 });
         assert_eq!(turn.back, Train { frames: 3, bytes: 2500, full: 1000, last: 500 });
-        assert!((asks.most_bps(4e-6) - 4.0 * 64.0 * 8.0 / 10e-6).abs() < 1e-3);
+        assert!((requests.most_bps(4e-6) - 4.0 * 64.0 * 8.0 / 10e-6).abs() < 1e-3);
     }
 }

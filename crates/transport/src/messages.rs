@@ -214,10 +214,10 @@ impl Talk {
             Talk::IscsiWrite(keys) => (keys, Some(keys.first_burst)),
             _ => return Vec::new(),
         };
-        let asks = burst.is_none_or(|first| keys.block > first);
+        let requests = burst.is_none_or(|first| keys.block > first);
         let found = Unused::of(keys, &IscsiKeys::default())
             .unless(burst.is_some(), "iscsi_write", &["first_burst", "max_burst"])
-            .unless(asks, "a `block` above `first_burst`", &["max_burst"])
+            .unless(requests, "a `block` above `first_burst`", &["max_burst"])
             .unless(
                 in_pdus || burst.is_some_and(|first| first.get() > 0),
                 "data in PDUs: over RDMA those of `first_burst` of a write alone are",
@@ -376,8 +376,8 @@ mod tests {
         let messages = [65_536 + 8 * 48, 48, burst, 48, burst, 48, burst, 48, 196_608 + 24 * 48, 48];
         assert_eq!(keys.write(), messages);
         // Without unsolicited data the command is alone; a small block needs no R2T.
-        let asked = IscsiKeys { first_burst: Bytes::new(0), block: Bytes::new(512), ..keys };
-        assert_eq!(asked.write(), [48, 48, 512 + 48, 48]);
+        let requested = IscsiKeys { first_burst: Bytes::new(0), block: Bytes::new(512), ..keys };
+        assert_eq!(requested.write(), [48, 48, 512 + 48, 48]);
         assert_eq!(IscsiKeys { block: kib(64), ..keys }.write(), [65_536 + 8 * 48, 48]);
     }
 }

@@ -89,8 +89,8 @@ pub struct MpiExchange {
     /// When the next one does, if that is known.
     next: Option<Time>,
     /// Parts that have been sent, and received as a whole.
-    said: u64,
-    heard: u64,
+    parts_sent: u64,
+    parts_received: u64,
     /// One past the last byte of the next part to receive, or of its message.
     awaited: u64,
     stop: Time,
@@ -115,8 +115,8 @@ impl MpiExchange {
             begun: 0,
             began: [Time::ZERO; 2],
             next: Some(start),
-            said: 0,
-            heard: 0,
+            parts_sent: 0,
+            parts_received: 0,
             awaited: spec.post(parts[0]).1,
             parts,
             stop: stop.unwrap_or(Time::NEVER),
@@ -144,10 +144,10 @@ impl MpiExchange {
     fn speak(&mut self, now: Time) {
         let count = self.parts.len() as u64;
         let mut bytes = 0;
-        while self.said < self.begun * count && self.said <= self.heard {
-            let part = self.parts[(self.said % count) as usize];
+        while self.parts_sent < self.begun * count && self.parts_sent <= self.parts_received {
+            let part = self.parts[(self.parts_sent % count) as usize];
             bytes += part;
-            self.said += 1;
+            self.parts_sent += 1;
             self.duplex.post(now, self.spec.post(part).0.as_slice());
         }
         if bytes > 0 {
@@ -159,8 +159,8 @@ impl MpiExchange {
     fn listen(&mut self) {
         let count = self.parts.len() as u64;
         while self.duplex.delivered() >= self.awaited {
-            self.heard += 1;
-            let next = self.parts[(self.heard % count) as usize];
+            self.parts_received += 1;
+            let next = self.parts[(self.parts_received % count) as usize];
             self.awaited = self.awaited.saturating_add(self.spec.post(next).1);
         }
     }
@@ -218,7 +218,7 @@ impl Protocol for MpiExchange {
 
     fn progress(&self) -> Option<Progress> {
         let waits = self.next.is_none() && self.begun > 0 && !self.ended;
-        let done = self.heard >= self.begun * self.parts.len() as u64;
+        let done = self.parts_received >= self.begun * self.parts.len() as u64;
         Some(Progress { begun: self.begun, began: self.began, done, waits, copy: self.spec.copy })
     }
     fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {

@@ -97,12 +97,12 @@ impl ApplicationKeys for Box<MpiExchangeKeys> {
 impl MpiExchangeKeys {
     /// Returns keys that have no effect.
     fn unused(&self) -> Vec<Remark> {
-        let told = |key, is_default: bool| {
+        let unused = |key, is_default: bool| {
             (self.ranks == 1 && !is_default)
                 .then(|| keys::unused(key, "ranks = 2: one rank of a host copies nothing"))
         };
-        let time = told("copy_time", self.copy_time == copy_time());
-        time.into_iter().chain(told("copy_rate", self.copy_rate == copy_rate())).collect()
+        let time = unused("copy_time", self.copy_time == copy_time());
+        time.into_iter().chain(unused("copy_rate", self.copy_rate == copy_rate())).collect()
     }
 
     fn check(&self, limit: Option<Bytes>) -> Vec<Remark> {
@@ -153,8 +153,8 @@ impl ApplicationSpec for Arc<MpiExchangeSpec> {
         let parts = self.parts();
         let posts: Vec<Option<Post>> = parts.iter().map(|&bytes| self.post(bytes).0).collect();
         let messages = parts.iter().zip(&posts).map(|(&bytes, post)| (bytes, post.as_slice()));
-        let said = self.transport.train(&mut { messages });
-        Turn { out: said, back: said, answers: 1.0 }
+        let train = self.transport.train(&mut { messages });
+        Turn { out: train, back: train, answers: 1.0 }
     }
     fn round_trip_frames(&self) -> (u16, u16) {
         TransportSpec::round_trip_frames(&self.transport)

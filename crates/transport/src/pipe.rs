@@ -62,7 +62,7 @@ pub struct Pipe<A, B> {
     pub arrived: Vec<(usize, Time, Received)>,
     pub records: Vec<Record>,
     busy_until: [Time; 2],
-    next_told: [Time; 2],
+    next_notice: [Time; 2],
     /// By time, then order of making.
     events: BinaryHeap<Reverse<(Time, usize, usize, Event)>>,
     in_transit: Vec<(Received, Option<Stamps>)>,
@@ -92,7 +92,7 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
             arrived: vec![],
             records: vec![],
             busy_until: [Time::ZERO; 2],
-            next_told: [Time::ZERO; 2],
+            next_notice: [Time::ZERO; 2],
             events: BinaryHeap::new(),
             in_transit: vec![],
             sent_bytes: [0; 2],
@@ -124,7 +124,7 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
                             HostEvent::Stamps { kind: received.kind, pair: header.pair, stamps: &stamps };
                         self.end(end).on_event(at, &event);
                     }
-                    self.tell(end, &received, &mut outcome);
+                    self.deliver(end, &received, &mut outcome);
                     self.end(end).handle_frame(at, &received);
                 }
                 Event::Timeout if self.end(end).poll_timeout() == Some(at) => {
@@ -174,16 +174,16 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
     }
 
     /// Delivers a notification of the NIC of an end to the other end at once.
-    fn tell(
+    fn deliver(
         &mut self,
         end: usize,
         received: &Received,
         outcome: &mut impl FnMut(usize, &Segment) -> Outcome,
     ) {
-        let (now, mut port) = (self.now, self.next_told[end]);
-        let told = received.congestion_experienced.then(|| self.end(end).notify(now, received, &mut port));
-        self.next_told[end] = port;
-        if let Some(segment) = told.flatten() {
+        let (now, mut port) = (self.now, self.next_notice[end]);
+        let reply = received.congestion_experienced.then(|| self.end(end).notify(now, received, &mut port));
+        self.next_notice[end] = port;
+        if let Some(segment) = reply.flatten() {
             let what = outcome(end, &segment);
             self.transmit(end, segment, what);
         }

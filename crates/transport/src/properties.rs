@@ -150,7 +150,7 @@ fn a_controller_hears_of_marks_losses_and_round_trips() {
         ..transfer(Some(10_000), window(4))
     };
     let sender = WindowSender::with_controller(&spec, SharedWitness::default(), START, None);
-    let heard = sender_witness(&sender);
+    let seen = sender_witness(&sender);
     let mut pipe = Pipe::new(sender, WindowReceiver::new(&spec), RATE, DELAY);
     let mut nth = 0;
     pipe.run(NEVER, |end, segment| {
@@ -162,14 +162,14 @@ fn a_controller_hears_of_marks_losses_and_round_trips() {
         nth += 1;
         Outcome { marked: [2, 7].contains(&segment.word), lost: nth == 6, ..Outcome::default() }
     });
-    let heard = heard.borrow();
-    assert_eq!((heard.acked, heard.losses), (10_000, 1));
+    let seen = seen.borrow();
+    assert_eq!((seen.acked, seen.losses), (10_000, 1));
     // Segment 7 arrived marked after the gap of 5 and again: its first ece is a duplicate acknowledgement.
-    assert_eq!((heard.marks, heard.echoes), (3, 2));
+    assert_eq!((seen.marks, seen.echoes), (3, 2));
     let echoes = pipe.sent_by(1).iter().filter(|(_, it)| it.kind == FrameKind::MarkedAck).count();
     assert_eq!(echoes, 3);
-    assert!(heard.round_trips.iter().all(|&it| it == Time::from_ps(851_200) + DELAY * 2));
-    assert!(heard.round_trips.len() >= 2);
+    assert!(seen.round_trips.iter().all(|&it| it == Time::from_ps(851_200) + DELAY * 2));
+    assert!(seen.round_trips.len() >= 2);
 }
 
 /// Witness that tests can read while the sender owns it.

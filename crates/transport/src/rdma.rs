@@ -79,7 +79,7 @@ pub const RDMA_PAGES: &[(&str, &str, &str)] =
 /// Generates the closed enums of controls and of their keys, and their dispatch, from one list: the name in a scenario, keys, state
 /// machine, file, and feedback signal. The first of the list has no keys.
 macro_rules! rdma_controls {
-    ($($(#[$doc:meta])+ $text:literal: $name:ident($keys:ty => $machine:ident), $file:literal, $hears:expr;)*) => {
+    ($($(#[$doc:meta])+ $text:literal: $name:ident($keys:ty => $machine:ident), $file:literal, $feedback:expr;)*) => {
         /// The congestion control of queue pairs, as a scenario has it.
         #[derive(Clone, Debug, PartialEq)]
         pub enum RdmaControlKeys {
@@ -117,8 +117,8 @@ macro_rules! rdma_controls {
             fn facts(&self) -> &dyn RdmaControlConfiguration {
                 match self { $(RdmaControlKeys::$name(keys) => keys,)* }
             }
-            fn hears(&self) -> Hears {
-                match self { $(RdmaControlKeys::$name(_) => $hears,)* }
+            fn feedback(&self) -> FeedbackKind {
+                match self { $(RdmaControlKeys::$name(_) => $feedback,)* }
             }
             fn on_link_rate(&self, it: &mut RdmaController, facts: &PathFacts, now: Time) {
                 match (self, it) {
@@ -217,7 +217,7 @@ by_form!(RdmaControlKeys);
 
 /// Feedback signal of a control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hears {
+enum FeedbackKind {
     /// No signal.
     Nothing,
     /// Congestion notification packets.
@@ -251,24 +251,24 @@ impl RdmaControlSpec {
         self.keys.name()
     }
     /// Returns true if it reacts to CNPs.
-    pub fn hears_cnps(&self) -> bool {
-        self.keys.hears() == Hears::Cnps
+    pub fn uses_cnps(&self) -> bool {
+        self.keys.feedback() == FeedbackKind::Cnps
     }
     /// Returns true if it reacts to marks echoed in acknowledgements.
-    pub fn hears_marks(&self) -> bool {
-        self.keys.hears() == Hears::Marks
+    pub fn uses_marks(&self) -> bool {
+        self.keys.feedback() == FeedbackKind::Marks
     }
     /// Returns true if it needs the round trip of each packet.
     pub fn times_each(&self) -> bool {
-        self.keys.hears() == Hears::Delay
+        self.keys.feedback() == FeedbackKind::Delay
     }
     /// Returns true if it needs the round trip without queueing.
     pub fn needs_base_rtt(&self) -> bool {
-        matches!(self.keys.hears(), Hears::Marks | Hears::Delay | Hears::Telemetry)
+        matches!(self.keys.feedback(), FeedbackKind::Marks | FeedbackKind::Delay | FeedbackKind::Telemetry)
     }
     /// Returns true if it reacts to telemetry that switches write into packets.
-    pub fn hears_telemetry(&self) -> bool {
-        self.keys.hears() == Hears::Telemetry
+    pub fn uses_telemetry(&self) -> bool {
+        self.keys.feedback() == FeedbackKind::Telemetry
     }
     /// Returns the number of hops for which its packets have room for stamps, if it uses stamps.
     pub fn stamps(&self) -> Option<u8> {
@@ -312,23 +312,23 @@ impl RdmaControlSpec {
 
 rdma_controls! {
     /// Sends at the rate of the link.
-    "none": None(NoControlKeys => NoControl), "no_control", Hears::Nothing;
+    "none": None(NoControlKeys => NoControl), "no_control", FeedbackKind::Nothing;
     /// Rates that CNPs cut, and time and bytes bring back.
-    "dcqcn": Dcqcn(DcqcnKeys => Dcqcn), "dcqcn", Hears::Cnps;
+    "dcqcn": Dcqcn(DcqcnKeys => Dcqcn), "dcqcn", FeedbackKind::Cnps;
     /// A rate that is cut by the share of packets that are marked.
-    "dctcp": Dctcp(RdmaDctcpKeys => RdmaDctcp), "rdma_dctcp", Hears::Marks;
+    "dctcp": Dctcp(RdmaDctcpKeys => RdmaDctcp), "rdma_dctcp", FeedbackKind::Marks;
     /// A rate that follows the gradient of the round-trip time.
-    "timely": Timely(TimelyKeys => Timely), "timely", Hears::Delay;
+    "timely": Timely(TimelyKeys => Timely), "timely", FeedbackKind::Delay;
     /// A window that holds the round trip at a target.
-    "swift": Swift(SwiftKeys => Swift), "swift", Hears::Delay;
+    "swift": Swift(SwiftKeys => Swift), "swift", FeedbackKind::Delay;
     /// A window that holds the busiest link of its path at a share of its rate, by telemetry.
-    "hpcc": Hpcc(HpccKeys => Hpcc), "hpcc", Hears::Telemetry;
+    "hpcc": Hpcc(HpccKeys => Hpcc), "hpcc", FeedbackKind::Telemetry;
     /// A window that holds the busiest link of its path at a share of its rate, by one byte of telemetry.
-    "hpcc_pint": HpccPint(HpccPintKeys => HpccPint), "hpcc_pint", Hears::Telemetry;
+    "hpcc_pint": HpccPint(HpccPintKeys => HpccPint), "hpcc_pint", FeedbackKind::Telemetry;
     /// A window that follows the power of its path, by telemetry.
-    "powertcp": PowerTcp(PowerTcpKeys => PowerTcp), "powertcp", Hears::Telemetry;
+    "powertcp": PowerTcp(PowerTcpKeys => PowerTcp), "powertcp", FeedbackKind::Telemetry;
     /// A window that follows the power of its path, by round trips alone.
-    "theta_powertcp": ThetaPowerTcp(ThetaPowerTcpKeys => ThetaPowerTcp), "theta_powertcp", Hears::Delay;
+    "theta_powertcp": ThetaPowerTcp(ThetaPowerTcpKeys => ThetaPowerTcp), "theta_powertcp", FeedbackKind::Delay;
 }
 
 impl Default for RdmaControlKeys {

@@ -426,7 +426,7 @@ proptest! {
             now += Time::from_ns(u64::from(bytes));
             let kinds = [FrameKind::Data, FrameKind::Ack, FrameKind::MarkedAck, FrameKind::Cnp];
             let header = frame::RdmaHeader {
-                asked: u32::from(salt[0] % 3) * 1_500,
+                requested: u32::from(salt[0] % 3) * 1_500,
                 immediate: u32::from(salt[1] % 5).max(frame::RdmaHeader::immediate_of(salt[2] % 7)),
                 word: word ^ u32::from(salt[1]),
                 pair: u32::from(salt[2] % 5),

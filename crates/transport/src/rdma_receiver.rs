@@ -244,7 +244,7 @@ impl RdmaReceiver {
             self.discard(received.bytes);
             return;
         };
-        let Word { number: low, flags: [last, asks, first], .. } = Word::of(header.word);
+        let Word { number: low, flags: [last, ack_request, first], .. } = Word::of(header.word);
         let packet = psn::nearest(low, pair.expected);
         pair.marked |= received.congestion_experienced;
         pair.came_marked += u64::from(received.congestion_experienced);
@@ -273,7 +273,7 @@ impl RdmaReceiver {
                 reader.on_progress(number, expected, now);
             }
             // Packets after a gap that has just been closed are acknowledged too.
-            if answers && (asks || closed || unanswered >= every || selective) {
+            if answers && (ack_request || closed || unanswered >= every || selective) {
                 self.reply(number, None);
             }
             return self.refuse_trimmed(number, now);
@@ -287,7 +287,7 @@ impl RdmaReceiver {
             }
             return;
         };
-        self.take_ahead(number, (low, ahead), [last, asks], received.bytes, now);
+        self.take_ahead(number, (low, ahead), [last, ack_request], received.bytes, now);
     }
 
     /// Everything before `expected` was delivered: ends the messages within it that others depend on.

@@ -285,13 +285,13 @@ impl RdmaSender {
     #[inline(never)]
     fn collect(&mut self, number: u32) {
         let Some(pair) = self.pairs.get_mut(number) else { return };
-        for Done { transfer, start, at, bytes, again, timeouts, times, heard_before } in pair.take_done() {
+        for Done { transfer, start, at, bytes, again, timeouts, times, feedback_before } in pair.take_done() {
             if bytes > 0 && self.spec.verb != RdmaVerb::Read {
                 self.records.append_one(Record { kind: RecordKind::Transfer, start, end: at, bytes });
             }
             if let Some(served) = self.served.get_mut(number as usize) {
                 let served = &mut served[transfer as usize];
-                (served.again, served.times) = (again, Some((times, heard_before)));
+                (served.again, served.times) = (again, Some((times, feedback_before)));
             } else if let Some(outcome) = self.outcomes.get_mut(transfer as usize) {
                 let done =
                     TransferOutcome { acknowledged: at, missing: 0, sent_again: again, timeouts, ..*outcome };

@@ -54,7 +54,7 @@ fn a_window_and_a_rate_are_told_apart() {
     pipe.run(NEVER, |end, _| Outcome { marked: end == 0, ..Outcome::default() });
     let (times, _) = spent(&pipe, 0, Time::ZERO);
     assert!(times[3] > 100_000 && times[4] == 0, "{times:?}");
-    assert!(pipe.near.times_of(0).unwrap().heard[0] > 0);
+    assert!(pipe.near.times_of(0).unwrap().feedback[0] > 0);
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn a_message_that_is_read_in_parts_counts_each_cnp_once() {
     assert_eq!(place.2, 3);
     let whole = pipe.far.outcomes().unwrap()[0].acknowledged;
     let (_, times) = pipe.near.times_of_read(place, whole).unwrap();
-    assert_eq!(u64::from(times.heard[0]), pipe.near.counts().cnps);
-    assert!(times.heard[0] > 20, "{times:?}");
+    assert_eq!(u64::from(times.feedback[0]), pipe.near.counts().cnps);
+    assert!(times.feedback[0] > 20, "{times:?}");
 }
 
 #[test]
@@ -89,13 +89,13 @@ fn a_read_waits_for_its_request_and_for_those_before_it() {
             let place = pipe.far.place_of(nth).unwrap();
             let (came, times) = pipe.near.times_of_read(place, whole).unwrap();
             let nth = nth as u64;
-            let (asked, behind) = if max_reads == 1 {
+            let (requested, behind) = if max_reads == 1 {
                 ((request + DELAY + response + DELAY) * nth, Time::ZERO)
             } else {
                 // Its first packet is the next one when the last before it leaves.
                 (request * nth, if nth > 0 { response * nth - first - request * nth } else { Time::ZERO })
             };
-            assert_eq!(came, asked + request + DELAY);
+            assert_eq!(came, requested + request + DELAY);
             assert!(times.behind.abs_diff((behind.ps() / 1_000) as u32) <= 1, "{nth} {times:?}");
             // The last packet on its wire, and on its way.
             let rest = (first + DELAY).ps() / 1_000;

@@ -61,11 +61,12 @@ pub fn word_from(word: u32, base: u64) -> u32 {
 
 /// Visits the header of a packet.
 pub fn walk_header(header: &Header, base: u64, walk: &mut Walk) {
-    let Header::Rdma(RdmaHeader { word, pair, echo, arrived, lost, telemetry, asked, immediate }) = header
+    let Header::Rdma(RdmaHeader { word, pair, echo, arrived, lost, telemetry, requested, immediate }) =
+        header
     else {
         return walk.unknown("frames with tags");
     };
-    (word_from(*word, base), *pair, *asked).walk(walk);
+    (word_from(*word, base), *pair, *requested).walk(walk);
     echo.get().walk(walk);
     arrived.map(|number| word_from(number, base)).walk(walk);
     lost.walk(walk);

@@ -108,7 +108,7 @@ impl Requester {
         (slot.due, slot.phase) = (due, phase);
     }
 
-    fn ask(&mut self, slot: usize) {
+    fn send_request(&mut self, slot: usize) {
         self.slots[slot].turn = self.slots[slot].turn.wrapping_add(1);
         self.slots[slot].phase = Phase::Sending { sent: 0 };
         self.sending.push_back(slot as u8);
@@ -147,7 +147,7 @@ impl Requester {
             return;
         }
         self.remaining -= 1;
-        self.ask(slot);
+        self.send_request(slot);
     }
 }
 
@@ -175,7 +175,7 @@ impl Protocol for Requester {
             match self.slots[slot].phase {
                 Phase::Waiting { deadline: Some(deadline), .. } if deadline <= now => {
                     self.retransmitted += u64::from(self.request.segments());
-                    self.ask(slot);
+                    self.send_request(slot);
                 }
                 _ => self.begin_due(slot, now),
             }

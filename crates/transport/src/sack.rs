@@ -146,8 +146,8 @@ impl LossRecovery for Sack {
     }
 
     fn is_quiet(&self) -> bool {
-        let knows = self.board.as_ref().is_some_and(|board| !board.arrived.all().is_empty());
-        self.duplicates == 0 && !self.recovering && !knows
+        let has_arrivals = self.board.as_ref().is_some_and(|board| !board.arrived.all().is_empty());
+        self.duplicates == 0 && !self.recovering && !has_arrivals
     }
 
     fn on_blocks(&mut self, flight: &Flight, blocks: &Blocks) {
@@ -172,10 +172,10 @@ impl LossRecovery for Sack {
         }
         let before = flight.unacknowledged - acknowledged;
         // Of the acknowledged bytes, those that blocks had reported before.
-        let told = board.arrived.within(before, flight.unacknowledged);
+        let reported = board.arrived.within(before, flight.unacknowledged);
         board.arrived.forget_before(flight.unacknowledged);
         if self.recovering && flight.proportional {
-            let delivered = (acknowledged + board.newly).saturating_sub(told);
+            let delivered = (acknowledged + board.newly).saturating_sub(reported);
             let pipe = board.pipe(flight);
             board.prr.on_ack(delivered, pipe, window, flight.segment);
         }

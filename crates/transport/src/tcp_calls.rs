@@ -89,9 +89,9 @@ fn blocks_tell_what_came_last_first() {
         it.handle_frame(us(1), &data(nth, false));
         let ack = it.poll_transmit(us(1)).unwrap();
         let blocks = ack.header.map_or(vec![], |_| header(&ack).sacks.to_vec());
-        let told: Vec<(u32, u32)> =
+        let sizes: Vec<(u32, u32)> =
             blocks.iter().map(|it| (it.0 / 1_000, it.1 / 1_000)).filter(|it| it.1 > 0).collect();
-        (told, ack.bytes)
+        (sizes, ack.bytes)
     };
     // 58 B of headers, two of the option and two of padding, eight a block.
     assert_eq!(blocks(0), (vec![], 64));

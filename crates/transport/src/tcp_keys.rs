@@ -271,7 +271,7 @@ impl TcpKeys {
             limited_transmit: self.limited_transmit,
             steady: !self.impatient,
             proportional: self.proportional,
-            window: self.told(segment).min(bytes(self.send_buffer, segment)),
+            window: self.advertised(segment).min(bytes(self.send_buffer, segment)),
             ecn: self.ecn,
             timestamps: self.timestamps,
             timer: TimerSpec {
@@ -286,7 +286,7 @@ impl TcpKeys {
     }
 
     /// Returns the receive window in bytes as the header can advertise it.
-    fn told(&self, segment: u16) -> u64 {
+    fn advertised(&self, segment: u16) -> u64 {
         let window = bytes(self.receive_window, segment);
         if window == u64::MAX {
             return window;

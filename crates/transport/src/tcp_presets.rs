@@ -171,11 +171,11 @@ mod tests {
 
     #[test]
     fn a_scaled_window_loses_its_low_bits() {
-        let told = |bytes| {
+        let window = |bytes| {
             let receive_window = Or::Value(Amount::Bytes(bytes));
             TcpKeys { receive_window, ..rfc() }.sized(None, 1_522, 64).unwrap().window
         };
         // RFC 7323 section 2.3: 65536 needs a shift of one, 1000001 of four.
-        assert_eq!([65_535, 65_536, 65_537, 1_000_001].map(told), [65_535, 65_536, 65_536, 1_000_000]);
+        assert_eq!([65_535, 65_536, 65_537, 1_000_001].map(window), [65_535, 65_536, 65_536, 1_000_000]);
     }
 }

@@ -176,7 +176,7 @@ pub(crate) struct MessageClock {
     left: Option<Time>,
     /// Until the message leaves: times and feedback counts of its sender when it began. Afterwards: its own times.
     spent: TimesSpent,
-    heard: [u32; 3],
+    feedback: [u32; 3],
     /// Time spent on retransmissions until the last packet left.
     again: Time,
 }
@@ -187,9 +187,9 @@ impl Counts for Clocks {
         // The current activity is not settled: a timeout may still recharge it, and it has the same age at both ends of a period.
         self.own.spent.times.advance(growth);
         for message in &mut self.begun {
-            let MessageClock { began: _, left: _, spent, heard, again } = message;
+            let MessageClock { began: _, left: _, spent, feedback, again } = message;
             spent.times.advance(growth);
-            heard.advance(growth);
+            feedback.advance(growth);
             again.advance(growth);
         }
     }
@@ -197,8 +197,8 @@ impl Counts for Clocks {
 
 impl MessageClock {
     /// Starts the clock: the first packet of the message is the next to send.
-    pub fn begin(&mut self, clock: &SpentClock, heard: [u32; 3], now: Time) {
-        (self.began, self.spent, self.heard) = (Some(now), clock.until(now), heard);
+    pub fn begin(&mut self, clock: &SpentClock, feedback: [u32; 3], now: Time) {
+        (self.began, self.spent, self.feedback) = (Some(now), clock.until(now), feedback);
     }
 
     /// Notes that the last packet leaves.
@@ -212,12 +212,12 @@ impl MessageClock {
     }
 
     /// Returns the feedback counts of the sender when the message began.
-    pub fn heard_before(&self) -> [u32; 3] {
-        self.heard
+    pub fn feedback_before(&self) -> [u32; 3] {
+        self.feedback
     }
 
     /// Ends the clock when the message is acknowledged, `start` after it was posted.
-    pub fn end(mut self, clock: &SpentClock, heard: [u32; 3], start: Time, now: Time) -> MessageTimes {
+    pub fn end(mut self, clock: &SpentClock, feedback: [u32; 3], start: Time, now: Time) -> MessageTimes {
         self.leave(clock, now);
         let mut spent = self.spent;
         // Time in flight before the last packet left is charged to earlier messages: this one began
@@ -238,7 +238,7 @@ impl MessageClock {
         MessageTimes {
             behind: part(self.began.unwrap_or(left).saturating_sub(start)),
             spent: spent.times.map(&mut part),
-            heard: [0, 1, 2].map(|nth| heard[nth] - self.heard[nth]),
+            feedback: [0, 1, 2].map(|nth| feedback[nth] - self.feedback[nth]),
         }
     }
 }
@@ -255,7 +255,7 @@ pub struct MessageTimes {
     /// Time of each activity, indexed by [`Spent`].
     pub spent: [u32; 8],
     /// CNPs, marks and NAKs that the sender received from when the message began until it was acknowledged.
-    pub heard: [u32; 3],
+    pub feedback: [u32; 3],
 }
 
 impl MessageTimes {
@@ -277,8 +277,8 @@ impl MessageTimes {
         for (part, before) in parts {
             all.spent.iter_mut().zip(part.spent).for_each(|(sum, own)| *sum = sum.saturating_add(own));
             for nth in 0..3 {
-                let ended = before[nth] + part.heard[nth];
-                all.heard[nth] += ended.saturating_sub(until[nth].max(before[nth]));
+                let ended = before[nth] + part.feedback[nth];
+                all.feedback[nth] += ended.saturating_sub(until[nth].max(before[nth]));
                 until[nth] = until[nth].max(ended);
             }
         }
@@ -360,7 +360,7 @@ mod tests {
         let times = message.end(&it, [6, 0, 2], us(3), us(20));
         // It waits for the timeout from 11 us on: until then its last packet is on the wire.
         let on = [Spent::Window, Spent::Rate, Spent::Again, Spent::UnderWay].map(|what| times.on(what));
-        assert_eq!((times.behind, on, times.heard), (4_000, [1_000, 2_000, 5_000, 5_000], [2, 0, 1]));
+        assert_eq!((times.behind, on, times.feedback), (4_000, [1_000, 2_000, 5_000, 5_000], [2, 0, 1]));
         assert_eq!(times.behind + times.spent.iter().sum::<u32>(), 17_000);
     }
 }

@@ -84,7 +84,7 @@ impl ConnectionSpec {
     }
     /// Returns true if it uses telemetry that switches write into its frames.
     pub fn reads_telemetry(&self) -> bool {
-        self.queue_pairs().is_some_and(|rdma| rdma.control.hears_telemetry())
+        self.queue_pairs().is_some_and(|rdma| rdma.control.uses_telemetry())
     }
     /// Returns true if both of its ends send data.
     pub fn is_duplex(&self) -> bool {

@@ -327,19 +327,19 @@ fn described(block: &InterfaceDescriptionBlock<'_>) -> Interface {
 
 /// Returns the offset to add to times (`if_tsoffset`), in ns.
 fn offset_ns(interface: &InterfaceDescriptionBlock<'_>) -> u64 {
-    let told = interface.options.iter().find_map(|option| match option {
+    let option = interface.options.iter().find_map(|option| match option {
         InterfaceDescriptionOption::IfTsOffset(seconds) => Some(*seconds),
         _ => None,
     });
-    told.unwrap_or(0).saturating_mul(NS_A_SECOND as u64)
+    option.unwrap_or(0).saturating_mul(NS_A_SECOND as u64)
 }
 
 fn resolution(interface: &InterfaceDescriptionBlock<'_>) -> u8 {
-    let told = interface.options.iter().find_map(|option| match option {
+    let option = interface.options.iter().find_map(|option| match option {
         InterfaceDescriptionOption::IfTsResol(resolution) => Some(*resolution),
         _ => None,
     });
-    told.unwrap_or(MICROSECONDS)
+    option.unwrap_or(MICROSECONDS)
 }
 
 /// Converts units of a resolution to nanoseconds, truncated: 10^-n seconds, or 2^-n if the top bit is set.

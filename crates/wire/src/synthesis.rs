@@ -182,12 +182,12 @@ pub struct Simulated {
     /// Flow number of its CN-TAG.
     pub cn_tag: Option<u16>,
     /// Fields of a congestion message other than its feedback, if known.
-    pub told: Option<Told>,
+    pub notification: Option<Notification>,
 }
 
 /// Fields of a congestion message other than its feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct Notification {
     /// The congestion point (CPID): the address of its station in the upper 48 bits.
     pub congestion_point: u64,
     /// cnmQOffset, in units of 64 octets.
@@ -281,8 +281,10 @@ impl Simulated {
             Kind::Data | Kind::Ack | Kind::MarkedAck => self.segment()?,
         };
         // A congestion point is the source of its own messages.
-        let point =
-            self.told.filter(|_| self.kind == Kind::Cnm).map(|told| address_of(told.congestion_point));
+        let point = self
+            .notification
+            .filter(|_| self.kind == Kind::Cnm)
+            .map(|notification| address_of(notification.congestion_point));
         let frame = Frame::new(mac(self.destination)?, point.unwrap_or(source), contents);
         Ok(Frame { vlan: Some(VlanTag::new(self.priority, 0)?), flow: self.cn_tag, ..frame })
     }
@@ -416,38 +418,40 @@ impl Simulated {
     fn message(&self) -> Result<Contents, Error> {
         // Feedback of another scheme does not fit six bits: it is omitted.
         let feedback = u8::try_from(self.word).ok().filter(|&feedback| feedback < 64).unwrap_or(0);
-        let repeated = self.told.map_or_else(|| Ok(Vec::new()), |told| self.repeated(&told))?;
+        let repeated =
+            self.notification.map_or_else(|| Ok(Vec::new()), |notification| self.repeated(&notification))?;
         let mut message = Cnm::new(feedback, &repeated)?;
         message.priority = self.priority;
         message.destination = mac(self.source)?;
-        if let Some(told) = self.told {
-            message.congestion_point = told.congestion_point;
-            (message.offset, message.delta, message.priority) = (told.offset, told.delta, told.priority);
+        if let Some(notification) = self.notification {
+            message.congestion_point = notification.congestion_point;
+            (message.offset, message.delta, message.priority) =
+                (notification.offset, notification.delta, notification.priority);
         }
         Ok(Contents::Cnm(message))
     }
 
     /// Returns the octets of the sampled frame that a message repeats. The frame travelled in the opposite
     /// direction.
-    fn repeated(&self, told: &Told) -> Result<Vec<u8>, Error> {
-        if matches!(told.kind, Kind::Cnm | Kind::Pause | Kind::Pfc) {
+    fn repeated(&self, notification: &Notification) -> Result<Vec<u8>, Error> {
+        if matches!(notification.kind, Kind::Cnm | Kind::Pause | Kind::Pfc) {
             return Ok(Vec::new());
         }
         let ports = Ports { source: self.ports.destination, destination: self.ports.source };
         let sampled = Simulated {
-            kind: told.kind,
+            kind: notification.kind,
             ports,
             source: self.destination,
             destination: self.source,
-            priority: told.priority,
-            bytes: told.bytes,
-            word: told.word,
-            told: None,
+            priority: notification.priority,
+            bytes: notification.bytes,
+            word: notification.word,
+            notification: None,
             ..*self
         };
         let octets = sampled.frame()?.to_bytes();
         let before = 12 + 4 + if self.cn_tag.is_some() { CN_TAG } else { 0 };
-        Ok(octets.into_iter().skip(before).take(told.octets.into()).collect())
+        Ok(octets.into_iter().skip(before).take(notification.octets.into()).collect())
     }
 
     /// Returns a Fibre Channel frame: the word has its exchange, and its number within the exchange.
@@ -502,7 +506,7 @@ mod tests {
         ecn: 2,
         dscp: 0,
         cn_tag: None,
-        told: None,
+        notification: None,
     };
 
     /// Checks that the frame can be parsed from its octets, and that their number is as expected.
@@ -553,7 +557,7 @@ mod tests {
 
     #[test]
     fn a_message_repeats_what_was_sampled() {
-        let told = Told {
+        let notification = Notification {
             congestion_point: 0x0200_0000_0009_000B,
             offset: -1_000,
             delta: 17,
@@ -569,7 +573,10 @@ mod tests {
         for cn_tag in [None, Some(5)] {
             let tag = if cn_tag.is_some() { 4 } else { 0 };
             let bytes = 18 + tag + 24 + 64;
-            let frame = made(Simulated { bytes: bytes as u16, cn_tag, told: Some(told), ..message }, bytes);
+            let frame = made(
+                Simulated { bytes: bytes as u16, cn_tag, notification: Some(notification), ..message },
+                bytes,
+            );
             assert_eq!(
                 (frame.source, frame.destination),
                 (Mac([2, 0, 0, 0, 0, 9]), mac(FRAME.source).unwrap())
@@ -579,7 +586,7 @@ mod tests {
             let sampled = Simulated { cn_tag, ..FRAME }.frame().unwrap().to_bytes();
             assert_eq!(cnm.msdu(), &sampled[16 + tag..][..64]);
         }
-        let few = Simulated { told: Some(Told { octets: 8, ..told }), ..message };
+        let few = Simulated { notification: Some(Notification { octets: 8, ..notification }), ..message };
         let Contents::Cnm(cnm) = few.frame().unwrap().contents else { panic!() };
         assert_eq!(cnm.msdu().len(), 8);
     }
@@ -708,8 +715,8 @@ mod tests {
         for (word, syndrome) in known {
             let ack = Simulated { kind: Kind::Ack, ports: back, bytes: 70, word, ecn: 0, ..FRAME };
             let packet = transport(&made(ack, 66));
-            let told = (packet.opcode, packet.sequence(), packet.payload[0]);
-            assert_eq!(told, (roce::ACKNOWLEDGE, 9, syndrome));
+            let notification = (packet.opcode, packet.sequence(), packet.payload[0]);
+            assert_eq!(notification, (roce::ACKNOWLEDGE, 9, syndrome));
         }
         let ask = Simulated { kind: Kind::Ack, ports: back, bytes: 82, word: 9 | ASKS, ..FRAME };
         let packet = transport(&made(ask, 78));
@@ -717,8 +724,8 @@ mod tests {
         assert_eq!(packet.to_string(), "RoCEv2 READ request for 0 B to queue pair 3, packet 9");
         // A responder that misses a request.
         let back = Simulated { kind: Kind::Ack, bytes: 70, word: 9 | LAST_OR_NAK, ..data };
-        let told = transport(&made(back, 66)).to_string();
-        assert_eq!(told, "RoCEv2 NAK, out of sequence, to queue pair 3, packet 9");
+        let notification = transport(&made(back, 66)).to_string();
+        assert_eq!(notification, "RoCEv2 NAK, out of sequence, to queue pair 3, packet 9");
         // First, middle, last, only.
         let places = [FIRST_OR_RNR, 0, LAST_OR_NAK, FIRST_OR_RNR | LAST_OR_NAK];
         for (verb, opcodes) in [

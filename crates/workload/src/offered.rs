@@ -51,7 +51,7 @@ impl SourceSpec {
         let link = Link { line, overhead, basis: self.rate_basis, clock: ClockOffset::NOMINAL };
         let (first_rate, changes) = self.changes();
         let mut rate = first_rate.or(self.configured_rate());
-        let mut asked = Vec::with_capacity(changes.len());
+        let mut demand = Vec::with_capacity(changes.len());
         for (at, change) in changes {
             let bps = match change {
                 Change::Stop => 0.0,
@@ -60,9 +60,9 @@ impl SourceSpec {
                     rate.map_or(f64::INFINITY, |rate| self.mean_bps(link, rate))
                 }
             };
-            asked.push((at, bps));
+            demand.push((at, bps));
         }
-        asked
+        demand
     }
 
     /// Upper bound of the bits of frames that it sends by this time: the offered bits, and a margin exceeded by chance once in 10^12

@@ -161,8 +161,8 @@ impl Configuration for VideoParams {
             .collect()
     }
     fn unused(&self) -> Vec<Remark> {
-        let told = self.trace.is_some() && self.pattern != usual_pattern();
-        told.then(|| keys::unused("pattern", "the generator: there is a `trace`")).into_iter().collect()
+        let has_trace = self.trace.is_some() && self.pattern != usual_pattern();
+        has_trace.then(|| keys::unused("pattern", "the generator: there is a `trace`")).into_iter().collect()
     }
     fn rate(&self) -> (&'static str, BitRate) {
         ("rate", self.rate)

@@ -11,15 +11,15 @@ pub(super) fn check(audit: &mut Audit<'_>) {
         return;
     }
     let Ok(longest) = longest_frames(spec) else { return };
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for (at, node) in spec.nodes.iter().enumerate() {
         let (Some(mtu), Some((bytes, flow))) = (node.mtu, longest[at]) else { continue };
         // Stations without settings of their own share theirs: an error in those is reported once.
         let settings = (node.host().is_some(), audit.settings(node, "mtu"));
-        if bytes <= mtu || told.contains(&settings) {
+        if bytes <= mtu || reported.contains(&settings) {
             continue;
         }
-        told.push(settings);
+        reported.push(settings);
         let (name, flow) = (&node.name, &spec.flows[flow as usize].name);
         let message = format!(
             "\"{name}\" takes frames of at most {mtu} B, and flow \"{flow}\" sends {bytes} B through it"

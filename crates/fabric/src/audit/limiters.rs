@@ -2,7 +2,7 @@
 
 use super::{Audit, Subject};
 use crate::build::paths::nodes_passed;
-use crate::spec::{FaultSpec, FlowSpec, LimiterSpec, LinkSpec, Says, Spec, SwitchSpec, Way};
+use crate::spec::{ControlContent, FaultSpec, FlowSpec, LimiterSpec, LinkSpec, Spec, SwitchSpec, Way};
 use frame::{NodeId, Priority};
 use keys::Remark;
 use queueing::{LimiterScope, ManagerSpec, RateConfiguration, RateControlSpec};
@@ -35,10 +35,11 @@ pub(super) fn check(audit: &mut Audit<'_>) {
 
 /// Reports congestion points whose messages no limiter handles.
 fn check_listeners(limited: &[&str], audit: &mut Audit<'_>) {
-    let mut telling: Vec<&str> = audit.spec.managers().map(ManagerSpec::name).collect();
-    telling.sort_unstable();
-    telling.dedup();
-    for name in telling.iter().filter(|name| RateControlSpec::NAMES.contains(name) && !limited.contains(name))
+    let mut feedback: Vec<&str> = audit.spec.managers().map(ManagerSpec::name).collect();
+    feedback.sort_unstable();
+    feedback.dedup();
+    for name in
+        feedback.iter().filter(|name| RateControlSpec::NAMES.contains(name) && !limited.contains(name))
     {
         let message = format!("{name} sends feedback to sources, but no host has rate limiters for it");
         let help = format!("messages have no effect: expected rate_limiters = {{ {name} = {{}} }} in [host]");
@@ -105,9 +106,10 @@ fn limiters_on<'a>(spec: &'a Spec, flow: &FlowSpec) -> Vec<(&'a LimiterSpec, Nod
 /// flows. Nothing else sends feedback to the limiters, except scheduled control frames of no station.
 fn check_points(audit: &mut Audit<'_>) {
     let spec = audit.spec;
-    let told_otherwise =
-        |fault: &FaultSpec| matches!(fault, FaultSpec::ControlFrame { says: Says::Congestion { .. }, .. });
-    if spec.faults.iter().any(told_otherwise) {
+    let gets_messages = |fault: &FaultSpec| {
+        matches!(fault, FaultSpec::ControlFrame { content: ControlContent::Congestion { .. }, .. })
+    };
+    if spec.faults.iter().any(gets_messages) {
         return;
     }
     let mut limited: BTreeMap<(&str, Priority), NodeId> = BTreeMap::new();

@@ -9,13 +9,13 @@ use units::Amount;
 pub(super) fn check(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let longest = spec.flows.iter().max_by_key(|flow| flow.frame_bounds().1);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for (at, node) in spec.nodes.iter().enumerate() {
         let settings = (node.host().is_some(), audit.settings(node, ""));
-        if told.contains(&settings) {
+        if reported.contains(&settings) {
             continue;
         }
-        told.push(settings);
+        reported.push(settings);
         let subject = Subject::Node(NodeId(at as u32));
         let limits = match (node.switch(), node.host()) {
             (Some(switch), _) => {

@@ -171,11 +171,11 @@ fn groups(id: NodeId, lossless: u8, (pools, ports): (&PoolsSpec, &[PortProfiles]
         let help = format!("expected at least \"{room} B\"");
         audit.loses(subject, of_buffer("memory", message, help).key("profiles").key(name));
     }
-    for ((pool, promised), needed) in pools.pools.iter().zip(pools.promised(ports)).zip(in_flight) {
+    for ((pool, reserved), needed) in pools.pools.iter().zip(pools.reserved(ports)).zip(in_flight) {
         let Some(shared) = pool.headroom else { continue };
         if shared < needed {
             let message = format!(
-                "pool \"{}\" has {shared} B of headroom that groups share; their profiles have {promised} B, and {needed} B are in flight if all groups pause at once",
+                "pool \"{}\" has {shared} B of headroom that groups share; their profiles have {reserved} B, and {needed} B are in flight if all groups pause at once",
                 pool.name
             );
             let help = "lossless frames are lost if too many groups pause at once: increase the headroom, or check with a run";

@@ -25,7 +25,7 @@ const MOST_SEARCHES: usize = 2_000;
 /// Reports faults after which no flow over the failed link or node has another path.
 fn without_a_way(audit: &mut Audit<'_>) {
     let mut ways = Ways::of(audit.spec);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for (at, fault) in audit.spec.faults.iter().enumerate() {
         let downs: Vec<Down> = match fault {
             FaultSpec::LinkDown { link, reaction, .. } if reaction.reroute.is_some() => {
@@ -39,10 +39,10 @@ fn without_a_way(audit: &mut Audit<'_>) {
         };
         let some = downs.into_iter().any(|down| ways.has_another(down) != Some(false));
         if !some {
-            told.push(at);
+            reported.push(at);
         }
     }
-    for fault in told {
+    for fault in reported {
         let needs = "a flow that passes what fails and has another shortest path";
         audit.warn(Subject::Fault(fault), unused("reroute", needs));
     }

@@ -142,17 +142,17 @@ impl Station<'_> {
             self.needs.iter().map(|need| need.room.get() * u64::from(need.pauses.count_ones())).sum();
         if let Some(pools) = self.switch.pools.as_deref() {
             let ports = self.profiles();
-            for (pool, promised) in pools.pools.iter().zip(pools.promised(&ports)).filter(|(_, sum)| *sum > 0)
+            for (pool, reserved) in pools.pools.iter().zip(pools.reserved(&ports)).filter(|(_, sum)| *sum > 0)
             {
                 notes.push(match pool.headroom {
                     None => format!(
-                        "{name}: groups of pool \"{}\" have {promised} B of headroom, not shared; links have {needed} B in flight",
+                        "{name}: groups of pool \"{}\" have {reserved} B of headroom, not shared; links have {needed} B in flight",
                         pool.name
                     ),
                     Some(shared) => {
-                        let ratio = promised as f64 / shared.max(1) as f64;
+                        let ratio = reserved as f64 / shared.max(1) as f64;
                         format!(
-                            "{name}: pool \"{}\" has {shared} B of headroom for {promised} B configured in its groups ({ratio:.1} times as much); links have {needed} B in flight",
+                            "{name}: pool \"{}\" has {shared} B of headroom for {reserved} B configured in its groups ({ratio:.1} times as much); links have {needed} B in flight",
                             pool.name
                         )
                     }

@@ -36,8 +36,8 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
              begin at a switch, a priority other than {priority} that is not lossless"
         );
     }
-    if let Some(said) = of_queues(cause, priority) {
-        return said;
+    if let Some(advice) = of_queues(cause, priority) {
+        return advice;
     }
     let (sent, lost) = pauses;
     if lost > 0 {
@@ -103,7 +103,7 @@ fn of_pools(limit: PoolLimit, needs: &[PauseNeeds]) -> String {
 /// Required distance of XOFF from the limit, in words.
 fn of_watermarks(control: &PauseSpec, needs: &[PauseNeeds], one_port: bool, limit: Amount) -> String {
     let bytes: u64 = needs.iter().map(|need| need.room.get()).sum();
-    let told =
+    let cause =
         format!("The headroom above XOFF must be at least {bytes} B, the data in flight when XOFF is sent");
     // With ingress accounting each port may fill its part up to XOFF before it sends a pause.
     let parts = if one_port || control.accounting == Accounting::Egress { 1 } else { needs.len() as u64 };
@@ -114,7 +114,7 @@ fn of_watermarks(control: &PauseSpec, needs: &[PauseNeeds], one_port: bool, limi
         }
         _ => {
             return format!(
-                "{told}. State XOFF and the limit in the same unit, and leave that room between them"
+                "{cause}. State XOFF and the limit in the same unit, and leave that room between them"
             );
         }
     };
@@ -135,7 +135,7 @@ fn of_watermarks(control: &PauseSpec, needs: &[PauseNeeds], one_port: bool, limi
         0 => String::new(),
         most => format!("lower XOFF to at most {} or ", amount(most)),
     };
-    let mut text = format!("{told}{each}: {lower}raise the limit to at least {}", amount(least));
+    let mut text = format!("{cause}{each}: {lower}raise the limit to at least {}", amount(least));
     if lower.is_empty() {
         text += "; no XOFF is low enough";
     }

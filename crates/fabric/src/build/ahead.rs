@@ -9,7 +9,7 @@ use crate::build::whole::WHOLE;
 use crate::run::fabric::Fabric;
 use crate::run::state::ahead::MOST;
 use crate::run::state::port::PortFeatures;
-use crate::run::state::stages::{When, asked};
+use crate::run::state::stages::{When, called_at};
 use crate::spec::choice::PathChoice;
 use crate::spec::{NodeSpec, Spec, SwitchSpec};
 use frame::{CONTROL_FRAME_BYTES, NodeId, PortId};
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use units::Time;
 
 /// Stages that are called when a queued frame leaves.
-const WHEN_LEAVING: PortFeatures = asked(When::LEAVES);
+const WHEN_LEAVING: PortFeatures = called_at(When::LEAVES);
 
 /// Marks the ports that work ahead of time. Called after the rest of the fabric has been built.
 pub fn mark(plan: &Plan, fabric: &mut Fabric) {
@@ -53,17 +53,18 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
         let one_list = fabric.buffers.queues[hot.first_queue].voqs == 1;
         let cold = &mut fabric.links.cold[port];
         let managers = &fabric.links.managers;
-        let manager_hears =
+        let manager_observes =
             |when: Departures| managers.of_port(hot).any(|managed| managed.departures() == when);
         // A limit of the queue alone depends only on the frames that wait in it.
         let memory = fabric.nodes[fabric.node_of[port]].memory();
         let bounded = hot.features.has(PortFeatures::BOUNDED) && !memory.bounds_queues_alone();
         // A frame that is trimmed changes its queue.
-        let asks = bounded
+        let interferes = bounded
             || hot.features.has(PortFeatures::TRIMMING)
             || hot.features.has(WHEN_LEAVING)
-            || manager_hears(Departures::AtOnce);
-        cold.notes_departures = manager_hears(Departures::Late) || manager_hears(Departures::LateIfEmpty);
+            || manager_observes(Departures::AtOnce);
+        cold.notes_departures =
+            manager_observes(Departures::Late) || manager_observes(Departures::LateIfEmpty);
         // A switch that compares queues reads all of them for every frame; so does one whose managers measure its memory.
         let compares = |own: &SwitchSpec| {
             own.managers.all().any(|manager| manager.measures() == Measures::Switch)
@@ -73,7 +74,8 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
                 )
         };
         let switch = node.switch().filter(|own| !compares(own));
-        hot.features.set(PortFeatures::AHEAD, switch.is_some() && one_class && one_list && !paused && !asks);
+        hot.features
+            .set(PortFeatures::AHEAD, switch.is_some() && one_class && one_list && !paused && !interferes);
     }
 }
 
@@ -94,11 +96,12 @@ pub fn reach(plan: &Plan) -> Time {
 /// Nodes whose frames may be answered with a message or a tag. `None`: possibly all, since far ends of connections send as well, and
 /// receivers of path requests get messages too.
 fn senders(spec: &Spec) -> Option<BTreeSet<NodeId>> {
-    let asks = |node: &NodeSpec| {
+    let measures_paths = |node: &NodeSpec| {
         let limiters = node.host().and_then(|host| host.limiters.as_ref());
-        limiters.is_some_and(|limiters| limiters.control.asks_paths())
+        limiters.is_some_and(|limiters| limiters.control.needs_paths())
     };
-    let answers = spec.nodes.iter().any(asks) || spec.flows.iter().any(|flow| flow.transport.is_some());
+    let answers =
+        spec.nodes.iter().any(measures_paths) || spec.flows.iter().any(|flow| flow.transport.is_some());
     (!answers).then(|| spec.flows.iter().map(|flow| flow.from).collect())
 }
 

@@ -7,7 +7,7 @@
 use crate::run::state::domains::PortDomain;
 use crate::run::state::faults::Action;
 use crate::spec::routing::Wiring;
-use crate::spec::{FaultSpec, Says, Spec};
+use crate::spec::{ControlContent, FaultSpec, Spec};
 use frame::{NodeId, PRIORITIES, PortId, Priority};
 use queueing::{Defence, PortDefence};
 use std::sync::Arc;
@@ -31,10 +31,11 @@ impl DomainPlan {
         let at_start = (0..defences.len() as u32).map(|port| of_port(spec, wiring, &defences, PortId(port)));
         let at_start = at_start.collect();
         let mut changes = Vec::new();
-        let mut said: Vec<_> = spec.faults.iter().filter_map(|fault| heard(fault, wiring)).collect();
-        said.sort_by_key(|&(at, ..)| at);
-        for (at, port, tlv) in said {
-            defences[port.at()].hear(tlv);
+        let mut received: Vec<_> =
+            spec.faults.iter().filter_map(|fault| received_tlv(fault, wiring)).collect();
+        received.sort_by_key(|&(at, ..)| at);
+        for (at, port, tlv) in received {
+            defences[port.at()].receive(tlv);
             for end in [port, wiring.peer[port.at()]] {
                 changes.push((at, end.0, of_port(spec, wiring, &defences, end)));
             }
@@ -55,8 +56,10 @@ impl DomainPlan {
 }
 
 /// When, at which port, what: of a congestion notification TLV that comes in.
-fn heard(fault: &FaultSpec, wiring: &Wiring) -> Option<(Time, PortId, queueing::CnTlv)> {
-    let FaultSpec::ControlFrame { link, towards, at, says: Says::Domain(tlv) } = fault else { return None };
+fn received_tlv(fault: &FaultSpec, wiring: &Wiring) -> Option<(Time, PortId, queueing::CnTlv)> {
+    let FaultSpec::ControlFrame { link, towards, at, content: ControlContent::Domain(tlv) } = fault else {
+        return None;
+    };
     let port = wiring.ports(*towards).find(|port| wiring.link_of[port.at()] == *link)?;
     Some((*at, port, *tlv))
 }

@@ -310,8 +310,8 @@ impl FaultPlan {
             note(restart.span.1, "restarted", name, f64::NAN);
         }
         for fault in &spec.faults {
-            if let FaultSpec::ControlFrame { link, towards, at, says } = fault {
-                let heeded = control_frames::has_effect(spec, *towards, says);
+            if let FaultSpec::ControlFrame { link, towards, at, content } = fault {
+                let heeded = control_frames::has_effect(spec, *towards, content);
                 let what = if heeded { "control_frame" } else { "control_frame_ignored" };
                 note(*at, what, &direction(spec, *link, *towards), f64::NAN);
             }

@@ -5,7 +5,7 @@ use crate::build::whole::WHOLE;
 use crate::run::fabric::Fabric;
 use crate::run::state::index::SourceIx;
 use crate::run::state::releases::{End, Releases, Starter, Waiting};
-use crate::spec::transfer_wait::{HeardAt, TransferRef};
+use crate::spec::transfer_wait::{KnownEnd, TransferRef};
 use crate::spec::{FlowSpec, Spec};
 use frame::PathId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,7 +71,7 @@ pub fn add(part: &Part, fabric: &mut Fabric) {
         }
         let path = first_path[wait.transfer.flow as usize] + own.destination as usize;
         let endpoint =
-            fabric.hosts.endpoints_of_path.get(path).and_then(|ends| ends[usize::from(at == HeardAt::Far)]);
+            fabric.hosts.endpoints_of_path.get(path).and_then(|ends| ends[usize::from(at == KnownEnd::Far)]);
         let sources = &fabric.hosts.sources;
         let source = || sources.all(WHOLE).binary_search_by_key(&wait.transfer.flow, |state| state.flow).ok();
         let source = || source().map(|at| Starter::Source(SourceIx::of(at as u32, WHOLE), wait.transfer.row));
@@ -81,11 +81,11 @@ pub fn add(part: &Part, fabric: &mut Fabric) {
         let mut left = 0;
         for other in after {
             let Some(known) = spec.transfer(other) else { continue };
-            let Ok(heard) = known.ends.heard_by(host) else { continue };
+            let Ok(known_end) = known.ends.end_known_to(host) else { continue };
             let path = first_path[other.flow as usize] + known.destination as usize;
             let nth = numbers.of(spec, other);
             let ends = fabric.hosts.endpoints_of_path.get(path).copied().unwrap_or_default();
-            let end = match (ends[usize::from(heard == HeardAt::Far)], known.flow.transport.is_some()) {
+            let end = match (ends[usize::from(known_end == KnownEnd::Far)], known.flow.transport.is_some()) {
                 (Some(endpoint), true) => {
                     fabric.hosts.endpoints[endpoint].awaited = true;
                     End::Endpoint(endpoint, nth)

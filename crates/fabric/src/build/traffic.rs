@@ -69,7 +69,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             set_feeds(part, fabric, flow.from);
         }
         fabric.node_of.0.push(part.node(flow.from), WHOLE);
-        let asks = fabric.links.ports[part.port(egress)].features.has(PortFeatures::SCHEDULER);
+        let consults = fabric.links.ports[part.port(egress)].features.has(PortFeatures::SCHEDULER);
         fabric.hosts.sources.push(
             SourceState {
                 flow: number,
@@ -80,7 +80,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
                 limit,
                 several_ports: host.is_some() && plan.wiring.ports(flow.from).len() > 1,
                 // A scheduler that counts every frame must not see a queue run empty between two.
-                keeps: if asks { 2 } else { 1 },
+                keeps: if consults { 2 } else { 1 },
                 silent: flow.transport.is_some(),
                 limited: false,
                 limiter: None,

@@ -96,11 +96,11 @@ impl Simulation {
         let (now, begun) = (self.now(), self.iterations_begun());
         let has_budget = self.spec.guards.skip == Skip::Off;
         let takes = |own: &JobHistory, iteration| own.is_open(goes_on) && own.takes(iteration, has_budget);
-        let is_wanted = |own: (&JobHistory, &(usize, Time))| {
+        let is_requested = |own: (&JobHistory, &(usize, Time))| {
             takes(own.0, own.1.0) && own.1.1 + self.recurrence.offset > now
         };
-        let is_wanted = self.recurrence.jobs.iter().zip(&begun).any(is_wanted);
-        if !is_wanted || has_budget && !self.can_afford() {
+        let is_requested = self.recurrence.jobs.iter().zip(&begun).any(is_requested);
+        if !is_requested || has_budget && !self.can_afford() {
             return;
         }
         let watch = &mut self.recurrence;

@@ -80,7 +80,7 @@ pub enum FaultSpec {
         /// Arrival time of its last bit.
         at: Time,
         /// Its contents.
-        says: Says,
+        content: ControlContent,
     },
     /// The port at one end of a link gets another scheduler of the same kind.
     Scheduler {
@@ -119,7 +119,7 @@ pub enum FaultSpec {
 
 /// Contents of a control frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Says {
+pub enum ControlContent {
     /// PAUSE, and its time in quanta.
     Pause(u16),
     /// PFC: the priorities whose times are valid, bit n for priority n, and the times in quanta.
@@ -142,18 +142,18 @@ pub enum Says {
     Nothing,
 }
 
-impl Says {
+impl ControlContent {
     /// Number of distinct pause times above 0 in the frame.
     pub fn times(&self) -> u64 {
         match self {
-            Says::Pause(quanta) => u64::from(*quanta > 0),
-            Says::Pfc { enabled, quanta } => {
+            ControlContent::Pause(quanta) => u64::from(*quanta > 0),
+            ControlContent::Pfc { enabled, quanta } => {
                 let mut times: Vec<u16> = frame::members(*enabled).map(|priority| quanta[priority]).collect();
                 times.sort_unstable();
                 times.dedup();
                 times.iter().filter(|&&time| time > 0).count() as u64
             }
-            Says::Congestion { .. } | Says::Domain(_) | Says::Nothing => 0,
+            ControlContent::Congestion { .. } | ControlContent::Domain(_) | ControlContent::Nothing => 0,
         }
     }
 }

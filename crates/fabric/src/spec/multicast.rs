@@ -42,7 +42,7 @@ fn of_sender(spec: &Spec, flow: &FlowSpec) -> Option<(String, &'static str)> {
     let links = spec.links.iter().filter(|link| link.a == flow.from || link.b == flow.from).count();
     let source = &flow.source;
     let limited = |node: &NodeSpec| node.host().is_some_and(|host| host.limiters.is_some());
-    let said = if flow.transport.is_some() {
+    let reason = if flow.transport.is_some() {
         (
             "frames of a connection for several hosts",
             "expected a source that pushes frames: a connection has one peer",
@@ -69,7 +69,7 @@ fn of_sender(spec: &Spec, flow: &FlowSpec) -> Option<(String, &'static str)> {
     } else {
         return None;
     };
-    Some((format!("{}: \"{}\" of \"{}\"", said.0, flow.name, from.name), said.1))
+    Some((format!("{}: \"{}\" of \"{}\"", reason.0, flow.name, from.name), reason.1))
 }
 
 /// Requirements on switches: they have the forks of paths, and lose no frames on purpose.

@@ -28,7 +28,7 @@ pub struct TransferWait {
 
 /// End of its path at which a host observes the end of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HeardAt {
+pub enum KnownEnd {
     /// The end that sends its frames.
     Near,
     /// The end that receives them.
@@ -49,18 +49,18 @@ impl TransferEnds<'_> {
         self.carrier.is_some_and(ConnectionSpec::is_read)
     }
     /// The host that begins it, and where on its path it is.
-    pub fn begins_at(&self) -> (NodeId, HeardAt) {
+    pub fn begins_at(&self) -> (NodeId, KnownEnd) {
         let [from, to] = self.hosts;
-        if self.is_read() { (to, HeardAt::Far) } else { (from, HeardAt::Near) }
+        if self.is_read() { (to, KnownEnd::Far) } else { (from, KnownEnd::Near) }
     }
     /// Returns the end of the path at which a host observes the end of the transfer.
     ///
     /// # Errors
     /// If it does not: the reason, and the accepted values.
-    pub fn heard_by(&self, host: NodeId) -> Result<HeardAt, (&'static str, &'static str)> {
+    pub fn end_known_to(&self, host: NodeId) -> Result<KnownEnd, (&'static str, &'static str)> {
         let [from, to] = self.hosts;
         if host == to {
-            return Ok(HeardAt::Far);
+            return Ok(KnownEnd::Far);
         }
         if host != from {
             return Err((
@@ -80,7 +80,7 @@ impl TransferEnds<'_> {
                 "expected transfers that the waiting host reads",
             ));
         }
-        Ok(HeardAt::Near)
+        Ok(KnownEnd::Near)
     }
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn refusal(spec: &Spec) -> Option<(usize, Remark)> {
             let Some(other) = spec.transfer(other) else {
                 return remark("a transfer waits for an unknown one".into(), "expected one of a list");
             };
-            let (why, help) = other.ends.heard_by(host).err()?;
+            let (why, help) = other.ends.end_known_to(host).err()?;
             let [from, to] = other.ends.hosts.map(|node| &spec.nodes[node.at()].name);
             let host = &spec.nodes[host.at()].name;
             remark(format!("a transfer of \"{host}\" waits for one from \"{from}\" to \"{to}\", {why}"), help)

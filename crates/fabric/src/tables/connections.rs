@@ -141,15 +141,15 @@ impl View<'_> {
             let flow = self.s.path_flow[near.path as usize] as usize;
             // Reads are requested by the far end.
             let reads = near.endpoint.sending_pairs().is_some_and(|pairs| pairs.is_read());
-            let asked = if reads { &far.measured } else { &near.measured };
+            let requester = if reads { &far.measured } else { &near.measured };
             let facts = [near, far].map(|end| end.endpoint.facts(self.end));
             Row {
                 flow: self.s.spec.flows[flow].name.clone(),
                 kind: near.endpoint.name(),
                 round_trips: near.measured.round_trips.summary(),
-                exchanges: asked.exchanges.summary(),
-                bytes: asked.bytes,
-                completed: asked.completed.map_or(f64::NAN, |at| self.s.whole_time(at).as_ns_f64()),
+                exchanges: requester.exchanges.summary(),
+                bytes: requester.bytes,
+                completed: requester.completed.map_or(f64::NAN, |at| self.s.whole_time(at).as_ns_f64()),
                 messages: near.measured.messages.summary(),
                 sent_again: facts[0].retransmitted + facts[1].retransmitted,
                 discarded: facts[0].discarded + facts[1].discarded,

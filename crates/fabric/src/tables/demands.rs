@@ -142,11 +142,11 @@ impl View<'_> {
         let rows: Vec<(usize, Time, f64)> = (0..flows.len())
             .flat_map(|flow| {
                 let (line, overhead) = self.first_link(flow);
-                let asked = flows[flow].source.demand(line, overhead);
+                let demand = flows[flow].source.demand(line, overhead);
                 // Demands of transfers are in their list.
-                let asks = connection(flow).filter(|_| flows[flow].source.transfers().is_none());
-                let most = asks.map(|connection| self.most_bps(flow, connection));
-                asked.into_iter().map(move |(at, bps)| {
+                let without_transfers = connection(flow).filter(|_| flows[flow].source.transfers().is_none());
+                let most = without_transfers.map(|connection| self.most_bps(flow, connection));
+                demand.into_iter().map(move |(at, bps)| {
                     let bps = most.filter(|_| bps > 0.0).unwrap_or(bps);
                     (flow, at, bps)
                 })

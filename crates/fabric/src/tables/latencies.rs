@@ -31,7 +31,7 @@ impl View<'_> {
     pub(super) fn latencies(&self) -> TableBuilder {
         let flows = self.flow_rows();
         let mut rows: Vec<(usize, Time, Time, u64, f64)> = Vec::new();
-        for flow in self.flows_told(flows) {
+        for flow in self.selected_flows(flows) {
             let latency = &flows[flow].received.latency;
             let (all, mut below) = (latency.count() as f64, 0);
             for (from, to, frames) in latency.histogram() {
@@ -50,23 +50,23 @@ impl View<'_> {
     }
 
     /// Returns the flows whose distributions are in the result.
-    fn flows_told(&self, flows: &[FlowRow]) -> Vec<usize> {
+    fn selected_flows(&self, flows: &[FlowRow]) -> Vec<usize> {
         let probes = self.s.spec.probes.chosen.iter().flatten();
         let own: Vec<&Probe> = probes.filter(|probe| probe.what == Watched::Latency).collect();
-        let mut told = if own.is_empty() { busiest(flows, MAX_SERIES) } else { Vec::new() };
+        let mut selected = if own.is_empty() { busiest(flows, MAX_SERIES) } else { Vec::new() };
         for probe in own {
             match &probe.which {
-                Which::All => told.extend(0..flows.len()),
-                Which::Busiest(most) => told.extend(busiest(flows, *most as usize)),
-                Which::Named(patterns) => told.extend((0..flows.len()).filter(|&flow| {
+                Which::All => selected.extend(0..flows.len()),
+                Which::Busiest(most) => selected.extend(busiest(flows, *most as usize)),
+                Which::Named(patterns) => selected.extend((0..flows.len()).filter(|&flow| {
                     let name = &self.s.spec.flows[flow].name;
                     patterns.iter().any(|pattern| pattern.names_flow(name))
                 })),
             }
         }
-        told.sort_unstable();
-        told.dedup();
-        told
+        selected.sort_unstable();
+        selected.dedup();
+        selected
     }
 }
 

@@ -47,9 +47,9 @@ impl MessageLengths {
         if view.operation_of(row).is_none() {
             return 0;
         }
-        let QueuePairWord { number, flags: [_, asks, first], .. } = QueuePairWord::of(row.frame.word);
-        if asks && row.asked > 0 {
-            return row.asked.into();
+        let QueuePairWord { number, flags: [_, ack_request, first], .. } = QueuePairWord::of(row.frame.word);
+        if ack_request && row.requested > 0 {
+            return row.requested.into();
         }
         let Some((pairs, _)) = write_of(view, row).filter(|_| first) else { return 0 };
         self.packets.get(&pair_of(row)).and_then(|own| bytes_from(own, number, pairs)).unwrap_or(0)

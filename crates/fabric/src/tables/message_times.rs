@@ -103,7 +103,7 @@ pub(super) fn message_times(messages: &[Message]) -> TableBuilder {
         table.reals(column.name, messages.iter().map(move |message| message.times.on(what).into()))
     });
     table
-        .integers("cnps", of(|own| own.heard[0].into()))
-        .integers("marks", of(|own| own.heard[1].into()))
-        .integers("naks", of(|own| own.heard[2].into()))
+        .integers("cnps", of(|own| own.feedback[0].into()))
+        .integers("marks", of(|own| own.feedback[1].into()))
+        .integers("naks", of(|own| own.feedback[2].into()))
 }

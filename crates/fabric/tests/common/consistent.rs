@@ -128,12 +128,12 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
     }
     prop_assert_eq!(outcome.total("ports", "pauses_sent") as f64, outcome.summary("pauses_sent"));
     let (received, sent) = (outcome.total("ports", "pauses_received"), outcome.total("ports", "pauses_sent"));
-    let heard = spec.faults.iter().filter_map(|fault| match fault {
-        FaultSpec::ControlFrame { says, .. } => Some(says.times()),
+    let injected = spec.faults.iter().filter_map(|fault| match fault {
+        FaultSpec::ControlFrame { content, .. } => Some(content.times()),
         _ => None,
     });
     prop_assert!(
-        received <= sent + pending(spec) + heard.sum::<u64>(),
+        received <= sent + pending(spec) + injected.sum::<u64>(),
         "{} pauses received of {}",
         received,
         sent

@@ -394,7 +394,7 @@ impl Outcome {
         }
     }
     /// All tables of a run except that of its faults.
-    pub fn told(&self) -> String {
+    pub fn as_text(&self) -> String {
         let tables: Vec<_> = self.tables.iter().filter(|table| table.spec.name != "faults").collect();
         format!("{:x} {:?} {:?} {tables:?}", self.fingerprint, self.now, self.error)
     }

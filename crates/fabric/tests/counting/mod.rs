@@ -11,7 +11,7 @@ static IN_USE: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
 /// Number of allocations, and bytes allocated.
-pub fn asked() -> (u64, u64) {
+pub fn allocated() -> (u64, u64) {
     (CALLS.load(Ordering::Relaxed), ASKED.load(Ordering::Relaxed))
 }
 

@@ -194,11 +194,11 @@ proptest! {
     #[test]
     fn nobody_can_tell(dice in dice(), budget in 1u64..3_000) {
         let ahead = net(&dice);
-        let expected = ahead.deciding().run().told();
-        prop_assert_eq!(&ahead.run().told(), &expected);
-        prop_assert_eq!(&ahead.run_in_steps(budget).told(), &expected);
+        let expected = ahead.deciding().run().as_text();
+        prop_assert_eq!(&ahead.run().as_text(), &expected);
+        prop_assert_eq!(&ahead.run_in_steps(budget).as_text(), &expected);
         for threads in [2, 3] {
-            prop_assert_eq!(&ahead.run_on(threads, budget * 10_000).told(), &expected);
+            prop_assert_eq!(&ahead.run_on(threads, budget * 10_000).as_text(), &expected);
         }
         // Where rates are recorded every frame enters its limiter, joins the wait queue and is pulled.
         let mut recorded = ahead.clone();
@@ -259,7 +259,7 @@ fn a_pause_that_nobody_obeys_changes_nothing() {
     }
     let outcome = net.run();
     assert!(outcome.count("ports", "deaf.0->pauses", "pauses_received") > 1);
-    assert_eq!(outcome.told(), net.deciding().run().told());
+    assert_eq!(outcome.as_text(), net.deciding().run().as_text());
 }
 
 /// Tags come back at a priority that no flow has: two classes wait at one port, which then decides for each frame.
@@ -298,7 +298,7 @@ fn returned_tags_are_a_class_of_their_own() {
     }
     let outcome = net.run();
     assert!(outcome.integers("rate_limiters", "tags_returned").iter().all(|&tags| tags > 10));
-    assert_eq!(outcome.told(), net.deciding().run().told());
+    assert_eq!(outcome.as_text(), net.deciding().run().as_text());
 }
 
 /// Tables read in the middle of a run show the state of that moment, and do not change the rest of the run.
@@ -327,5 +327,5 @@ fn looking_changes_nothing() {
         assert_eq!(simulation.frame_hops(), hops);
     }
     let outcome = Outcome::of(&mut simulation, None);
-    assert_eq!(outcome.told(), net.deciding().run().told());
+    assert_eq!(outcome.as_text(), net.deciding().run().as_text());
 }

@@ -114,14 +114,14 @@ fn what_may_not_go_does_not_stop_what_may() {
             let spec = SwitchSpec { queueing, ..switch() };
             // Another writer comes in through another port, and meets the reads behind the first switch.
             for (hops, writer) in [(1, 0), (2, 0), (2, 1)] {
-                let told = format!("{queueing:?}, {hops}, {writer}");
+                let case = format!("{queueing:?}, {hops}, {writer}");
                 let [reads, writes] = read_and_write("B7", &scheduler, &spec, hops, writer);
                 assert!(
                     (reads - 1.0).abs() < 0.05 && (writes - 9.0).abs() < 0.15,
-                    "{told}: {reads} {writes}"
+                    "{case}: {reads} {writes}"
                 );
                 let [reads, writes] = read_and_write("O7", &scheduler, &spec, hops, writer);
-                assert!((reads - 1.0).abs() < 0.05 && writes < 2.5, "{told}: {reads} {writes}");
+                assert!((reads - 1.0).abs() < 0.05 && writes < 2.5, "{case}: {reads} {writes}");
             }
         }
     }

@@ -31,16 +31,16 @@ fn reads_slowly(net: &mut Net, host: NodeId) {
 }
 
 /// All results of a run, cut into steps, as text.
-fn told(net: &Net, threads: usize, budget: u64) -> String {
+fn summary(net: &Net, threads: usize, budget: u64) -> String {
     let mut simulation = Simulation::on_threads(&net.0, threads).expect("builds");
     while simulation.advance(budget).expect("no promise breaks") == State::Running {}
     format!("{:x} {:?}", simulation.fingerprint(), simulation.tables())
 }
 
 fn same_on_threads(net: &Net) -> Outcome {
-    let once = told(net, 1, u64::MAX);
+    let once = summary(net, 1, u64::MAX);
     for (threads, budget) in [(1, 97), (2, 1_000), (3, 100_000)] {
-        assert_eq!(told(net, threads, budget), once, "{threads} threads");
+        assert_eq!(summary(net, threads, budget), once, "{threads} threads");
     }
     // Recording changes nothing for a frame.
     let mut unseen = Net(net.0.clone());
@@ -153,8 +153,8 @@ fn waits_of_a_bypass_queue_are_those_that_a_log_of_frames_shows() {
     // One of its waits was for credits that were on their way: that is another tree.
     let flows =
         outcome.texts("congestion_flows", "flow").iter().zip(outcome.reals("congestion_flows", "paused_ns"));
-    let told: u64 = flows.filter(|one| one.0 == "other reads").map(|one| exact(*one.1).ps()).sum();
-    assert_eq!(told, held("other reads"));
+    let waited: u64 = flows.filter(|one| one.0 == "other reads").map(|one| exact(*one.1).ps()).sum();
+    assert_eq!(waited, held("other reads"));
     shares_add_up(&outcome);
 }
 

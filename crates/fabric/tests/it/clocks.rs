@@ -84,9 +84,9 @@ fn equal_clocks_keep_their_order_and_a_run_says_so() {
     assert_eq!(equal.summary("ties"), ties as f64);
     let mut simulation = Simulation::new(&net.0).unwrap();
     simulation.run().unwrap();
-    let told = simulation.ties().unwrap();
-    assert!(told.starts_with(&format!("the outcome hangs on ties: {ties} times")), "{told}");
-    assert!(told.contains("sw.0->sink") && told.contains("clock_tolerance = \"100 ppm\""), "{told}");
+    let report = simulation.ties().unwrap();
+    assert!(report.starts_with(&format!("the outcome hangs on ties: {ties} times")), "{report}");
+    assert!(report.contains("sw.0->sink") && report.contains("clock_tolerance = \"100 ppm\""), "{report}");
 
     // Clocks that drift take turns: each is first for a beat of some ten milliseconds, and in a second all have
     // had about the same.

@@ -1,7 +1,7 @@
 //! Control frames that no station sends: pauses and congestion messages, to the picosecond.
 
 use crate::common::*;
-use fabric::spec::{FaultSpec, HostSpec, LimiterSpec, Says};
+use fabric::spec::{ControlContent, FaultSpec, HostSpec, LimiterSpec};
 use frame::NodeId;
 use queueing::{RateControlSpec, ReactionPointParams};
 use units::{Bytes, Time};
@@ -18,18 +18,18 @@ fn line(h: HostSpec) -> (Net, NodeId, NodeId) {
     (net, h, sink)
 }
 
-fn heard(at: Time, says: Says) -> FaultSpec {
-    FaultSpec::ControlFrame { link: 0, towards: NodeId(0), at, says }
+fn received(at: Time, content: ControlContent) -> FaultSpec {
+    FaultSpec::ControlFrame { link: 0, towards: NodeId(0), at, content }
 }
 
-fn pfc_for(times: &[(usize, u16)]) -> Says {
+fn pfc_for(times: &[(usize, u16)]) -> ControlContent {
     let mut quanta = [0; 8];
     let mut enabled = 0;
     for &(priority, time) in times {
         enabled |= 1 << priority;
         quanta[priority] = time;
     }
-    Says::Pfc { enabled, quanta }
+    ControlContent::Pfc { enabled, quanta }
 }
 
 /// Frames of a greedy source of this priority that arrive within 200 us.
@@ -47,21 +47,26 @@ fn each_priority_has_its_own_time() {
     // Two links of 1 us a frame: what begins at 0 to 197 us is there before 200 us. A quantum is 51.2 ns, so that the
     // pause after the 21 frames from 0 to 20 us ends at 71.2 or 45.6 us, and 127 or 153 follow.
     assert_eq!(delivered(3, vec![]), 198);
-    let both = || vec![heard(us(20), pfc_for(&[(3, 1_000), (4, 500)]))];
+    let both = || vec![received(us(20), pfc_for(&[(3, 1_000), (4, 500)]))];
     assert_eq!([3, 4, 5].map(|priority| delivered(priority, both())), [148, 174, 198]);
 }
 
 #[test]
 fn a_time_replaces_and_zero_ends() {
-    let two = |second| vec![heard(us(20), pfc_for(&[(3, 1_000)])), heard(us(30), pfc_for(&[(3, second)]))];
+    let two =
+        |second| vec![received(us(20), pfc_for(&[(3, 1_000)])), received(us(30), pfc_for(&[(3, second)]))];
     // From 30 us on 100 quanta: until 35.12 us; 2000 quanta: until 132.4 us; none: on from 30 us.
     assert_eq!([100, 2_000, 0].map(|second| delivered(3, two(second))), [184, 87, 189]);
 }
 
 #[test]
 fn only_what_the_station_has_acts() {
-    for says in [Says::Pause(0xFFFF), Says::Nothing, Says::Congestion { flow: 0, feedback: 63 }] {
-        assert_eq!(delivered(3, vec![heard(us(20), says)]), 198);
+    for content in [
+        ControlContent::Pause(0xFFFF),
+        ControlContent::Nothing,
+        ControlContent::Congestion { flow: 0, feedback: 63 },
+    ] {
+        assert_eq!(delivered(3, vec![received(us(20), content)]), 198);
     }
 }
 
@@ -79,7 +84,7 @@ fn a_congestion_message_cuts_the_rate_of_its_flow() {
         net.0.faults = faults;
         net.run().reals("rate_limiters", "rate_min_bps")[flow]
     };
-    let message = |flow| vec![heard(us(20), Says::Congestion { flow, feedback: 32 })];
+    let message = |flow| vec![received(us(20), ControlContent::Congestion { flow, feedback: 32 })];
     // 32/128 off, of the flow that is named alone; there is no third flow.
     assert_eq!((lowest(message(1), 0), lowest(message(1), 1)), (10e9, 7.5e9));
     assert_eq!((lowest(message(2), 0), lowest(message(2), 1)), (10e9, 10e9));

@@ -335,13 +335,13 @@ fn waits_are_those_that_a_log_of_frames_shows() {
         read[nth] = read[nth].max(idle + reads);
     }
     for (port, of) in [("h.0->sw", 0), ("sw.1->x", 1)] {
-        let told: Vec<(u64, u64)> = outcome
+        let recorded: Vec<(u64, u64)> = outcome
             .pauses()
             .iter()
             .filter(|pause| pause.port == port && pause.end < us(199))
             .map(|pause| (pause.start.ps(), pause.end.ps()))
             .collect();
-        assert!(told.len() > 30, "{}", told.len());
-        assert_eq!(told, waits[of][..told.len()], "{port}");
+        assert!(recorded.len() > 30, "{}", recorded.len());
+        assert_eq!(recorded, waits[of][..recorded.len()], "{port}");
     }
 }

@@ -1,7 +1,7 @@
 //! Congestion notification domains: CN-TAGs on the wire, priorities at the edge, and LLDPDUs that change them.
 
 use crate::common::*;
-use fabric::spec::{Domain, FaultSpec, Says, SwitchSpec};
+use fabric::spec::{ControlContent, Domain, FaultSpec, SwitchSpec};
 use frame::{NodeId, Priority};
 use queueing::{Choice, CnTlv, CongestionPointParams, ManagerSpec};
 use units::{Bytes, Time};
@@ -65,13 +65,13 @@ fn what_comes_from_outside_has_another_priority_and_no_tag() {
 #[test]
 fn a_neighbour_that_says_so_changes_both_ends_of_its_link() {
     let mut net = star([None, domain(Choice::Auto), domain(Choice::Auto), domain(Choice::Auto)], &[]);
-    let says = |at, controlled, ready| FaultSpec::ControlFrame {
+    let content = |at, controlled, ready| FaultSpec::ControlFrame {
         link: 0,
         towards: NodeId(3),
         at,
-        says: Says::Domain(CnTlv { controlled, ready }),
+        content: ControlContent::Domain(CnTlv { controlled, ready }),
     };
-    net.0.faults = vec![says(us(50), BIT, 0), says(us(100), 0, 0)];
+    net.0.faults = vec![content(us(50), BIT, 0), content(us(100), 0, 0)];
     let outcome = net.run();
     assert_eq!(sent(&outcome, "sw.2->h2").1, [2, 3]);
     net.assert_threads_agree(&outcome);
@@ -94,7 +94,7 @@ fn only_frames_with_a_tag_are_answered_if_that_is_wanted() {
         };
         vec![Some(ManagerSpec::CongestionPoint(params)); 8]
     };
-    let told = |answer_untagged| {
+    let messages = |answer_untagged| {
         let own = || domain(Choice::Auto);
         let mut net = star([None, own(), own(), own()], &point(answer_untagged));
         // Both at the rate of the link.
@@ -105,9 +105,9 @@ fn only_frames_with_a_tag_are_answered_if_that_is_wanted() {
         net.assert_threads_agree(&outcome);
         ["sw.0->h0", "sw.1->h1"].map(|port| sent(&outcome, port).0)
     };
-    let [outside, inside] = told(false);
+    let [outside, inside] = messages(false);
     // 18 B of headers, a CN-TAG, 24 B and 64 B of the frame, 4 B of FCS.
     assert!(outside == 0 && inside > 0 && inside.is_multiple_of(114), "{outside} {inside}");
-    let [outside, inside] = told(true);
+    let [outside, inside] = messages(true);
     assert!(outside > 0 && outside.is_multiple_of(110) && inside > 0, "{outside} {inside}");
 }

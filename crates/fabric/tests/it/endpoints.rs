@@ -44,7 +44,13 @@ fn frames(count: u64) -> ControllerSpec {
     ControllerSpec::FixedWindow(FixedWindowParams { size: Amount::Frames(count) })
 }
 
-fn asks(request: u64, response: u64, outstanding: u16, think: Time, service: Time) -> Application {
+fn request_response(
+    request: u64,
+    response: u64,
+    outstanding: u16,
+    think: Time,
+    service: Time,
+) -> Application {
     Application::RequestResponse(RequestResponseSpec {
         request,
         response,
@@ -95,7 +101,15 @@ fn round_trips_are_those_of_arithmetic() {
     for switches in [1, 2, 5] {
         for (request, response) in [(64, 64), (1000, 64), (200, 1000)] {
             let (mut net, a, b) = chain(switches, us(500), &switch());
-            connect(&mut net, "rpc", a, b, 0, us(1), asks(request, response, 1, ns(300), ns(700)));
+            connect(
+                &mut net,
+                "rpc",
+                a,
+                b,
+                0,
+                us(1),
+                request_response(request, response, 1, ns(300), ns(700)),
+            );
             let outcome = net.run();
             let hops = switches as u64 + 1;
             let way = |bytes| Time::from_ps((wire(bytes).ps() + 100_000) * hops);
@@ -104,8 +118,8 @@ fn round_trips_are_those_of_arithmetic() {
             // The next request follows the think time after the response.
             let count = (us(499).ps() - expected.ps()) / (expected + ns(300)).ps() + 1;
             assert_eq!(outcome.count("connections", "rpc", "exchanges"), count);
-            let asked = (request.max(64) * 8) as f64 / (expected + ns(300)).as_secs_f64();
-            near(outcome.real("demands", "rpc", "rate_bps"), asked);
+            let demand = (request.max(64) * 8) as f64 / (expected + ns(300)).as_secs_f64();
+            near(outcome.real("demands", "rpc", "rate_bps"), demand);
             near(outcome.real("demands", "rpc", "back_share"), response as f64 / request as f64);
         }
     }
@@ -115,7 +129,7 @@ fn round_trips_are_those_of_arithmetic() {
 fn cut_through_and_latency_count_on_both_ways() {
     let spec = SwitchSpec { forwarding: Forwarding::CutThrough, latency: ns(250), ..switch() };
     let (mut net, a, b) = chain(2, us(200), &spec);
-    connect(&mut net, "rpc", a, b, 0, us(1), asks(1000, 1000, 1, Time::ZERO, Time::ZERO));
+    connect(&mut net, "rpc", a, b, 0, us(1), request_response(1000, 1000, 1, Time::ZERO, Time::ZERO));
     let outcome = net.run();
     // At each switch the head of 64 B and 20 B, then its latency; the last link carries the whole frame.
     let way = Time::from_ps(2 * (84 * 800 + 100_000 + 250_000) + wire(1000).ps() + 100_000);
@@ -126,7 +140,7 @@ fn cut_through_and_latency_count_on_both_ways() {
 #[test]
 fn a_long_response_is_one_exchange() {
     let (mut net, a, b) = chain(1, us(200), &switch());
-    connect(&mut net, "read", a, b, 0, us(1), asks(64, 10_000, 1, us(10), Time::ZERO));
+    connect(&mut net, "read", a, b, 0, us(1), request_response(64, 10_000, 1, us(10), Time::ZERO));
     let outcome = net.run();
     // Ten segments back to back: the last one leaves nine transmissions after the first.
     let expected = Time::from_ps(2 * (wire(64).ps() + 100_000) + 11 * wire(1000).ps() + 200_000);
@@ -142,7 +156,7 @@ fn a_request_waits_behind_what_came_before_it() {
     net.link(c, sw, gbps(10), ns(100));
     // 20 frames of 1,500 B are queued at the switch's port to b from 10 us on; the request arrives among them.
     net.flow("burst", sw, 0, burst(b, 1500, 20, us(10)));
-    connect(&mut net, "rpc", a, b, 0, us(12), asks(64, 64, 1, us(1000), Time::ZERO));
+    connect(&mut net, "rpc", a, b, 0, us(12), request_response(64, 64, 1, us(1000), Time::ZERO));
     let outcome = net.run();
     let leaves = us(10).ps() + 20 * wire(1500).ps();
     let expected =
@@ -177,8 +191,8 @@ fn a_window_gives_window_over_round_trip_to_the_frame_until_the_link_is_full() {
         assert_eq!(outcome.delivered("bulk"), expected, "window of {size}");
         let shortest = exact(outcome.real("connections", "bulk", "round_trip_min_ns"));
         assert_eq!(shortest, round_trip(), "the first finds nothing in its way");
-        let asked = (size * u64::from(SEGMENT) * 8) as f64 / round_trip().as_secs_f64();
-        near(outcome.real("demands", "bulk", "rate_bps"), asked.min(1e10 * 1000.0 / 1020.0));
+        let demand = (size * u64::from(SEGMENT) * 8) as f64 / round_trip().as_secs_f64();
+        near(outcome.real("demands", "bulk", "rate_bps"), demand.min(1e10 * 1000.0 / 1020.0));
     }
 }
 
@@ -300,10 +314,18 @@ fn idle_endpoints_cost_no_events() {
     let mut events = Vec::new();
     for idle in [0, 2_000] {
         let (mut net, a, b) = chain(1, us(100), &switch());
-        connect(&mut net, "rpc", a, b, 0, us(1), asks(64, 64, 1, ns(300), Time::ZERO));
+        connect(&mut net, "rpc", a, b, 0, us(1), request_response(64, 64, 1, ns(300), Time::ZERO));
         for n in 0..idle {
             // They begin after the end.
-            connect(&mut net, &format!("idle{n}"), a, b, 0, us(1000), asks(64, 64, 1, ns(300), Time::ZERO));
+            connect(
+                &mut net,
+                &format!("idle{n}"),
+                a,
+                b,
+                0,
+                us(1000),
+                request_response(64, 64, 1, ns(300), Time::ZERO),
+            );
         }
         let mut simulation = fabric::Simulation::new(&net.0).expect("builds");
         simulation.run().expect("runs");
@@ -338,7 +360,7 @@ fn a_response_longer_than_a_queue_never_arrives_and_a_transfer_does() {
     net.link(b, sw, gbps(10), ns(100));
     // Each has a queue of its own. 1 ms is above all round trips.
     let timeout = Some(us(1_000));
-    let answers = |bytes| match asks(64, bytes, 1, us(1), Time::ZERO) {
+    let answers = |bytes| match request_response(64, bytes, 1, us(1), Time::ZERO) {
         Application::RequestResponse(spec) => {
             Application::RequestResponse(RequestResponseSpec { requests: Some(5), timeout, ..spec })
         }
@@ -387,7 +409,7 @@ proptest! {
             let (from, to) = (hosts[from], hosts[if to == from { (to + 1) % 6 } else { to }]);
             let what = match kind {
                 0 => window(frames(size), Some(size * 5_000)),
-                1 => asks(size * 37, size * 600, 1 + size as u16 / 4, ns(10 * size), ns(100)),
+                1 => request_response(size * 37, size * 600, 1 + size as u16 / 4, ns(10 * size), ns(100)),
                 _ => window(ControllerSpec::Unlimited(UnlimitedParams {}), None),
             };
             connect(&mut net, &format!("c{n}"), from, to, priority, ns(100 * n as u64), what);
@@ -421,7 +443,7 @@ fn replies_leave_through_the_link_that_is_left() {
             for (end, other) in [(near, far[0]), (near, far[1]), (far[0], b), (far[1], b)] {
                 net.link(end, other, gbps(10), ns(100));
             }
-            let mut what = asks(64, 1000, 1, Time::ZERO, us(10));
+            let mut what = request_response(64, 1000, 1, Time::ZERO, us(10));
             if let Application::RequestResponse(spec) = &mut what {
                 spec.timeout = Some(us(100));
             }
@@ -448,7 +470,7 @@ fn replies_go_on_when_their_link_comes_back_in_the_middle() {
             let spec = SwitchSpec { path_choice: PathChoice::LeastQueued, ..switch() };
             let (a, b, sw) = (net.host("a", host()), net.host("b", host()), net.switch("sw", spec));
             net.attach(&[a, b, b], sw, gbps(10), ns(100));
-            let mut what = asks(64, 40_000, 1, Time::ZERO, us(5));
+            let mut what = request_response(64, 40_000, 1, Time::ZERO, us(5));
             if let Application::RequestResponse(spec) = &mut what {
                 spec.timeout = Some(us(200));
             }

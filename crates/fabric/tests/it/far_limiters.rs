@@ -15,7 +15,7 @@ use units::{BitRate, Bytes, Or, Time};
 const FRAME: u16 = 1230;
 
 /// Small questions with answers of `response` bytes, one after the other.
-fn asks(response: u64) -> Arc<ConnectionSpec> {
+fn request_response(response: u64) -> Arc<ConnectionSpec> {
     let application = Application::RequestResponse(RequestResponseSpec {
         request: 64,
         response,
@@ -38,7 +38,7 @@ fn star(names: &[&str], station: impl Fn(&str) -> HostSpec, switch: SwitchSpec, 
     net.attach(&hosts, sw, gbps(10), ns(100));
     for (&from, name) in hosts[1..].iter().zip(&names[1..]) {
         let source = crate::common::greedy(from, 64, Time::ZERO);
-        net.flow(name, hosts[0], 3, source).transport = Some(asks(10_000_000));
+        net.flow(name, hosts[0], 3, source).transport = Some(request_response(10_000_000));
     }
     net
 }

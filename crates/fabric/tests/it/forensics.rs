@@ -252,8 +252,8 @@ fn edges_count_every_pause_once() {
     let outcome = two_tiers().run();
     assert_eq!(outcome.total("congestion", "pauses"), outcome.table("pauses").rows() as u64);
     let lasted: f64 = outcome.pauses().iter().map(|pause| (pause.end - pause.start).as_ns_f64()).sum();
-    let told: f64 = outcome.reals("congestion", "paused_ns").iter().sum();
-    assert!((lasted - told).abs() < 1e-3, "{lasted} {told}");
+    let recorded: f64 = outcome.reals("congestion", "paused_ns").iter().sum();
+    assert!((lasted - recorded).abs() < 1e-3, "{lasted} {recorded}");
     // A pause follows from one that began before, at the port of the queue that it was sent for.
     let (rows, pauses) = (outcome.integers("pauses", "because_of"), outcome.pauses());
     let queues = outcome.texts("pauses", "queue");

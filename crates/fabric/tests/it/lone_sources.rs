@@ -190,11 +190,11 @@ proptest! {
     #[test]
     fn nobody_can_tell(dice in dice(), budget in 1u64..3_000) {
         let ahead = net(&dice);
-        let expected = ahead.deciding().try_run().told();
-        prop_assert_eq!(&ahead.try_run().told(), &expected);
-        prop_assert_eq!(&ahead.run_in_steps(budget).told(), &expected);
+        let expected = ahead.deciding().try_run().as_text();
+        prop_assert_eq!(&ahead.try_run().as_text(), &expected);
+        prop_assert_eq!(&ahead.run_in_steps(budget).as_text(), &expected);
         for threads in [2, 3] {
-            prop_assert_eq!(&ahead.run_on(threads, budget * 10).told(), &expected);
+            prop_assert_eq!(&ahead.run_on(threads, budget * 10).as_text(), &expected);
         }
     }
 
@@ -214,14 +214,14 @@ proptest! {
             let mut expected = shorter.run();
             // The fingerprint depends on the duration in the scenario.
             expected.fingerprint = cut.fingerprint;
-            prop_assert_eq!(cut.told(), expected.told());
+            prop_assert_eq!(cut.as_text(), expected.as_text());
         }
         let end = loop {
             if simulation.advance(budget).expect("losses are counted") == State::Finished {
                 break Outcome::of(&mut simulation, None);
             }
         };
-        prop_assert_eq!(end.told(), net.run().told());
+        prop_assert_eq!(end.as_text(), net.run().as_text());
     }
 }
 
@@ -247,9 +247,9 @@ fn a_violated_guarantee_is_the_same_on_threads() {
     }
     let alone = net.try_run();
     assert!(alone.error.as_ref().is_some_and(|error| error.contains("lossless")), "{:?}", alone.error);
-    assert_eq!(net.run_in_steps(7).told(), alone.told());
+    assert_eq!(net.run_in_steps(7).as_text(), alone.as_text());
     for threads in [2, 3, 5] {
-        assert_eq!(net.run_on(threads, 1_000).told(), alone.told(), "{threads} threads");
+        assert_eq!(net.run_on(threads, 1_000).as_text(), alone.as_text(), "{threads} threads");
     }
     // It may break while a run is cut short: then that call returns the error.
     let cut = |events| {
@@ -279,8 +279,8 @@ fn sixty_four_hosts_send_to_one() {
     }
     let expected = net.deciding().run();
     assert!(expected.total("ports", "pauses_received") > 64, "all are held back");
-    assert_eq!(net.run().told(), expected.told());
+    assert_eq!(net.run().as_text(), expected.as_text());
     for threads in [2, 3] {
-        assert_eq!(net.run_on(threads, 5_000).told(), expected.told(), "{threads} threads");
+        assert_eq!(net.run_on(threads, 5_000).as_text(), expected.as_text(), "{threads} threads");
     }
 }

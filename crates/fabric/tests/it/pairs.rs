@@ -8,9 +8,9 @@ use crate::common::*;
 use fabric::choice::{Adaptive, Flowlet, PathChoice};
 use fabric::pause_needs;
 use fabric::spec::{
-    CoreChange, FaultSpec, Forwarding, HostSpec, InterruptSpec, LimiterSpec, LinkSpec, NodeSpec,
-    OnLosslessDrop, Pattern, Probe, ProbeSpec, Queueing, Reaction, ReceiveSpec, Role, Says, SendSpec, Spec,
-    SwitchSpec, Watched, Way, WhenFull, Which,
+    ControlContent, CoreChange, FaultSpec, Forwarding, HostSpec, InterruptSpec, LimiterSpec, LinkSpec,
+    NodeSpec, OnLosslessDrop, Pattern, Probe, ProbeSpec, Queueing, Reaction, ReceiveSpec, Role, SendSpec,
+    Spec, SwitchSpec, Watched, Way, WhenFull, Which,
 };
 use fabric::topology::{Cable, FatTree, Graph, GraphLink, LeafSpine, NodeRole, Shape, Star};
 use flow_control::watchdog::{StormAction, WatchdogSpec};
@@ -843,14 +843,17 @@ fn faults(draw: &Draw, graph: &Graph, rolls: &mut Rolls) -> Vec<FaultSpec> {
         faults.push(FaultSpec::BitErrors { link: rolls.below(links) as u32, from, until, rate: 1e-5 });
         faults.push(FaultSpec::PauseLoss { link: rolls.below(links) as u32, from, until, probability: 0.2 });
         let link = rolls.below(links) as u32;
-        let says = match rolls.below(3) {
-            0 => Says::Pause(rolls.below(100) as u16),
-            1 => Says::Pfc { enabled: rolls.below(256) as u8, quanta: [100, 0, 50, 100, 0, 1, 65, 0] },
-            _ => Says::Congestion { flow: rolls.below(3) as u16, feedback: rolls.below(64) as u8 },
+        let content = match rolls.below(3) {
+            0 => ControlContent::Pause(rolls.below(100) as u16),
+            1 => ControlContent::Pfc {
+                enabled: rolls.below(256) as u8,
+                quanta: [100, 0, 50, 100, 0, 1, 65, 0],
+            },
+            _ => ControlContent::Congestion { flow: rolls.below(3) as u16, feedback: rolls.below(64) as u8 },
         };
         let end = &graph.links[link as usize];
         let towards = if rolls.coin() { end.a } else { end.b };
-        faults.push(FaultSpec::ControlFrame { link, towards, at: us(1 + rolls.below(30)), says });
+        faults.push(FaultSpec::ControlFrame { link, towards, at: us(1 + rolls.below(30)), content });
     }
     if draw.has(RATE) {
         let (link, rate) = (rolls.below(links) as u32, gbps(rolls.pick(&[1, 5, 40])));
@@ -977,9 +980,10 @@ fn probes(rolls: &mut Rolls) -> Vec<Probe> {
     let own = rolls.coin().then_some(us(3));
     let all = [Watched::Flow, Watched::Port, Watched::Class, Watched::Queue]
         .map(|what| Probe { every: own, ..probe(what, rolls) });
-    let told = [Watched::Pauses, Watched::Frames, Watched::Occupancy, Watched::Latency];
-    let told = told.map(|what| if what == Watched::Pauses { everything(what) } else { probe(what, rolls) });
-    all.into_iter().chain(told).filter(|one| one.what == Watched::Pauses || rolls.coin()).collect()
+    let probed = [Watched::Pauses, Watched::Frames, Watched::Occupancy, Watched::Latency];
+    let probed =
+        probed.map(|what| if what == Watched::Pauses { everything(what) } else { probe(what, rolls) });
+    all.into_iter().chain(probed).filter(|one| one.what == Watched::Pauses || rolls.coin()).collect()
 }
 
 fn probe(what: Watched, rolls: &mut Rolls) -> Probe {
@@ -1267,11 +1271,11 @@ proptest! {
         }
         spec.on_lossless_drop = OnLosslessDrop::Count;
         let ahead = Net(spec);
-        let expected = ahead.deciding().try_run().told();
-        prop_assert_eq!(&ahead.try_run().told(), &expected);
-        prop_assert_eq!(&ahead.run_in_steps(budget).told(), &expected);
+        let expected = ahead.deciding().try_run().as_text();
+        prop_assert_eq!(&ahead.try_run().as_text(), &expected);
+        prop_assert_eq!(&ahead.run_in_steps(budget).as_text(), &expected);
         for threads in [2, 3] {
-            prop_assert_eq!(&ahead.run_on(threads, budget * 1_000).told(), &expected);
+            prop_assert_eq!(&ahead.run_on(threads, budget * 1_000).as_text(), &expected);
         }
     }
 

@@ -195,8 +195,8 @@ fn a_warm_up_does_not_count() {
     assert_eq!(frames.values().sum::<u64>(), us(180).ps());
     let mean = frames.iter().map(|(bin, ps)| (bin.0 * ps) as f64).sum::<f64>() / us(180).ps() as f64;
     let at = outcome.texts("queues", "port").iter().position(|port| port == "sw.0->h0").unwrap();
-    let told = outcome.reals("queues", "queue_frames_mean")[at];
-    assert!((mean - told).abs() < 1e-9 && mean > 1.0, "{mean} for {told}");
+    let recorded = outcome.reals("queues", "queue_frames_mean")[at];
+    assert!((mean - recorded).abs() < 1e-9 && mean > 1.0, "{mean} for {recorded}");
 }
 
 /// A receiver that takes its time: what it has not taken in is counted at its port.
@@ -225,19 +225,19 @@ fn a_log_says_what_tables_count() {
         own.filter(|row| (row.kind == "pfc") == pause).count() as u64
     };
     for port in outcome.texts("ports", "port") {
-        let told = |column| outcome.count("ports", port, column);
-        assert_eq!(count("sent", port, false), told("frames_sent"), "{port}");
-        assert_eq!(count("arrived", port, false), told("frames_received"), "{port}");
-        assert_eq!(count("sent", port, true), told("pauses_sent") + told("resumes_sent"), "{port}");
+        let counted = |column| outcome.count("ports", port, column);
+        assert_eq!(count("sent", port, false), counted("frames_sent"), "{port}");
+        assert_eq!(count("arrived", port, false), counted("frames_received"), "{port}");
+        assert_eq!(count("sent", port, true), counted("pauses_sent") + counted("resumes_sent"), "{port}");
     }
     // h1 sends its first frame at 100 ns: 1020 B at 800 ps, 50 ns of cable.
     let first: Vec<&Row> = log.iter().filter(|row| row.flow == "f1" && row.created == 100_000).collect();
-    let told: Vec<(u64, &str, &str, &str)> = first
+    let recorded: Vec<(u64, &str, &str, &str)> = first
         .iter()
         .map(|row| (row.time, row.port.as_str(), row.direction.as_str(), row.event.as_str()))
         .collect();
-    assert_eq!(told[..2], [(100_000, "h1.0->sw", "out", "sent"), (966_000, "sw.1->h1", "in", "arrived")]);
-    assert_eq!((told.len(), &first[0].ends), (4, &["h1".to_string(), "h0".to_string()]));
+    assert_eq!(recorded[..2], [(100_000, "h1.0->sw", "out", "sent"), (966_000, "sw.1->h1", "in", "arrived")]);
+    assert_eq!((recorded.len(), &first[0].ends), (4, &["h1".to_string(), "h0".to_string()]));
     // A pause for priority 3 with the longest time, and an end of it.
     let pauses: Vec<&Row> = log.iter().filter(|row| row.kind == "pfc" && row.event == "sent").collect();
     assert_eq!((pauses[0].word, pauses[0].bytes), (0x08 | 0xFFFF << 16, 64));

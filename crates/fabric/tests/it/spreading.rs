@@ -200,10 +200,10 @@ fn frames_that_go_by_destination_fare_as_those_of_listed_paths() {
         let (listed, by_destination) =
             (all_to_all(choice, &Way::Shortest).run(), all_to_all(choice, &Way::ByDestination).run());
         // As texts, because not-a-number is not equal to itself.
-        let told = |outcome: &Outcome| {
+        let shares = |outcome: &Outcome| {
             ["flows", "ports", "queues", "classes"].map(|name| format!("{:?}", outcome.table(name)))
         };
-        assert_eq!(told(&listed), told(&by_destination), "{choice:?}");
+        assert_eq!(shares(&listed), shares(&by_destination), "{choice:?}");
         assert_eq!(listed.integers("paths", "frames_delivered").len(), 8 * 7);
         assert!(by_destination.integers("paths", "frames_delivered").is_empty());
         assert_eq!(listed.summary("frames_reordered"), by_destination.summary("frames_reordered"));
@@ -334,8 +334,8 @@ fn sixty_four_hosts_behind_sprayed_paths_with_red() {
     assert!(
         expected.total("flows", "frames_dropped") > 100 && expected.total("flows", "frames_sent") > 1_000
     );
-    assert_eq!(net.run().told(), expected.told());
+    assert_eq!(net.run().as_text(), expected.as_text());
     for threads in [2, 3] {
-        assert_eq!(net.run_on(threads, 5_000).told(), expected.told(), "{threads} threads");
+        assert_eq!(net.run_on(threads, 5_000).as_text(), expected.as_text(), "{threads} threads");
     }
 }

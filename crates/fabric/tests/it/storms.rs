@@ -119,7 +119,7 @@ fn forwards_what_waits() {
 
 #[test]
 fn a_loss_behind_a_watchdog_that_forwards_says_so() {
-    let told = |action| {
+    let error_of = |action| {
         let mut net = net(action, us(2), us(3), 9);
         for node in &mut net.0.nodes {
             if let fabric::spec::Role::Switch(spec) = &mut node.role
@@ -130,10 +130,10 @@ fn a_loss_behind_a_watchdog_that_forwards_says_so() {
         }
         net.try_run().error
     };
-    let error = told(StormAction::Forward).expect("three frames wait at s1 where two have room");
+    let error = error_of(StormAction::Forward).expect("three frames wait at s1 where two have room");
     assert!(error.contains("a frame of a lossless class was lost"), "{error}");
     assert!(error.contains("forwards frames in spite of pauses"), "{error}");
-    assert_eq!(told(StormAction::Report), None);
+    assert_eq!(error_of(StormAction::Report), None);
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn over_trunk(outcome: &Outcome) -> [Vec<u64>; 2] {
 }
 
 /// Results of the transfers, and of the whole run.
-fn told(outcome: &Outcome) -> (u64, Vec<u64>, Vec<u64>, Vec<u64>) {
+fn summary(outcome: &Outcome) -> (u64, Vec<u64>, Vec<u64>, Vec<u64>) {
     let column = |name: &str| outcome.integers("transfers", name).to_vec();
     let completions = outcome.reals("transfers", "completion_ns").iter().map(|took| took.to_bits());
     (outcome.fingerprint, column("path"), column("source_port"), completions.collect())
@@ -309,7 +309,7 @@ proptest! {
             prop_assert!(slowdown.is_nan() || slowdown >= 1.0, "{}", slowdown);
         }
         for threads in [2, 3] {
-            prop_assert_eq!(told(&net.run_on(threads, 3_000)), told(&one));
+            prop_assert_eq!(summary(&net.run_on(threads, 3_000)), summary(&one));
         }
     }
 }

@@ -103,7 +103,7 @@ impl Sender {
     /// # Errors
     /// If more has come free than was taken.
     #[inline]
-    pub fn learn(&mut self, update: Freed) -> Result<(), Overdraft> {
+    pub fn on_update(&mut self, update: Freed) -> Result<(), Overdraft> {
         let first = usize::from(update.bank) * BANK;
         let freed = bank_of(&mut self.freed, update.bank);
         let available = bank_of(&mut self.available, update.bank);

@@ -1,6 +1,6 @@
 //! Control frames of `[[faults]]`, from their octets.
 
-use fabric::spec::Says;
+use fabric::spec::ControlContent;
 use frame::NodeId;
 use queueing::CnTlv;
 use wire::lldp::Lldpdu;
@@ -13,20 +13,20 @@ const MOST: usize = 2_000;
 
 /// Effect of a frame on a station. An error, with help, if the text is not a frame; a frame that is not legal, or a congestion
 /// message to another station, has no effect.
-pub fn read(text: &str, station: Option<NodeId>) -> Result<Says, (String, String)> {
+pub fn read(text: &str, station: Option<NodeId>) -> Result<ControlContent, (String, String)> {
     let octets = octets(text)?;
-    let Ok(frame) = Frame::decode(&octets) else { return Ok(Says::Nothing) };
+    let Ok(frame) = Frame::decode(&octets) else { return Ok(ControlContent::Nothing) };
     Ok(match frame.contents {
-        Contents::MacControl(MacControl::Pause { quanta }) => Says::Pause(quanta),
+        Contents::MacControl(MacControl::Pause { quanta }) => ControlContent::Pause(quanta),
         Contents::MacControl(MacControl::Pfc(Pfc { enabled, quanta })) => {
-            Says::Pfc { enabled: enabled.0, quanta }
+            ControlContent::Pfc { enabled: enabled.0, quanta }
         }
         Contents::Cnm(message) => match frame.flow.filter(|_| is_for(station, frame.destination)) {
-            Some(flow) => Says::Congestion { flow, feedback: message.feedback() },
-            None => Says::Nothing,
+            Some(flow) => ControlContent::Congestion { flow, feedback: message.feedback() },
+            None => ControlContent::Nothing,
         },
-        Contents::Lldp(pdu) => said_of_domains(&pdu),
-        _ => Says::Nothing,
+        Contents::Lldp(pdu) => domain_content(&pdu),
+        _ => ControlContent::Nothing,
     })
 }
 
@@ -36,12 +36,12 @@ fn is_for(station: Option<NodeId>, destination: Mac) -> bool {
 }
 
 /// Congestion notification TLV of a neighbour; empty without the TLV, or if the LLDPDU withdraws it.
-fn said_of_domains(pdu: &Lldpdu) -> Says {
+fn domain_content(pdu: &Lldpdu) -> ControlContent {
     let own = pdu.tlvs().iter().filter(|_| pdu.ttl_s > 0).find_map(|tlv| match tlv {
         Tlv::CongestionNotification(own) => Some(own),
         _ => None,
     });
-    Says::Domain(
+    ControlContent::Domain(
         own.map_or(CnTlv::default(), |own| CnTlv { controlled: own.controlled.0, ready: own.ready.0 }),
     )
 }

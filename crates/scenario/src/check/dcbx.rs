@@ -35,10 +35,10 @@ pub fn lower(
     if settings.iter().all(Option::is_none) {
         return Vec::new();
     }
-    let mut told = Said::default();
+    let mut reported = Reported::default();
     for (settings, at) in settings.iter().flatten() {
         for (key, needs) in settings.unused_of_pfc() {
-            told.once(keys::unused(key, needs).within("pfc"), at, context);
+            reported.once(keys::unused(key, needs).within("pfc"), at, context);
         }
     }
     let negotiated = at_all_links(&settings, nodes, links, context);
@@ -62,7 +62,7 @@ fn at_all_links(
     context: &mut Context<'_>,
 ) -> Vec<[Option<Negotiated>; 2]> {
     let uplinks = Uplinks::of(settings, nodes, links, context);
-    let mut told = Said::default();
+    let mut reported = Reported::default();
     let mut agreed: Vec<Option<[Option<Agreed>; 2]>> = links.iter().map(|_| None).collect();
     let mut left: Vec<usize> = (0..links.len()).collect();
     while !left.is_empty() {
@@ -84,7 +84,7 @@ fn at_all_links(
                 Some(Station { id, node: &nodes[id.at()], settings, at, inherits })
             };
             let names = ends.map(|end| &*nodes[end.at()].name);
-            agreed[at] = Some(negotiate([0, 1].map(station), names, &mut told, context));
+            agreed[at] = Some(negotiate([0, 1].map(station), names, &mut reported, context));
         }
         left = later;
     }
@@ -128,7 +128,7 @@ fn settings<'m>(model: &'m Model, node: &NodeSpec) -> Option<(&'m Settings, Plac
 fn negotiate(
     stations: [Option<Station<'_>>; 2],
     names: [&str; 2],
-    told: &mut Said,
+    reported: &mut Reported,
     context: &mut Context<'_>,
 ) -> [Option<Agreed>; 2] {
     let started = stations.each_ref().map(|station| station.as_ref().map(agent));
@@ -136,7 +136,7 @@ fn negotiate(
     for ((agent, started), station) in agents.iter_mut().zip(started).zip(&stations) {
         match (started, station) {
             (Some(Ok(one)), _) => *agent = Some(one),
-            (Some(Err(remark)), Some(station)) => told.refuse(remark, station.at, context),
+            (Some(Err(remark)), Some(station)) => reported.refuse(remark, station.at, context),
             _ => {}
         }
     }
@@ -147,21 +147,21 @@ fn negotiate(
         {
             let [a, b] = names;
             let message = format!("DCBX between \"{a}\" and \"{b}\" does not settle");
-            told.beware(
+            reported.beware(
                 Remark::new(message, "the settings of both ends never settle; this is a bug in Penstock"),
                 station.at,
                 context,
             );
         }
         agents = pair.map(Some);
-        mismatches(&agents, &stations, names, told, context);
+        mismatches(&agents, &stations, names, reported, context);
     }
     let mut outcome = |(agent, station): (&Option<Agent>, &Option<Station<'_>>)| {
         let (agent, station) = (agent.as_ref()?, station.as_ref()?);
         match outcome(agent, station) {
             Ok(negotiated) => Some(Agreed { negotiated, now: agent.operational().clone() }),
             Err(remark) => {
-                told.refuse(remark, station.at, context);
+                reported.refuse(remark, station.at, context);
                 None
             }
         }
@@ -229,7 +229,7 @@ fn mismatches(
     agents: &[Option<Agent>; 2],
     stations: &[Option<Station<'_>>; 2],
     [a, b]: [&str; 2],
-    told: &mut Said,
+    reported: &mut Reported,
     context: &mut Context<'_>,
 ) {
     let ([Some(one), Some(other)], [Some(first), Some(second)]) = (agents, stations) else { return };
@@ -251,12 +251,12 @@ fn mismatches(
         which.map(|remark| (remark, station.at))
     });
     if let Some((remark, at)) = found {
-        told.beware(remark, at, context);
+        reported.beware(remark, at, context);
     }
     if first.settings.tie_break != second.settings.tie_break {
         let message = format!("DCBX: \"{a}\" and \"{b}\" break ties in different ways");
         let help = "if both are willing, both adopt or neither does: expected the same tie_break at both";
-        told.beware(Remark::about("tie_break", message, help), second.at, context);
+        reported.beware(Remark::about("tie_break", message, help), second.at, context);
     }
 }
 
@@ -271,8 +271,8 @@ fn outcome(agent: &Agent, station: &Station<'_>) -> Result<Negotiated, Remark> {
         return Err(Remark::about("pfc", message, help));
     }
     let adopted = now.ets_origin == ::dcbx::Origin::Adopted;
-    let told = station.settings.own_ets().is_some() || station.inherits.is_some();
-    let scheduler = if adopted || told { Some(scheduler(&now.ets, station.node)?) } else { None };
+    let reported = station.settings.own_ets().is_some() || station.inherits.is_some();
+    let scheduler = if adopted || reported { Some(scheduler(&now.ets, station.node)?) } else { None };
     Ok(Negotiated { pfc: now.pfc.0, scheduler, features: features(agent) })
 }
 
@@ -323,7 +323,7 @@ fn features(agent: &Agent) -> Vec<NegotiatedFeature> {
         .or_else(|| older()?.pfc.as_ref().map(|pfc| pfc.value.priorities));
     let ets = remote.and_then(|remote| remote.recommendation).or_else(|| older()?.ets());
     let mismatch = now.conditions.iter().any(|one| matches!(one, Condition::PfcMismatch { .. }));
-    let text = |told: Option<String>| told.unwrap_or_default();
+    let text = |reported: Option<String>| reported.unwrap_or_default();
     let feature = |name, local: String, remote, operational: String, why: String| NegotiatedFeature {
         name,
         local,
@@ -412,11 +412,11 @@ fn set_pfc(control: &mut Option<Control>, paused: u8) {
 
 /// Messages so far: many links have the same settings.
 #[derive(Default)]
-struct Said {
-    said: BTreeMap<String, usize>,
+struct Reported {
+    reported: BTreeMap<String, usize>,
 }
 
-impl Said {
+impl Reported {
     /// Maximum number of similar messages about one table of settings.
     const MOST: usize = 5;
 
@@ -432,13 +432,13 @@ impl Said {
     }
     /// Reports a remark once per table of settings, for all stations with it.
     fn once(&mut self, remark: Remark, at: &Place, context: &mut Context<'_>) {
-        if self.said.insert(format!("{at:?} {remark}"), 1).is_none() {
+        if self.reported.insert(format!("{at:?} {remark}"), 1).is_none() {
             context.beware(remark, at);
         }
     }
     fn is_news(&mut self, remark: &Remark, at: &Place) -> bool {
-        let said = self.said.entry(format!("{at:?} {}", remark.help)).or_default();
-        *said += 1;
-        *said <= Self::MOST
+        let reported = self.reported.entry(format!("{at:?} {}", remark.help)).or_default();
+        *reported += 1;
+        *reported <= Self::MOST
     }
 }

@@ -14,7 +14,7 @@ use units::Amount;
 
 /// Warns once per queue manager of the text.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
-    let by_dcqcn = |flow: &FlowSpec| pairs(flow).is_some_and(|pairs| pairs.control.hears_cnps());
+    let by_dcqcn = |flow: &FlowSpec| pairs(flow).is_some_and(|pairs| pairs.control.uses_cnps());
     if !spec.flows.iter().any(by_dcqcn) {
         return;
     }
@@ -86,7 +86,7 @@ fn delay(found: &Bottleneck, red: &RedParams, share: f64) -> Option<f64> {
 }
 
 /// Formats a time in seconds.
-fn told(seconds: f64) -> String {
+fn shown(seconds: f64) -> String {
     if seconds < 1e-6 { format!("{:.0} ns", seconds * 1e9) } else { format!("{:.1} us", seconds * 1e6) }
 }
 
@@ -96,8 +96,8 @@ fn swings(found: &Bottleneck, delay: f64, longest: f64) -> (String, &'static str
         "{} queue pairs of DCQCN at \"{}\" are stable with a loop delay of at most {}, and it is {}",
         found.many,
         found.port,
-        told(longest),
-        told(delay)
+        shown(longest),
+        shown(delay)
     );
     (message, "queue and rates oscillate: expected a lower max_probability, or min and max further apart")
 }

@@ -4,7 +4,7 @@ use super::topology::Fabric;
 use super::{Context, names};
 use crate::model::Model;
 use crate::place::Place;
-use fabric::spec::{Domain, FaultSpec, NodeSpec, Role, Says, Spec};
+use fabric::spec::{ControlContent, Domain, FaultSpec, NodeSpec, Role, Spec};
 use frame::{NodeId, PRIORITIES, Priority, members};
 use keys::{Remark, unused};
 use queueing::{Defence, DomainKeys, PortDefence};
@@ -17,11 +17,11 @@ pub fn lower(
     fabric: &Fabric,
     context: &mut Context<'_>,
 ) -> Vec<Option<Domain>> {
-    let mut told = BTreeSet::new();
+    let mut stations = BTreeSet::new();
     let of_node = |(id, node): (u32, &NodeSpec)| {
         let (keys, at) = settings(model, node)?;
         // Stations without settings of their own share theirs: errors in those are reported once.
-        let first = told.insert(format!("{at:?}"));
+        let first = stations.insert(format!("{at:?}"));
         let (priorities, becomes) = match keys.spec() {
             Ok(spec) => spec,
             Err(why) => {
@@ -94,7 +94,7 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let changes = spec
         .faults
         .iter()
-        .any(|fault| matches!(fault, FaultSpec::ControlFrame { says: Says::Domain(_), .. }));
+        .any(|fault| matches!(fault, FaultSpec::ControlFrame { content: ControlContent::Domain(_), .. }));
     // Stations that share their settings, by place: true if any of them keeps frames out, and the first error.
     let mut sharing: BTreeMap<String, (Place, bool, Option<Remark>)> = BTreeMap::new();
     for (node, ports) in spec.nodes.iter().zip(spec.defences_by_node()) {
@@ -105,10 +105,11 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
             node.switch().is_some() && ports.iter().any(is_edge)
         };
         let edges: Vec<usize> = members(priorities).filter(kept_out).collect();
-        let told = sharing.entry(format!("{at:?}")).or_insert((at, keys.alternate_priority.is_none(), None));
-        told.1 |= !edges.is_empty() || changes && node.switch().is_some();
-        if told.2.is_none() {
-            told.2 = unstoppable(node, &edges, becomes);
+        let stations =
+            sharing.entry(format!("{at:?}")).or_insert((at, keys.alternate_priority.is_none(), None));
+        stations.1 |= !edges.is_empty() || changes && node.switch().is_some();
+        if stations.2.is_none() {
+            stations.2 = unstoppable(node, &edges, becomes);
         }
     }
     for (at, matters, wrong) in sharing.into_values() {

@@ -176,15 +176,15 @@ impl Entry<'_> {
         let Entry { fault, at, .. } = self;
         let help = "`control_frame` needs the name of the end of the link where it comes in";
         let (link, towards) = self.directed(help, context);
-        let says = match control_frame::read(fault.control_frame.as_deref()?, towards) {
-            Ok(says) => Some(says),
+        let content = match control_frame::read(fault.control_frame.as_deref()?, towards) {
+            Ok(content) => Some(content),
             Err((message, help)) => {
                 context.error(&at.key("control_frame"), message, help);
                 None
             }
         };
-        let (link, towards, at, says) = (link?, towards?, when?, says?);
-        Some(vec![FaultSpec::ControlFrame { link, towards, at, says }])
+        let (link, towards, at, content) = (link?, towards?, when?, content?);
+        Some(vec![FaultSpec::ControlFrame { link, towards, at, content }])
     }
 
     /// A link that goes down, comes up, or changes its rate.

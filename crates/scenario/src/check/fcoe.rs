@@ -13,7 +13,7 @@ use units::Time;
 
 /// Warns once per entry of the text and kind of problem.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
-    let mut told: Vec<(&str, &str)> = Vec::new();
+    let mut warned: Vec<(&str, &str)> = Vec::new();
     let withheld = withheld(spec);
     for (number, flow) in spec.flows.iter().enumerate() {
         let Some(fcoe) = flow.transport.as_ref().and_then(|connection| connection.fcoe()) else { continue };
@@ -49,8 +49,8 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         } else {
             continue;
         };
-        if !told.contains(&(name, what)) {
-            told.push((name, what));
+        if !warned.contains(&(name, what)) {
+            warned.push((name, what));
             let at = context.first_written(&tables).unwrap_or_default();
             context.warn(&at, message, help);
         }
@@ -72,15 +72,15 @@ fn last_of_all(spec: &Spec, flow: &FlowSpec) -> Option<Time> {
 
 /// Per flow, an end of one of its routes without flow control for its priority, and the other end of the link there.
 fn withheld(spec: &Spec) -> BTreeMap<usize, (NodeId, NodeId)> {
-    let asks = |flow: &FlowSpec| {
+    let is_fcoe = |flow: &FlowSpec| {
         let connection = flow.transport.as_ref();
         connection.and_then(|connection| connection.fcoe()).is_some_and(|fcoe| fcoe.requires_lossless)
     };
-    if !spec.flows.iter().any(asks) {
+    if !spec.flows.iter().any(is_fcoe) {
         return BTreeMap::new();
     }
     let mut found = BTreeMap::new();
-    for (flow, node, link) in links_at_ends(spec, asks) {
+    for (flow, node, link) in links_at_ends(spec, is_fcoe) {
         if !spec.is_lossless(link, node, spec.flows[flow].priority) {
             let ends = &spec.links[link as usize];
             found.entry(flow).or_insert((node, if ends.a == node { ends.b } else { ends.a }));

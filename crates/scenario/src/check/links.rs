@@ -136,7 +136,7 @@ fn find(
 
 /// Warns of link-level retry that holds back its link, or repeats what was not lost.
 pub fn warn(model: &Model, spec: &Spec, context: &mut Context<'_>) {
-    let mut said = BTreeSet::new();
+    let mut warned = BTreeSet::new();
     let longest = fabric::frame_bounds(spec).1;
     for link in &spec.links {
         let Some(llr) = link.llr else { continue };
@@ -154,7 +154,7 @@ pub fn warn(model: &Model, spec: &Spec, context: &mut Context<'_>) {
             ("outstanding_frames_max", u64::from(llr.outstanding_frames_max) < frames, frames.to_string()),
         ];
         for (key, is_short, expected) in full {
-            if is_short && said.insert((at.clone(), key)) {
+            if is_short && warned.insert((at.clone(), key)) {
                 let message = format!("{key} is less than a round trip of the link \"{link_name}\" takes");
                 let help = format!("the link will not be full: expected at least {expected}");
                 context.warn(&at.key(key), message, help);
@@ -164,7 +164,7 @@ pub fn warn(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         let key = "replay_timer_max";
         if llr.replay_timer_max.ps() > 0
             && llr.replay_timer_max < round_trip
-            && said.insert((at.clone(), key))
+            && warned.insert((at.clone(), key))
         {
             let message = format!(
                 "replay_timer_max {} is less than the {round_trip} of an acknowledgement on the link \"{link_name}\"",

@@ -211,11 +211,11 @@ fn remaps(
         Remap { to, priorities }
     };
     let all: Vec<Remap> = keys.remap.iter().flatten().enumerate().map(one).collect();
-    told_of_idle(&all, settings, context)
+    warn_of_idle(&all, settings, context)
 }
 
 /// Keeps the entries that change frames, or that override a later entry for their neighbours; the others are reported.
-fn told_of_idle(all: &[Remap], settings: &Settings<'_>, context: &mut Context<'_>) -> Vec<Remap> {
+fn warn_of_idle(all: &[Remap], settings: &Settings<'_>, context: &mut Context<'_>) -> Vec<Remap> {
     let is_own = settings.own.is_some_and(|own| own.remap.is_some());
     let mut kept = Vec::new();
     for (index, one) in all.iter().enumerate() {

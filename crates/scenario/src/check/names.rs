@@ -65,11 +65,11 @@ fn meant(text: &str, role: NodeRole, fabric: &Fabric) -> Option<String> {
     })
 }
 
-/// The neighbours of these switches that texts name, ascending. A text that names none is reported, if they are `said` of these
-/// switches and not of all, and if it names none of any switch that the same pattern stands for.
+/// The neighbours of these switches that texts name, ascending. A text that names none is reported if the texts are written for these
+/// switches alone (`is_own`), and if it names no neighbour of any switch that the same pattern stands for.
 pub fn neighbours(
     texts: &[String],
-    (of, said): (&[NodeId], bool),
+    (of, is_own): (&[NodeId], bool),
     at: &Place,
     fabric: &Fabric,
     context: &mut Context<'_>,
@@ -84,7 +84,7 @@ pub fn neighbours(
             let written = at.written_for(context.aliases()).filter_map(|name| fabric.find(name));
             written.into_iter().any(|other| found.iter().any(|&node| fabric.linked(other, node)))
         };
-        if said && linked.is_empty() && !of.is_empty() && !by_others() {
+        if is_own && linked.is_empty() && !of.is_empty() && !by_others() {
             let message = format!("no station with these settings has a link to \"{text}\"");
             let help = match fabric.find(text) {
                 Some(_) => "expected a host or switch at the other end of a link".to_string(),

@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use transport::Applications;
 
-/// The weights of links to neighbours; `said`: of these switches, and not of all.
+/// The weights of links to neighbours. `is_own`: they are set for these switches, not for all.
 pub fn weights(
-    (keys, said): (&BTreeMap<String, u64>, bool),
+    (keys, is_own): (&BTreeMap<String, u64>, bool),
     choice: PathChoice,
     settings: &Settings<'_>,
     context: &mut Context<'_>,
@@ -28,7 +28,7 @@ pub fn weights(
     // Exact names take precedence over patterns.
     let (own, several): (Vec<_>, Vec<_>) =
         keys.iter().partition(|(name, _)| settings.fabric.find(name).is_some());
-    let is_own = |name: &str| settings.fabric.find(name).is_some();
+    let is_named = |name: &str| settings.fabric.find(name).is_some();
     for (name, &weight) in own.into_iter().chain(several) {
         let at = at.key(name);
         let Some(weight) = u32::try_from(weight).ok().filter(|weight| (1..=Weights::MOST).contains(weight))
@@ -37,9 +37,9 @@ pub fn weights(
             continue;
         };
         let named = std::slice::from_ref(name);
-        for node in names::neighbours(named, (settings.switches, said), &at, settings.fabric, context) {
+        for node in names::neighbours(named, (settings.switches, is_own), &at, settings.fabric, context) {
             let (known, other) = *found.entry(node).or_insert((weight, name));
-            if known != weight && !is_own(other) {
+            if known != weight && !is_named(other) {
                 let message =
                     format!("\"{name}\" and \"{other}\" both name \"{}\"", settings.fabric.name(node));
                 context.error(&at, message, "expected one weight for each neighbour");

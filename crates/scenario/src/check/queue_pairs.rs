@@ -19,12 +19,12 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     check_targets(model, spec, context);
     check_overtaking(model, spec, context);
     check_paths(model, spec, context);
-    let mut told: Vec<&str> = Vec::new();
+    let mut warned: Vec<&str> = Vec::new();
     for flow in spec.flows.iter().filter(|flow| goes_back(flow)) {
-        let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
+        let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !warned.contains(name)) else {
             continue;
         };
-        told.push(name);
+        warned.push(name);
         let written: Vec<_> =
             tables.iter().map(|table| table.key("recovery")).chain(tables.clone()).collect();
         let at = context.first_written(&written).unwrap_or_default();
@@ -48,7 +48,7 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 
 /// Warns of timeouts that are over before an answer can come.
 fn check_timeouts(model: &Model, spec: &Spec, context: &mut Context<'_>) {
-    let mut told: Vec<&str> = Vec::new();
+    let mut warned: Vec<&str> = Vec::new();
     let longest = QueuePairTimeouts::LONGEST;
     let is_short = |flow: &FlowSpec| soonest(flow).is_some_and(|timeout| timeout < longest);
     if !spec.flows.iter().any(is_short) {
@@ -57,10 +57,10 @@ fn check_timeouts(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     for (flow, round_trip) in fabric::round_trips(spec, is_short) {
         let flow = &spec.flows[flow];
         let Some((timeout, why)) = too_soon(flow, round_trip) else { continue };
-        let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
+        let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !warned.contains(name)) else {
             continue;
         };
-        told.push(name);
+        warned.push(name);
         let keys = ["low_timeout", "timeout"].map(|key| tables.iter().map(move |table| table.key(key)));
         let written: Vec<_> = keys.into_iter().flatten().chain(tables.clone()).collect();
         let at = context.first_written(&written).unwrap_or_default();
@@ -72,19 +72,19 @@ fn check_timeouts(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 
 /// Warns of controls whose least rate is no less than their link has: they can take nothing off it.
 fn check_least_rates(model: &Model, spec: &Spec, context: &mut Context<'_>) {
-    let mut told: Vec<&str> = Vec::new();
+    let mut warned: Vec<&str> = Vec::new();
     for flow in &spec.flows {
         let Some(pairs) = flow.transport.as_ref().and_then(|connection| connection.queue_pairs()) else {
             continue;
         };
         let Some(least) = pairs.control.least_rate() else { continue };
         let Some(rate) = rate_of(spec, flow.from).filter(|&rate| rate <= least) else { continue };
-        let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
+        let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !warned.contains(name)) else {
             continue;
         };
         let own = |table: &Place| table.key(pairs.control.name()).key("min_rate");
         let Some(at) = context.first_written(&tables.iter().map(own).collect::<Vec<_>>()) else { continue };
-        told.push(name);
+        warned.push(name);
         let message = format!(
             "\"{name}\" sends no slower than \"{least}\", and \"{}\" has \"{rate}\"",
             spec.nodes[flow.from.at()].name
@@ -126,13 +126,13 @@ fn check_targets(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     if !spec.flows.iter().any(has_target) {
         return;
     }
-    let mut told: Vec<&str> = Vec::new();
+    let mut warned: Vec<&str> = Vec::new();
     let mut distances = Distances::new(spec);
     for (flow, round_trip) in fabric::round_trips(spec, has_target) {
         let round_trip = round_trip.empty;
         let flow = &spec.flows[flow];
         let (Some(pairs), Some(rate)) = (pairs_of(flow), rate_of(spec, flow.from)) else { continue };
-        let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
+        let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !warned.contains(name)) else {
             continue;
         };
         let to = flow.source.destinations.nodes();
@@ -145,7 +145,7 @@ fn check_targets(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         if target >= round_trip {
             continue;
         }
-        told.push(name);
+        warned.push(name);
         let us = |time: Time| time.as_secs_f64() * 1e6;
         let own = |table: &Place| table.key(pairs.control.name()).key(key);
         let written: Vec<_> = tables.iter().map(own).chain(tables.clone()).collect();
@@ -165,14 +165,14 @@ fn check_targets(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 /// Warns of selective repeat where packets overtake each other: the receiver answers each one that is out of order with a NAK.
 fn check_overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let switch = spec.nodes.iter().find(|node| sprays(node));
-    let mut told: Vec<&str> = Vec::new();
+    let mut warned: Vec<&str> = Vec::new();
     let is_selective =
         |flow: &&FlowSpec| pairs_of(flow).is_some_and(|pairs| pairs.recovery == QueuePairRecovery::Selective);
     for flow in spec.flows.iter().filter(is_selective) {
-        let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
+        let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !warned.contains(name)) else {
             continue;
         };
-        told.push(name);
+        warned.push(name);
         let written: Vec<_> =
             tables.iter().map(|table| table.key("recovery")).chain(tables.clone()).collect();
         let by_sender = pairs_of(flow).is_some_and(|pairs| pairs.paths.sprays());

@@ -40,7 +40,7 @@ pub fn check(
 ) {
     let bounds = frame_bounds(flows);
     let mut seen = BTreeSet::new();
-    let mut said = BTreeSet::new();
+    let mut warned = BTreeSet::new();
     for (link, end) in links.iter().flat_map(|link| [(link, link.a), (link, link.b)]) {
         let node = &nodes[end.at()];
         let (classes, scheduler) = served(node);
@@ -58,7 +58,7 @@ pub fn check(
             Err(why) => vec![(why, Severity::Error)],
         };
         for (remark, severity, more) in merged(found) {
-            if said.insert((table, own, remark.message.clone())) {
+            if warned.insert((table, own, remark.message.clone())) {
                 report(remark, severity, more, &at, context);
             }
         }

@@ -214,8 +214,8 @@ fn switch(
         context.refuse(remark, &at.key("path_choice"));
     }
     let weights = pick(own.map(|o| &o.path_weights), &all.path_weights).unwrap_or_default();
-    let said = own.is_none_or(|own| own.path_weights.is_some());
-    let weights = path_choice::weights((&weights, said), path_choice, settings, context);
+    let is_own = own.is_none_or(|own| own.path_weights.is_some());
+    let weights = path_choice::weights((&weights, is_own), path_choice, settings, context);
     let trimming = queueing::trimming(
         pick(own.map(|o| &o.trimming), &all.trimming).as_ref(),
         &at.key("trimming"),

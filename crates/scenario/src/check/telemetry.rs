@@ -70,7 +70,7 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 /// The control of a flow, if it uses telemetry.
 fn control(flow: &FlowSpec) -> Option<&QueuePairControlSpec> {
     let pairs = flow.transport.as_ref().and_then(|connection| connection.queue_pairs())?;
-    Some(&pairs.control).filter(|control| control.hears_telemetry())
+    Some(&pairs.control).filter(|control| control.uses_telemetry())
 }
 
 /// Per host, the maximum number of simultaneous senders of these flows: those that always send, and transfers that begin together.
@@ -86,11 +86,11 @@ fn crowds(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<NodeId, u
             }
             Some(list) => {
                 // One queue pair sends one message after the other.
-                let mut told = BTreeSet::new();
+                let mut warned = BTreeSet::new();
                 // Starts of transfers that wait for others are not known in advance.
                 for one in list.iter().filter(|one| one.start < Time::NEVER) {
                     let to = destinations[one.destination as usize];
-                    if told.insert((to, one.start)) {
+                    if warned.insert((to, one.start)) {
                         *begins.entry(to).or_default().entry(Some(one.start)).or_default() += 1;
                     }
                 }

@@ -23,13 +23,13 @@ pub fn overloads(flows: &[FlowSpec], entries: &[usize], fabric: &Fabric, context
         let one_link = fabric.is_host(flow.from) && fabric.neighbours(flow.from).len() == 1;
         let Some(link) = fabric.rate[flow.from.at()].filter(|_| one_link) else { continue };
         let mut before = 0.0;
-        let asked = flow.source.demand(link, 0);
+        let demand = flow.source.demand(link, 0);
         // A source that exceeds its link alone is reported elsewhere, at its rate.
-        if asked.iter().any(|&(_, bps)| bps > link.bps_f64()) {
+        if demand.iter().any(|&(_, bps)| bps > link.bps_f64()) {
             continue;
         }
         let turns =
-            asked.into_iter().map(|(time, bps)| (time, bps - std::mem::replace(&mut before, bps), entry));
+            demand.into_iter().map(|(time, bps)| (time, bps - std::mem::replace(&mut before, bps), entry));
         of_hosts.entry(flow.from).or_insert_with(|| (link, Vec::new())).1.extend(turns);
     }
     for (host, (link, mut turns)) in of_hosts {

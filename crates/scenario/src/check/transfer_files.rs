@@ -227,7 +227,7 @@ impl Taker<'_> {
                         "expected names of the column `id`, with blanks between",
                     ));
                 };
-                self.heard(own, other).map_err(|(message, help)| own.wrong(span, message, help))?;
+                self.check_known_to(own, other).map_err(|(message, help)| own.wrong(span, message, help))?;
                 if let Some(other) = other.waits {
                     before[at] += 1;
                     behind[other].push(at);
@@ -262,11 +262,11 @@ impl Taker<'_> {
     }
 
     /// Checks that the host of a waiting transfer observes the end of another one.
-    fn heard(&self, own: &Waits, other: &Named) -> Result<(), (String, &'static str)> {
+    fn check_known_to(&self, own: &Waits, other: &Named) -> Result<(), (String, &'static str)> {
         let carrier = self.lists.connection.as_deref();
         let (host, _) =
             TransferEnds { hosts: [own.from, NodeId(own.transfer.destination)], carrier }.begins_at();
-        let Err((why, help)) = (TransferEnds { hosts: other.ends, carrier }).heard_by(host) else {
+        let Err((why, help)) = (TransferEnds { hosts: other.ends, carrier }).end_known_to(host) else {
             return Ok(());
         };
         let name = |node: NodeId| self.fabric.name(node);

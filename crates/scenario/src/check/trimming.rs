@@ -13,15 +13,15 @@ use transport::Applications;
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let mut seen = BTreeSet::new();
     for flow in &spec.flows {
-        let Some((name, says, written)) = said(model, flow) else {
+        let Some((name, trimming, written)) = trimming_of(model, flow) else {
             continue;
         };
         let trims = trims(spec, flow.priority);
-        if trims.contains(&says) || !seen.insert(name) {
+        if trims.contains(&trimming) || !seen.insert(name) {
             continue;
         }
         let class = flow.priority.0;
-        let (message, help) = if says {
+        let (message, help) = if trimming {
             let message =
                 format!("\"{name}\" has trimming = true, and no switch trims frames of priority {class}");
             (
@@ -48,8 +48,8 @@ fn trims(spec: &Spec, priority: Priority) -> BTreeSet<bool> {
     switches.map(of).collect()
 }
 
-/// The entry of the text that a flow was made of, what its `trimming` says, and where that may be written.
-fn said<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, bool, Vec<Place>)> {
+/// The entry that a flow was made from, the value of its `trimming`, and the places where the key may be written.
+fn trimming_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, bool, Vec<Place>)> {
     let (name, tables) = place_of(model, flow)?;
     let over = |carrier: &CarrierText| match carrier {
         CarrierText::Uet(keys) => keys.trimming,
@@ -63,7 +63,7 @@ fn said<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, bool, Vec<Pla
         _ => None,
     };
     let flows = model.flows.iter().find(|entry| entry.name == name).map(|entry| of_source(&entry.source));
-    let says = transfers.or(jobs).or(flows).flatten()?;
+    let trimming = transfers.or(jobs).or(flows).flatten()?;
     let written: Vec<Place> = tables.iter().map(|at| at.key("trimming")).collect();
-    Some((name, says, written))
+    Some((name, trimming, written))
 }

@@ -171,12 +171,12 @@ fn marks(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let hosts = || spec.nodes.iter().filter_map(NodeSpec::host).filter_map(|host| host.limiters.as_ref());
     let is_marked =
         |priority: Priority| marks_class(priority) || hosts().any(|own| limiter_marks(own, priority));
-    let mut told: Vec<&str> = Vec::new();
+    let mut warned: Vec<&str> = Vec::new();
     for flow in spec.flows.iter().filter(|flow| understands_marks(flow) && !is_marked(flow.priority)) {
-        let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
+        let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !warned.contains(name)) else {
             continue;
         };
-        told.push(name);
+        warned.push(name);
         let written: Vec<Place> = tables.iter().map(|table| table.key("ecn")).chain(tables.clone()).collect();
         let at = context.first_written(&written).unwrap_or_default();
         let class = flow.priority.0;

@@ -992,11 +992,11 @@ fn conversations() {
         ),
     ]);
     // No endpoint answers.
-    let asks = |to: &str| flow(&format!("{to}\nsource = {{ conversation = {{ messages = \"ipc\" }} }}"));
+    let ipc = |to: &str| flow(&format!("{to}\nsource = {{ conversation = {{ messages = \"ipc\" }} }}"));
     errors(vec![
-        (asks("to = ‸\"sw\""), "\"sw\" is a switch", "frames end at hosts"),
-        (asks("to = ‸\"h9\""), "unknown host \"h9\"", "did you mean \"h0\""),
-        (asks("to = ‸\"h1\""), "sends to itself", "another host"),
+        (ipc("to = ‸\"sw\""), "\"sw\" is a switch", "frames end at hosts"),
+        (ipc("to = ‸\"h9\""), "unknown host \"h9\"", "did you mean \"h0\""),
+        (ipc("to = ‸\"h1\""), "sends to itself", "another host"),
     ]);
 }
 
@@ -1592,8 +1592,8 @@ fn a_new_rate_is_another_one() {
         check(&rates(of), Severity::Warning, "the link has this rate already", "another rate");
     }
     let back = rates(["\"10 Gb/s\"", "\"5 Gb/s\"", "\"1 Gb/s\""]).text();
-    let said = load(&back, "rates.toml", None).expect("it fits").warnings;
-    assert!(said.iter().all(|warning| !warning.message.contains("already")), "{said:?}");
+    let warnings = load(&back, "rates.toml", None).expect("it fits").warnings;
+    assert!(warnings.iter().all(|warning| !warning.message.contains("already")), "{warnings:?}");
 }
 
 /// Weights of neighbours in the choice of paths.
@@ -1669,11 +1669,11 @@ fn profiles_of_a_memory() {
         check(&memory(attach), Severity::Warning, message, help);
     }
     let partly = memory("{ profile = \"q\", to = [\"h0\"] }, { profile = \"q\" }").text();
-    let said = load(&partly, "memory.toml", None).expect("it fits").warnings;
-    assert!(said.iter().all(|warning| !warning.message.contains("entries")), "{said:?}");
+    let warnings = load(&partly, "memory.toml", None).expect("it fits").warnings;
+    assert!(warnings.iter().all(|warning| !warning.message.contains("entries")), "{warnings:?}");
     let text = coded("10 Gb/s").text().replace('‸', "");
-    let said = load(&text, "memory.toml", None).expect("it fits").warnings;
-    assert!(said.iter().all(|warning| !warning.message.contains("no port")), "{said:?}");
+    let warnings = load(&text, "memory.toml", None).expect("it fits").warnings;
+    assert!(warnings.iter().all(|warning| !warning.message.contains("no port")), "{warnings:?}");
 }
 
 #[test]
@@ -2208,8 +2208,8 @@ fn warnings() {
                     "h0",
                     "h1",
                 );
-                let told = source("{ rdma = { control = { powertcp = { int_bytes = ‸\"10 B\" } } } }");
-                Text { topology: between.topology, ..told }
+                let control = source("{ rdma = { control = { powertcp = { int_bytes = ‸\"10 B\" } } } }");
+                Text { topology: between.topology, ..control }
             },
             "3 switches are on the path of \"f\"",
             "int_bytes = \"26 B\"",

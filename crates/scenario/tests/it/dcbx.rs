@@ -179,8 +179,8 @@ fn fcoe_is_sent_where_the_agents_left_pfc_in_force() {
         ),
     ] {
         let scenario = accepted(&star(dcbx).replace("source = \"greedy\"", &fcoe(rule)));
-        let told = scenario.warnings.iter().filter(|one| one.message.contains("sends nothing to \"sw\""));
-        assert_eq!(told.count(), warned, "{dcbx}");
+        let warnings = scenario.warnings.iter().filter(|one| one.message.contains("sends nothing to \"sw\""));
+        assert_eq!(warnings.count(), warned, "{dcbx}");
         assert_eq!(column(&scenario, "connections", "withheld_at"), withheld, "{dcbx}");
         let ended: u64 =
             column(&scenario, "connections", "exchanges").iter().map(|it| it.parse::<u64>().unwrap()).sum();
@@ -208,25 +208,25 @@ fn fcoe_is_sent_through_the_port_in_use() {
     };
     let run = |faults: &str| {
         let scenario = accepted(&text(faults));
-        let told: Vec<String> = scenario
+        let warnings: Vec<String> = scenario
             .warnings
             .iter()
             .filter(|one| one.message.contains("sends nothing to"))
             .map(|one| one.message.clone())
             .collect();
         let exchanges: u64 = column(&scenario, "connections", "exchanges")[0].parse().unwrap();
-        (told, column(&scenario, "connections", "withheld_at")[0].clone(), exchanges)
+        (warnings, column(&scenario, "connections", "withheld_at")[0].clone(), exchanges)
     };
-    let (told, withheld, all) = run("");
-    assert_eq!((told.len(), withheld.as_str()), (0, ""), "the way over b is longer");
+    let (warnings, withheld, all) = run("");
+    assert_eq!((warnings.len(), withheld.as_str()), (0, ""), "the way over b is longer");
     let down = |lasts: &str| {
         format!(
             "[[faults]]\nlink = [\"h\", \"a\"]\nat = \"1 ms\"\ndown = true\nreroute = true\nafter = \"10 us\"\n{lasts}"
         )
     };
     // A permanent failure: only exchanges of the first quarter complete.
-    let (told, withheld, first) = run(&down(""));
-    assert!(told.len() == 1 && told[0].contains("\"h\" sends nothing to \"b\""), "{told:?}");
+    let (warnings, withheld, first) = run(&down(""));
+    assert!(warnings.len() == 1 && warnings[0].contains("\"h\" sends nothing to \"b\""), "{warnings:?}");
     assert_eq!(withheld, "h.1->b");
     assert!(first > all / 5 && first < all * 3 / 10, "{first} of {all}");
     // A failure of one millisecond: the last two quarters follow.
@@ -283,8 +283,8 @@ fn dialects() {
     assert_eq!(pfc(&both("either", "older"), 0), [8, 8]);
     let apart = both("standard", "older");
     assert_eq!(pfc(&apart, 0), [0, 8]);
-    let said = "DCBX: \"h0\" and \"sw\" speak different dialects";
-    assert!(apart.warnings.iter().any(|one| one.message == said), "{:?}", apart.warnings);
+    let message = "DCBX: \"h0\" and \"sw\" speak different dialects";
+    assert!(apart.warnings.iter().any(|one| one.message == message), "{:?}", apart.warnings);
 }
 
 /// A station whose neighbours do not run DCBX keeps its own settings, and the effective scenario negotiates identically.

@@ -385,9 +385,9 @@ fn a_limit_below_or_between_frames_is_sent_whole() {
                 "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\nphy = \"none\"\n\
                  [[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nlimit = \"{limit}\"\nsource = {source}\n"
             ));
-            let told =
+            let counted =
                 ["frames_delivered", "bytes_delivered", "padding_bytes"].map(|what| flow(&tables, "f", what));
-            assert_eq!(told, [frames, sent, padding], "{limit} of {source}");
+            assert_eq!(counted, [frames, sent, padding], "{limit} of {source}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Faults and receiving hosts: their specification, and scenarios that are refused.
 
-use fabric::spec::{CoreChange, FaultSpec, InterruptSpec, Reaction, Role, Says};
+use fabric::spec::{ControlContent, CoreChange, FaultSpec, InterruptSpec, Reaction, Role};
 use scenario::{Scenario, load};
 use units::{BitRate, Time};
 
@@ -115,12 +115,12 @@ fn every_kind_of_fault() {
             link: 0,
             towards: frame::NodeId(0),
             at: ms(1),
-            says: Says::Pfc { enabled: 8, quanta: [0, 0, 0, 0xFFFF, 0, 0, 0, 0] }
+            content: ControlContent::Pfc { enabled: 8, quanta: [0, 0, 0, 0xFFFF, 0, 0, 0, 0] }
         }]
     );
     // Too short to be legal: it has no effect.
     let short = faults(&format!("{LINK}at = \"1 ms\"\ntowards = \"a\"\ncontrol_frame = \"{PFC}\"\n"));
-    assert!(matches!(short[..], [FaultSpec::ControlFrame { says: Says::Nothing, .. }]));
+    assert!(matches!(short[..], [FaultSpec::ControlFrame { content: ControlContent::Nothing, .. }]));
     assert_eq!(
         faults("[[faults]]\nlink = \"any\"\nmean_time_between = \"1 ms\"\nduration = \"100 us\"\n"),
         [FaultSpec::Random {
@@ -139,7 +139,7 @@ const PFC: &str = "01:80:c2:00:00:01 020000000001 8808 0101 0008 000000000000fff
 #[test]
 fn what_cannot_go_wrong_that_way() {
     let link = LINK;
-    let heard = format!("{link}at = \"1 ms\"\ntowards = \"a\"\n");
+    let frame = format!("{link}at = \"1 ms\"\ntowards = \"a\"\n");
     for (text, expected) in [
         (link.to_string(), "a fault without a kind"),
         (format!("{link}at = \"1 ms\"\ndown = true\nup = true\n"), "`up` beside `down`"),
@@ -163,11 +163,11 @@ fn what_cannot_go_wrong_that_way() {
         (format!("{link}frame_loss = -0.1\n"), "frame_loss -0.1 is not a probability (expected 0 to 1"),
         (format!("{link}frame_loss = \"1 %\"\n"), "invalid type"),
         (format!("{link}frame_los = 0.1\n"), "did you mean frame_loss?"),
-        (format!("{heard}control_frame = \"01 8g\"\n"), "'g' at place 5 is not a hexadecimal digit"),
-        (format!("{heard}control_frame = \"018\"\n"), "3 hexadecimal digits (expected two for each octet"),
-        (format!("{heard}control_frame = \"\"\n"), "0 hexadecimal digits"),
-        (format!("{heard}control_frame = \"{}\"\n", "00".repeat(2_001)), "at most 2000 octets"),
-        (format!("{heard}control_frame = 1\n"), "invalid type"),
+        (format!("{frame}control_frame = \"01 8g\"\n"), "'g' at place 5 is not a hexadecimal digit"),
+        (format!("{frame}control_frame = \"018\"\n"), "3 hexadecimal digits (expected two for each octet"),
+        (format!("{frame}control_frame = \"\"\n"), "0 hexadecimal digits"),
+        (format!("{frame}control_frame = \"{}\"\n", "00".repeat(2_001)), "at most 2000 octets"),
+        (format!("{frame}control_frame = 1\n"), "invalid type"),
         (format!("{link}at = \"1 ms\"\ncontrol_frame = \"00\"\n"), "missing key `towards`"),
         (format!("{link}towards = \"a\"\ncontrol_frame = \"00\"\n"), "missing key `at`"),
         (
@@ -293,8 +293,11 @@ fn flows_whose_paths_are_not_listed_are_not_rerouted() {
         loaded.warnings.iter().map(|warning| warning.render(false)).collect::<String>()
     };
     // 1,001 times 1,000 pairs are not listed.
-    let told = warned(1_001, true);
-    assert!(told.contains("\"all[h0]\" is not rerouted") && told.contains("large.toml:16"), "{told}");
+    let warnings = warned(1_001, true);
+    assert!(
+        warnings.contains("\"all[h0]\" is not rerouted") && warnings.contains("large.toml:16"),
+        "{warnings}"
+    );
     assert!(!warned(1_001, false).contains("is not rerouted"));
     assert!(!warned(100, true).contains("is not rerouted"));
 }

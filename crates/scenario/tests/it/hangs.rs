@@ -70,12 +70,12 @@ fn run(name: &str, goal: &str, over: &str, rest: &str) -> (Vec<Wait>, bool) {
         })
         .collect();
     let [one, two] = &ends[..] else { panic!("two runs") };
-    let told = |rows: &[Wait]| {
+    let waits = |rows: &[Wait]| {
         rows.iter()
             .map(|one| format!("{} {} {} {} {}", one.rank, one.peer, one.waits_for, one.cause, one.port))
             .collect::<Vec<_>>()
     };
-    assert_eq!(told(one), told(two), "{name} on two threads");
+    assert_eq!(waits(one), waits(two), "{name} on two threads");
     std::fs::remove_dir_all(&folder).expect("the folder");
     let mut ends = ends;
     let mut rows = ends.remove(0);

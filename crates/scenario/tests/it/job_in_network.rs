@@ -181,7 +181,7 @@ fn what_is_wrong_is_said() {
                  links = [{ between = [\"a\", \"s\"], rate = \"10 Gb/s\" }, { between = [\"s.reduction\", \"s\"], rate = \"10 Gb/s\" }]\n\
                  [[jobs]]\nname = \"job\"\nranks = \"all\"\n";
     let flow = "[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"sw.reduction\"\nsource = \"greedy\"\n";
-    for (text, says) in [
+    for (text, expected) in [
         (at(", segment = \"0 B\""), "segments of 0 B"),
         (at(", outstanding = 0"), "0 outstanding segments"),
         (at(", outstanding = 65537"), "65537 outstanding segments"),
@@ -193,8 +193,8 @@ fn what_is_wrong_is_said() {
         (format!("{named}{one}"), "the unit of a switch would be called \"s.reduction\""),
         (star(4, &one, flow), "unknown host \"sw.reduction\""),
     ] {
-        let said = load(&text, "reduction.toml", None).map(|_| ()).expect_err(says).to_string();
-        assert!(said.contains(says), "{said}");
+        let message = load(&text, "reduction.toml", None).map(|_| ()).expect_err(expected).to_string();
+        assert!(message.contains(expected), "{message}");
     }
 }
 

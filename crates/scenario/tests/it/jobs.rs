@@ -203,7 +203,7 @@ fn refused(job: &str) -> String {
 #[test]
 fn what_is_wrong_is_said() {
     let ring = "workload = { collective = \"all_reduce\", bytes = \"1 MB\" }";
-    for (job, says) in [
+    for (job, expected) in [
         ("workload = { collective = \"all_reduce\" }", "no bytes of all_reduce"),
         (
             "workload = { collective = \"all_reduce\", algorithm = \"bruck\", bytes = \"1 MB\" }",
@@ -226,12 +226,12 @@ fn what_is_wrong_is_said() {
         (&format!("{ring}\nover = {{ rdma = {{ verb = \"read\" }} }}"), "a job that reads"),
         (&format!("{ring}\nover = {{ rdma = {{ queue_pairs = \"each\" }} }}"), "queue_pairs of a job"),
     ] {
-        let said = refused(job);
-        assert!(said.contains(says), "{job}\n{said}");
+        let message = refused(job);
+        assert!(message.contains(expected), "{job}\n{message}");
     }
     let one = text(4, ring, "").replace("ranks = \"all\"", "ranks = \"h1\"");
-    let said = load(&one, "jobs.toml", None).map(|_| ()).expect_err("one rank").to_string();
-    assert!(said.contains("a job of one rank"), "{said}");
+    let message = load(&one, "jobs.toml", None).map(|_| ()).expect_err("one rank").to_string();
+    assert!(message.contains("a job of one rank"), "{message}");
 }
 
 #[test]
@@ -244,10 +244,10 @@ fn keys_without_effect_are_warnings() {
     ] {
         let scenario =
             load(&text(4, &format!("workload = {{ {workload} }}"), ""), "jobs.toml", None).expect(workload);
-        let said: Vec<String> = scenario.warnings.iter().map(|one| one.message.clone()).collect();
+        let warnings: Vec<String> = scenario.warnings.iter().map(|one| one.message.clone()).collect();
         assert!(
-            said.iter().any(|one| one.starts_with(&format!("`{key}` has no effect"))),
-            "{workload}: {said:?}"
+            warnings.iter().any(|one| one.starts_with(&format!("`{key}` has no effect"))),
+            "{workload}: {warnings:?}"
         );
     }
 }

@@ -101,28 +101,34 @@ fn maps_that_lead_lossless_frames_astray_are_found() {
         format!("{SONIC}pfc_to_queue = [0, 1, 2, 3, 4, 5, 6, 7]\npfc_to_group = [0, 0, 0, 3, 4, 0, 0, 7]\n");
     assert_eq!(errors(&whole, "dscp = 3"), "");
     let astray = "[switches.spine0.maps]\ndscp_to_tc = { 4 = 4 }\n";
-    let said = errors(&format!("{SONIC}{astray}"), "dscp = 3");
+    let message = errors(&format!("{SONIC}{astray}"), "dscp = 3");
     assert!(
-        said.contains(
+        message.contains(
             "frames of DSCP 3 are of traffic class 0, in queue 0, and pauses of priority 3 stop queue 3"
         ),
-        "{said}"
+        "{message}"
     );
-    assert!(said.contains("in priority group 0, and pauses of priority 3 are sent for group 3"), "{said}");
-    let said = errors(&format!("{SONIC}pfc_to_queue = [0, 1, 2, 4, 3, 5, 6, 7]\n"), "dscp = 3");
-    assert!(said.contains("in queue 3, and pauses of priority 3 stop queue 4"), "{said}");
-    let said = errors(&format!("{SONIC}pfc_to_group = [0, 1, 2, 4, 4, 5, 6, 7]\n"), "dscp = 3");
-    assert!(said.contains("in priority group 3, and pauses of priority 3 are sent for group 4"), "{said}");
+    assert!(
+        message.contains("in priority group 0, and pauses of priority 3 are sent for group 3"),
+        "{message}"
+    );
+    let message = errors(&format!("{SONIC}pfc_to_queue = [0, 1, 2, 4, 3, 5, 6, 7]\n"), "dscp = 3");
+    assert!(message.contains("in queue 3, and pauses of priority 3 stop queue 4"), "{message}");
+    let message = errors(&format!("{SONIC}pfc_to_group = [0, 1, 2, 4, 4, 5, 6, 7]\n"), "dscp = 3");
+    assert!(
+        message.contains("in priority group 3, and pauses of priority 3 are sent for group 4"),
+        "{message}"
+    );
     // A group with lossy frames is an error even without `pfc_to_group`.
     let shared = POOLS.replace("groups = [0, 0, 2, 3", "groups = [0, 0, 2, 0");
     let text = fabric(
         &format!("{PFC}{shared}{SONIC}"),
         "dscp = 3\n[[flows]]\nname = \"g\"\nfrom = \"h1\"\nto = \"h3\"\nsource = \"greedy\"\n",
     );
-    let said = load(&text, "maps.toml", None).map_or_else(|why| why.to_string(), |_| String::new());
+    let message = load(&text, "maps.toml", None).map_or_else(|why| why.to_string(), |_| String::new());
     assert!(
-        said.contains("lossless priority 3 and priority 0, which is not lossless, in priority group 0"),
-        "{said}"
+        message.contains("lossless priority 3 and priority 0, which is not lossless, in priority group 0"),
+        "{message}"
     );
 }
 
@@ -131,12 +137,16 @@ fn frames_of_one_class_are_not_told_apart() {
     let two =
         "dscp = 26\n[[flows]]\nname = \"g\"\nfrom = \"h1\"\nto = \"h2\"\nsource = \"greedy\"\ndscp = 24\n";
     let apart = "[switches.spine0.maps]\ndscp_to_tc = { 26 = 3, 24 = 1 }\n";
-    let said = load(&fabric(apart, two), "maps.toml", None).unwrap_err().to_string();
-    assert!(said.contains("DSCP 24 is of traffic class 1 here, and DSCP 26 of 3"), "{said}");
+    let message = load(&fabric(apart, two), "maps.toml", None).unwrap_err().to_string();
+    assert!(message.contains("DSCP 24 is of traffic class 1 here, and DSCP 26 of 3"), "{message}");
     let plain = two.replace("dscp = 24", "priority = 3");
-    let said = load(&fabric("[switches.spine0.maps]\ndscp_to_tc = { 26 = 1 }\n", &plain), "maps.toml", None);
-    let said = said.unwrap_err().to_string();
-    assert!(said.contains("DSCP 26 is of traffic class 1 here, and priority 3 without DSCP of 3"), "{said}");
+    let message =
+        load(&fabric("[switches.spine0.maps]\ndscp_to_tc = { 26 = 1 }\n", &plain), "maps.toml", None);
+    let message = message.unwrap_err().to_string();
+    assert!(
+        message.contains("DSCP 26 is of traffic class 1 here, and priority 3 without DSCP of 3"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -159,9 +169,9 @@ fn a_change_of_dscp_is_one_of_priority() {
     );
     // A rewrite from a lossless class to a lossy one.
     let scenario = loaded(&fabric(&format!("{PFC}{POOLS}{SONIC}{remap}"), "dscp = 3"));
-    let said: Vec<&str> = scenario.warnings.iter().map(|one| one.message.as_str()).collect();
+    let warnings: Vec<&str> = scenario.warnings.iter().map(|one| one.message.as_str()).collect();
     let message = "frames of DSCP 3 of lossless priority 3 leave with priority 2, which is not lossless";
-    assert!(said.contains(&message), "{said:?}");
+    assert!(warnings.contains(&message), "{warnings:?}");
 }
 
 #[test]
@@ -176,18 +186,18 @@ fn of_several_changes_of_dscp_the_first_that_names_a_neighbour_counts() {
         let leaf = scenario.spec.nodes.iter().find(|node| node.name == "leaf0").unwrap();
         leaf.remap_to(frame::NodeId(id)).map_or(3, |new| new[3].0)
     };
-    let said = |scenario: &Scenario, what: &str| {
+    let warnings = |scenario: &Scenario, what: &str| {
         scenario.warnings.iter().filter(|warning| warning.message.contains(what)).count()
     };
     // An entry without effect overrides the next one for its neighbour.
     let spared = with("{ to = [\"spine0\"], dscp = { 3 = 3 } }, { to = [\"spine*\"], dscp = { 3 = 2 } }");
     assert_eq!(["spine0", "spine1"].map(|name| becomes(&spared, name)), [3, 2]);
-    assert_eq!((said(&spared, "no frames of another"), said(&spared, "entries before it")), (0, 0));
+    assert_eq!((warnings(&spared, "no frames of another"), warnings(&spared, "entries before it")), (0, 0));
     let late = with("{ to = [\"spine*\"], dscp = { 3 = 2 } }, { to = [\"spine0\"], dscp = { 3 = 6 } }");
     assert_eq!(["spine0", "spine1"].map(|name| becomes(&late, name)), [2, 2]);
-    assert_eq!(said(&late, "entries before it name all of these neighbours"), 1);
+    assert_eq!(warnings(&late, "entries before it name all of these neighbours"), 1);
     let idle = with("{ to = [\"spine0\"], dscp = { 3 = 2 } }, { to = [\"spine1\"], dscp = { 3 = 3 } }");
-    assert_eq!(said(&idle, "no frames get another traffic class"), 1);
+    assert_eq!(warnings(&idle, "no frames get another traffic class"), 1);
 }
 
 #[test]

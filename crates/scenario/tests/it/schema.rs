@@ -304,7 +304,7 @@ fn the_key_of_bins_names_its_limits() {
     let kept = format!("the {} busiest series are kept", fabric::MAX_SERIES);
     let together = format!("at most {} bins together", fabric::MAX_BINS);
     let memory = format!("more than {} MiB is not recorded", fabric::SERIES_MEMORY >> 20);
-    assert!([kept, together, memory].iter().all(|said| bin.contains(said)), "{bin}");
+    assert!([kept, together, memory].iter().all(|part| bin.contains(part)), "{bin}");
 }
 
 /// The text of a key says the default that the key has: what follows "Default: ", if that is a value.
@@ -312,11 +312,11 @@ fn the_key_of_bins_names_its_limits() {
 fn descriptions_say_the_defaults_that_hold() {
     fn walk(value: &Value, compared: &mut usize, wrong: &mut Vec<String>) {
         if let (Some(text), Some(default)) = (value["description"].as_str(), value.get("default"))
-            && let Some((_, said)) = text.split_once("Default: ")
+            && let Some((_, text)) = text.split_once("Default: ")
         {
-            let (what, mut rest) = (default.to_string(), said.to_string());
+            let (what, mut rest) = (default.to_string(), text.to_string());
             // Numbers are written as people write them.
-            if let (Some(number), Ok(written)) = (default.as_f64(), first_word(said).parse::<f64>()) {
+            if let (Some(number), Ok(written)) = (default.as_f64(), first_word(text).parse::<f64>()) {
                 rest = if number == written { what.clone() } else { rest };
             }
             let is_value =

@@ -106,21 +106,21 @@ fn a_kind_is_named_alone_or_the_message_shows_the_table() {
             match (alone, empty) {
                 (Ok(alone), Ok(empty)) => assert_eq!(alone.effective, empty.effective, "{name} {kind}"),
                 (Err(alone), empty) => {
-                    let told = alone.to_string();
-                    assert!(!told.contains("variant"), "{name} {kind}: {told}");
+                    let error = alone.to_string();
+                    assert!(!error.contains("variant"), "{name} {kind}: {error}");
                     // A name that stands for a host or a published distribution is one of those.
                     let is_a_name = matches!(
                         name.as_str(),
                         "ReceiversTable" | "SizesTable" | "FrameTable" | "DelayTable"
                     );
-                    let needs = told.contains("needs") && told.contains(&kind);
+                    let needs = error.contains("needs") && error.contains(&kind);
                     // For some, the combination of all defaults is invalid, and a table without keys is rejected as
                     // well.
                     let says_as_much =
                         empty.as_ref().is_err_and(|empty| empty.0[0].message == alone.0[0].message);
-                    assert!(needs || says_as_much || is_a_name, "{name} {kind}: {told}");
+                    assert!(needs || says_as_much || is_a_name, "{name} {kind}: {error}");
                     if !is_a_name {
-                        assert!(empty.is_err(), "{name} {kind} has all defaults, and {told}");
+                        assert!(empty.is_err(), "{name} {kind} has all defaults, and {error}");
                     }
                 }
                 (Ok(_), Err(why)) => panic!("{name} {kind}: {why}"),
@@ -234,6 +234,9 @@ fn priorities_of_a_file_are_used() {
     };
     let warnings = |priority| load(&text(priority), "used.toml", Some(directory)).unwrap().warnings;
     assert!(warnings(3).is_empty(), "{:?}", warnings(3));
-    let told = warnings(4);
-    assert!(told[0].message.contains("no flow uses it") && told[0].help.contains("priority 3"), "{told:?}");
+    let found = warnings(4);
+    assert!(
+        found[0].message.contains("no flow uses it") && found[0].help.contains("priority 3"),
+        "{found:?}"
+    );
 }

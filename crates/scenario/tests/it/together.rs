@@ -14,7 +14,7 @@ phy = "none"
 "#;
 
 /// Messages about these sources: name, sender, source, and further keys.
-fn said(flows: &[(&str, &str, &str)]) -> Vec<String> {
+fn warnings(flows: &[(&str, &str, &str)]) -> Vec<String> {
     let entries = flows.iter().enumerate().map(|(nth, (from, source, more))| {
         format!("[[flows]]\nname = \"f{nth}\"\nfrom = {from}\nto = \"h3\"\nsource = {source}\n{more}\n")
     });
@@ -29,12 +29,12 @@ const HOST: &str = "\"h0\"";
 
 #[test]
 fn two_that_fill_a_link_are_none_too_many() {
-    assert_eq!(said(&[(HOST, SIX, ""), (HOST, FOUR, "")]), [""; 0]);
+    assert_eq!(warnings(&[(HOST, SIX, ""), (HOST, FOUR, "")]), [""; 0]);
 }
 
 #[test]
 fn the_one_that_is_too_much_is_named() {
-    let found = said(&[("[\"h1\", \"h0\"]", SIX, ""), (HOST, FOUR, ""), (HOST, FOUR, "priority = 3")]);
+    let found = warnings(&[("[\"h1\", \"h0\"]", SIX, ""), (HOST, FOUR, ""), (HOST, FOUR, "priority = 3")]);
     assert_eq!(found, ["with this source \"h0\" sends 14 Gb/s, but its link has 10 Gb/s"]);
 }
 
@@ -48,7 +48,7 @@ fn only_what_is_sent_at_one_time_adds_up() {
         ("script = [{ at = \"600 us\", start = true, rate = \"1 Gb/s\" }]", "start = \"500 us\"", 1),
     ];
     for (first, second, messages) in cases {
-        assert_eq!(said(&[(HOST, SIX, first), (HOST, SIX, second)]).len(), messages, "{first}");
+        assert_eq!(warnings(&[(HOST, SIX, first), (HOST, SIX, second)]).len(), messages, "{first}");
     }
 }
 
@@ -59,9 +59,9 @@ fn sources_count_what_they_send_in_the_mean() {
             "{{ on_off = {{ peak = \"{peak}\", on = {{ exponential = \"10 us\" }}, off = {{ exponential = \"10 us\" }} }} }}"
         )
     };
-    assert_eq!(said(&[(HOST, SIX, ""), (HOST, "\"greedy\"", "")]).len(), 0, "it takes what is left");
-    assert_eq!(said(&[(HOST, SIX, ""), (HOST, &on_off("8 Gb/s"), "")]).len(), 0);
-    assert_eq!(said(&[(HOST, SIX, ""), (HOST, &on_off("9 Gb/s"), "")]).len(), 1);
-    let alone = said(&[(HOST, SIX, ""), (HOST, "{ constant = { rate = \"14 Gb/s\" } }", "")]);
+    assert_eq!(warnings(&[(HOST, SIX, ""), (HOST, "\"greedy\"", "")]).len(), 0, "it takes what is left");
+    assert_eq!(warnings(&[(HOST, SIX, ""), (HOST, &on_off("8 Gb/s"), "")]).len(), 0);
+    assert_eq!(warnings(&[(HOST, SIX, ""), (HOST, &on_off("9 Gb/s"), "")]).len(), 1);
+    let alone = warnings(&[(HOST, SIX, ""), (HOST, "{ constant = { rate = \"14 Gb/s\" } }", "")]);
     assert_eq!(alone, ["the source sends 14 Gb/s, but the link of \"h0\" has 10 Gb/s"]);
 }

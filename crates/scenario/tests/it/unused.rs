@@ -136,7 +136,7 @@ fn a_key_without_what_it_needs_is_told_of() {
         let without = findings(&text(row, false));
         match without.iter().find(|one| is_it(one)) {
             None => wrong.push(format!(
-                "{}: not told without {:?}: {without:?}\n{}",
+                "{}: no warning without {:?}: {without:?}\n{}",
                 row.key,
                 row.with,
                 text(row, false)
@@ -150,7 +150,7 @@ fn a_key_without_what_it_needs_is_told_of() {
         match load(&with, "unused.toml", Some(beside())) {
             Err(why) => wrong.push(format!("{}: {why}\n{with}", row.key)),
             Ok(scenario) if scenario.warnings.iter().any(is_it) => {
-                wrong.push(format!("{}: told with {:?}\n{with}", row.key, row.with));
+                wrong.push(format!("{}: a warning with {:?}\n{with}", row.key, row.with));
             }
             Ok(scenario) => {
                 // The effective scenario causes identical warnings.

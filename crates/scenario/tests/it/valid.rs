@@ -474,13 +474,10 @@ fn connections_become_plain_data() {
     let all = connections(
         "{ request_response = { request = \"64 B\", response = \"4 KiB\", think = { exponential = \"1 us\" } } }",
     );
-    let Application::RequestResponse(asked) = &all[0].application else { panic!("{all:?}") };
-    assert_eq!((asked.request, asked.response, asked.segment), (64, 4_096, 1_024));
-    assert_eq!((asked.outstanding, asked.requests, asked.timeout), (1, Some(15), None));
-    assert_eq!(
-        (asked.think, asked.service),
-        (Delay::Exponential(Time::from_us(1)), Delay::Fixed(Time::ZERO))
-    );
+    let Application::RequestResponse(keys) = &all[0].application else { panic!("{all:?}") };
+    assert_eq!((keys.request, keys.response, keys.segment), (64, 4_096, 1_024));
+    assert_eq!((keys.outstanding, keys.requests, keys.timeout), (1, Some(15), None));
+    assert_eq!((keys.think, keys.service), (Delay::Exponential(Time::from_us(1)), Delay::Fixed(Time::ZERO)));
     assert!(all.iter().all(|connection| connection.check().is_ok()));
 }
 
@@ -1009,15 +1006,15 @@ fn hashing(switches: &str, flow: &str) -> Scenario {
 
 #[test]
 fn equal_seeds_at_successive_tiers_are_a_warning() {
-    let told = |switches: &str| {
+    let loaded = |switches: &str| {
         let scenario = hashing(switches, "");
         scenario.warnings.iter().map(|one| format!("{} {}", one.message, one.help)).collect::<Vec<_>>()
     };
-    let all = told("[switch]\npath_choice = { hash = { seed = 7 } }");
+    let all = loaded("[switch]\npath_choice = { hash = { seed = 7 } }");
     assert_eq!(all.len(), 1, "{all:?}");
     assert!(all[0].contains("seed 7 at successive tiers") && all[0].contains("polarisation"), "{all:?}");
-    assert!(told("").is_empty());
-    assert!(told("[switch]\npath_choice = { hash = { fields = [\"source_port\"] } }").is_empty());
+    assert!(loaded("").is_empty());
+    assert!(loaded("[switch]\npath_choice = { hash = { fields = [\"source_port\"] } }").is_empty());
 }
 
 #[test]

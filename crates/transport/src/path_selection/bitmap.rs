@@ -109,7 +109,7 @@ mod tests {
             &PathsFacts { base_rtt: Time::ZERO, seed: 9, planes: 1, trimming: false },
         )
     }
-    fn tell(it: &mut Bitmap, entropy: u16, signal: PathSignal) {
+    fn report(it: &mut Bitmap, entropy: u16, signal: PathSignal) {
         it.on_feedback(Time::ZERO, PathFeedback { entropy, signal });
     }
 
@@ -125,16 +125,16 @@ mod tests {
             (PathSignal::Trimmed, 15),
         ];
         for (signal, score) in signals {
-            tell(&mut it, 2, signal);
+            report(&mut it, 2, signal);
             assert_eq!(it.score(2), score, "{signal:?}");
         }
-        tell(&mut it, 1000, PathSignal::TimedOut);
+        report(&mut it, 1000, PathSignal::TimedOut);
     }
 
     #[test]
     fn a_value_with_a_score_is_skipped_as_often() {
         let mut it = bitmap(8);
-        tell(&mut it, 3, PathSignal::Trimmed);
+        report(&mut it, 3, PathSignal::Trimmed);
         // Four rounds reduce the score to 0; in the fifth the value has its turn.
         for round in 0..5 {
             let values: Vec<u16> = (0..if round < 4 { 7 } else { 8 }).map(|_| it.next(Time::ZERO)).collect();
@@ -163,7 +163,7 @@ mod tests {
             for (kind, entropy) in steps {
                 let signals = [PathSignal::Marked, PathSignal::Trimmed, PathSignal::TimedOut, PathSignal::Acknowledged];
                 if let Some(&signal) = signals.get(usize::from(kind)) {
-                    tell(&mut it, entropy, signal);
+                    report(&mut it, entropy, signal);
                     scores[usize::from(entropy)] += [1, 4, 15, 0][usize::from(kind)];
                     scores[usize::from(entropy)] = scores[usize::from(entropy)].min(15);
                     continue;
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn if_all_have_scores_one_is_taken_all_the_same() {
         let mut it = bitmap(4);
-        (0..4).for_each(|entropy| tell(&mut it, entropy, PathSignal::TimedOut));
+        (0..4).for_each(|entropy| report(&mut it, entropy, PathSignal::TimedOut));
         let before: u32 = (0..4).map(|entropy| u32::from(it.score(entropy))).sum();
         assert!(it.next(Time::ZERO) < 4);
         let after: u32 = (0..4).map(|entropy| u32::from(it.score(entropy))).sum();

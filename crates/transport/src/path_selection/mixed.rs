@@ -79,13 +79,13 @@ mod tests {
         let mut it = Mixed::new(&MixedKeys { entropies: 8 }, &facts);
         let mut bitmap = Bitmap::new(&BitmapKeys { entropies: 8 }, &facts);
         let feedback = |entropy, signal| PathFeedback { entropy, signal };
-        for told in [
+        for feedback in [
             feedback(1, PathSignal::Acknowledged),
             feedback(2, PathSignal::Trimmed),
             feedback(1, PathSignal::Acknowledged),
         ] {
-            it.on_feedback(Time::ZERO, told);
-            bitmap.on_feedback(Time::ZERO, told);
+            it.on_feedback(Time::ZERO, feedback);
+            bitmap.on_feedback(Time::ZERO, feedback);
         }
         assert_eq!([it.next(Time::ZERO), it.next(Time::ZERO)], [1, 1]);
         let rest: Vec<u16> = (0..20).map(|_| it.next(Time::ZERO)).collect();

@@ -123,7 +123,7 @@ struct Failed {
     /// Answers to its probes in a row.
     answers: u8,
     /// A probe has no answer yet.
-    asked: bool,
+    is_probed: bool,
 }
 
 /// Time that the answer to a probe may take, as that of an acknowledgement of MRC: three round trips, and the deepest queue there and back.
@@ -226,7 +226,7 @@ impl MrcPaths {
         self.counts.taken_out += 1;
         self.counts.out += 1;
         let probe = now.saturating_add(self.interval);
-        self.wait(Failed { entropy, probe, sent: now, answers: 0, asked: false });
+        self.wait(Failed { entropy, probe, sent: now, answers: 0, is_probed: false });
     }
 
     /// A bad value waits for its next probe, behind those that are probed no later.
@@ -241,13 +241,13 @@ impl MrcPaths {
 
     /// A probe of this value is answered.
     fn answered(&mut self, now: Time, entropy: u16) {
-        let Some(place) = self.failed.iter().position(|failed| failed.entropy == entropy && failed.asked)
+        let Some(place) = self.failed.iter().position(|failed| failed.entropy == entropy && failed.is_probed)
         else {
             return;
         };
         self.counts.probe_answers += 1;
         let Some(mut failed) = self.failed.remove(place) else { return };
-        (failed.answers, failed.asked) = (failed.answers + 1, false);
+        (failed.answers, failed.is_probed) = (failed.answers + 1, false);
         if failed.answers < self.answers {
             let probe = failed.sent.saturating_add(self.interval);
             if probe == failed.probe {
@@ -335,10 +335,10 @@ impl PathSelection for MrcPaths {
     fn on_probe(&mut self, now: Time) {
         let Some(mut failed) = self.next_probed().and_then(|place| self.failed.remove(place)) else { return };
         // Without an answer the count begins anew.
-        if failed.asked {
+        if failed.is_probed {
             failed.answers = 0;
         }
-        (failed.asked, failed.sent, failed.probe) = (true, now, now.saturating_add(self.probe_timeout));
+        (failed.is_probed, failed.sent, failed.probe) = (true, now, now.saturating_add(self.probe_timeout));
         self.counts.probes += 1;
         self.wait(failed);
     }

@@ -21,7 +21,7 @@ pub fn labelled(header: RdmaHeader) -> (u32, Option<Header>) {
         && header.echo.get().is_none()
         && header.arrived.is_none()
         && header.telemetry == Telemetry::None
-        && header.asked == 0
+        && header.requested == 0
         && header.immediate == 0;
     (header.word, (!narrow).then_some(Header::Rdma(header)))
 }

@@ -49,7 +49,7 @@ impl Hops {
     }
 
     /// Variant of `since_last` that passes each interval to a callback.
-    pub fn each_since_last(&mut self, stamps: &Stamps, mut tell: impl FnMut(&Interval)) {
+    pub fn each_since_last(&mut self, stamps: &Stamps, mut each: impl FnMut(&Interval)) {
         let Some(last) = &mut self.last else {
             self.last = Some(Box::new(*stamps));
             return;
@@ -60,7 +60,7 @@ impl Hops {
             return;
         }
         if same_way {
-            pairs().for_each(|(old, new)| tell(&Interval::between(old, new)));
+            pairs().for_each(|(old, new)| each(&Interval::between(old, new)));
         }
         **last = *stamps;
     }

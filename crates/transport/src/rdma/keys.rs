@@ -190,9 +190,9 @@ impl RdmaKeys {
         let windowed = window != StaticWindow::Unlimited;
         let each = selective
             || windowed
-            || control.hears_marks()
+            || control.uses_marks()
             || control.times_each()
-            || control.hears_telemetry()
+            || control.uses_telemetry()
             || self.paths.is_adaptive();
         let priority = |priority: u64| Priority(priority as u8);
         let low = self.low_timeout.filter(|_| selective);

@@ -90,7 +90,7 @@ pub struct Done {
     /// Time of the message by activity.
     pub times: MessageTimes,
     /// CNPs, marks and NAKs that the queue pair had received before the message.
-    pub heard_before: [u32; 3],
+    pub feedback_before: [u32; 3],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -166,7 +166,7 @@ pub struct QueuePair {
     request_missing: bool,
     /// Packet named by the last such NAK, or [`NONE`].
     #[recurs(from = self.unacknowledged)]
-    told_missing: u64,
+    reported_missing: u64,
     /// Expiry of the retransmission timer; [`Time::NEVER`]: it does not run.
     deadline: Time,
     /// Packet up to which acknowledgements were requested, and the time of the last request or progress.
@@ -220,7 +220,7 @@ impl QueuePair {
             not_ready: 0,
             admitted: NONE,
             request_missing: false,
-            told_missing: NONE,
+            reported_missing: NONE,
             deadline: Time::NEVER,
             requested: (0, Time::ZERO),
             failed: Time::NEVER,
@@ -318,7 +318,7 @@ impl QueuePair {
             let Message { transfer, start, bytes, again, timeouts, .. } = front;
             self.counts.messages += 1;
             self.counts.bytes += bytes;
-            let (times, heard_before) = self.end_first(start, now);
+            let (times, feedback_before) = self.end_first(start, now);
             self.done.append_one(Done {
                 transfer,
                 start,
@@ -327,7 +327,7 @@ impl QueuePair {
                 again,
                 timeouts,
                 times,
-                heard_before,
+                feedback_before,
             });
         }
     }
@@ -452,17 +452,17 @@ impl Protocol for QueuePair {
         }
         self.pace(now);
         self.work_out();
-        let asks = self.spec.acknowledges()
+        let ack_request = self.spec.acknowledges()
             && (last
                 || self.next().is_none()
                 || again && self.recovery.requests_again()
                 || self.is_overdue(packet, again, now));
-        if asks || self.spec.acknowledges_each() {
+        if ack_request || self.spec.acknowledges_each() {
             self.requested = (packet + 1, now);
         }
         self.set_timer(now);
         self.note_time(now);
-        let word = Word { number: packet as u32, flags: [last, asks, first], pair: self.number };
+        let word = Word { number: packet as u32, flags: [last, ack_request, first], pair: self.number };
         let telemetry = self.control.telemetry();
         let (word, pair) = (word.bits(), self.number);
         let immediate = immediate.max(RdmaHeader::immediate_of(operation.label(self.spec.verb, last)));

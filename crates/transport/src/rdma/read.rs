@@ -77,7 +77,7 @@ pub struct Reader {
 struct Reading {
     reads: VecDeque<Read>,
     /// Number of READs requested, number ever posted, and the number after the last packet of the last READ.
-    asked: usize,
+    requested: usize,
     posted: u32,
     end: u64,
     /// Next packet expected.
@@ -131,17 +131,18 @@ impl Reader {
     /// Returns the outcome of each transfer that has begun.
     pub fn outcomes(&self) -> Vec<TransferOutcome> {
         let mut outcomes = self.outcomes.clone();
-        let mut told = vec![false; outcomes.len()];
+        let mut is_counted = vec![false; outcomes.len()];
         for pair in &self.pairs {
             for read in &pair.reads {
                 let arrived = pair.expected.saturating_sub(read.first) * u64::from(self.spec.mtu);
                 let missing = read.bytes - arrived.min(read.bytes);
                 let nth = read.transfer as usize;
-                let (Some(outcome), Some(told)) = (outcomes.get_mut(nth), told.get_mut(nth)) else {
+                let (Some(outcome), Some(is_counted)) = (outcomes.get_mut(nth), is_counted.get_mut(nth))
+                else {
                     continue;
                 };
                 // Parts of one message are counted together.
-                let before = if std::mem::replace(told, true) { outcome.missing } else { 0 };
+                let before = if std::mem::replace(is_counted, true) { outcome.missing } else { 0 };
                 outcome.missing = before + missing;
             }
         }
@@ -155,8 +156,9 @@ impl Reader {
     /// Returns the counters of a queue pair.
     pub fn counts(&self, pair: u32) -> ReadCounts {
         self.pairs.get(pair as usize).map_or_else(ReadCounts::default, |pair| {
-            let asked = pair.asked.checked_sub(1).map_or(pair.expected, |last| pair.reads[last].end());
-            ReadCounts { outstanding: asked.saturating_sub(pair.expected), ..pair.counts }
+            let requested =
+                pair.requested.checked_sub(1).map_or(pair.expected, |last| pair.reads[last].end());
+            ReadCounts { outstanding: requested.saturating_sub(pair.expected), ..pair.counts }
         })
     }
     /// Returns the next measurement that was not yet returned.
@@ -281,7 +283,7 @@ impl Reader {
             (pair.counts.failed, pair.deadline) = (Some(now), Time::NEVER);
         } else {
             // Later requests may be lost as well; a responder that has them ignores the repetition.
-            (pair.again, pair.asked) = (true, pair.asked.min(1));
+            (pair.again, pair.requested) = (true, pair.requested.min(1));
             // The timer restarts when the request has left.
             pair.deadline = Time::NEVER;
         }
@@ -314,8 +316,8 @@ impl Reader {
     fn queue(&mut self, number: u32) {
         let most = self.spec.max_reads as usize;
         let pair = &mut self.pairs[number as usize];
-        let more = pair.asked < pair.reads.len() && pair.asked < most;
-        let has = pair.counts.failed.is_none() && (more || pair.again && pair.asked > 0);
+        let more = pair.requested < pair.reads.len() && pair.requested < most;
+        let has = pair.counts.failed.is_none() && (more || pair.again && pair.requested > 0);
         if has && !std::mem::replace(&mut pair.in_line, true) {
             self.line.push_back(number);
         } else if !has && std::mem::replace(&mut pair.in_line, false) {
@@ -329,14 +331,14 @@ impl Reader {
         let mtu = u64::from(self.spec.mtu);
         let pair = &mut self.pairs[number as usize];
         pair.in_line = false;
-        let again = std::mem::take(&mut pair.again) && pair.asked > 0;
-        let (from, asked) = if again {
+        let again = std::mem::take(&mut pair.again) && pair.requested > 0;
+        let (from, requested) = if again {
             let read = pair.reads.front()?;
             pair.counts.again += 1;
             (pair.expected, read.bytes - (pair.expected - read.first) * mtu)
         } else {
-            let read = pair.reads.get(pair.asked)?;
-            pair.asked += 1;
+            let read = pair.reads.get(pair.requested)?;
+            pair.requested += 1;
             (read.first, read.bytes)
         };
         if self.pairs[number as usize].deadline == Time::NEVER {
@@ -345,8 +347,8 @@ impl Reader {
         }
         self.queue(number);
         let word = Word { number: from as u32, flags: [false, true, again], pair: number };
-        let asked = asked as u32;
-        let header = RdmaHeader { word: word.bits(), pair: number, asked, ..RdmaHeader::default() };
+        let requested = requested as u32;
+        let header = RdmaHeader { word: word.bits(), pair: number, requested, ..RdmaHeader::default() };
         let (word, header) = labelled(header);
         let bytes = self.spec.request_bytes();
         Some(Segment { header, ..Segment::new(FrameKind::Ack, word, bytes) })
@@ -358,7 +360,7 @@ impl Reader {
         (pair.expected, pair.retry, pair.again) = (expected, 0, false);
         while let Some(&read) = pair.reads.front().filter(|read| read.end() <= expected) {
             pair.reads.pop_front();
-            pair.asked = pair.asked.saturating_sub(1);
+            pair.requested = pair.requested.saturating_sub(1);
             if read.message == 0 {
                 continue;
             }
@@ -373,7 +375,7 @@ impl Reader {
                 }
             }
         }
-        let (idle, waits) = (pair.reads.is_empty(), pair.asked > 0);
+        let (idle, waits) = (pair.reads.is_empty(), pair.requested > 0);
         if idle && self.spec.queue_pairs == QueuePairs::Free && !self.free.contains(&number) {
             self.free.push(number);
         }
@@ -395,8 +397,8 @@ impl Reader {
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
         let packet = psn::nearest(named, pair.expected);
         let missing = pair.reads.iter().position(|read| read.first == packet);
-        let Some(missing) = missing.filter(|&missing| missing < pair.asked) else { return };
-        pair.asked = missing;
+        let Some(missing) = missing.filter(|&missing| missing < pair.requested) else { return };
+        pair.requested = missing;
         self.queue(number);
     }
 

@@ -33,7 +33,7 @@ pub struct SelectiveRepeat {
     /// True if the first outstanding packet is to be retransmitted, regardless of later arrivals.
     head: bool,
     /// True if a packet after it was reported since it became the first, or since a timeout.
-    heard: bool,
+    reported: bool,
     /// Trimmed packets, in order of their reports.
     trimmed: VecDeque<u64>,
     /// Trimmed packets that have been retransmitted since the last timeout.
@@ -43,12 +43,12 @@ pub struct SelectiveRepeat {
 impl SelectiveRepeat {
     /// Visits its state; packets count from `base`.
     pub(super) fn walk_from(&self, base: u64, walk: &mut Walk) {
-        let SelectiveRepeat { arrived, first, next, until, head, heard, trimmed, resent } = self;
+        let SelectiveRepeat { arrived, first, next, until, head, reported, trimmed, resent } = self;
         arrived.walk(walk);
         first.walk_from(base, walk);
         next.walk_from(base, walk);
         until.walk_from(base, walk);
-        (*head, *heard).walk(walk);
+        (*head, *reported).walk(walk);
         trimmed.walk_from(base, walk);
         resent.walk_from(base, walk);
     }
@@ -83,7 +83,7 @@ impl SelectiveRepeat {
     pub fn on_progress(&mut self, unacknowledged: u64) {
         let gone = (unacknowledged - self.first).min(self.arrived.len() as u64);
         self.arrived.drain(..gone as usize);
-        (self.first, self.head, self.heard) = (unacknowledged, false, false);
+        (self.first, self.head, self.reported) = (unacknowledged, false, false);
         self.trimmed.retain(|&packet| packet >= unacknowledged);
         self.resent.retain(|&packet| packet >= unacknowledged);
         if self.until.is_some_and(|until| unacknowledged >= until) {
@@ -94,7 +94,7 @@ impl SelectiveRepeat {
     pub fn on_nak(&mut self, unacknowledged: u64, highest: u64, arrived: Option<u64>) -> bool {
         if let Some(arrived) = arrived.filter(|&arrived| arrived >= self.first) {
             self.note_arrived(arrived);
-            self.heard = true;
+            self.reported = true;
         }
         let begins = self.until.is_none() && unacknowledged < highest;
         if begins {
@@ -124,7 +124,7 @@ impl SelectiveRepeat {
         self.enter(unacknowledged, highest);
         self.resent.clear();
         let outstanding = highest.saturating_sub(self.first) as usize;
-        if !std::mem::take(&mut self.heard) && self.arrived.len() < outstanding {
+        if !std::mem::take(&mut self.reported) && self.arrived.len() < outstanding {
             self.arrived.resize(outstanding, false);
         }
     }

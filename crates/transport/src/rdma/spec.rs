@@ -266,15 +266,15 @@ impl RdmaSpec {
     /// Returns true if receivers echo marks in acknowledgements.
     #[inline]
     pub fn echoes_marks(&self) -> bool {
-        self.control.hears_marks() || self.echoes_paths()
+        self.control.uses_marks() || self.echoes_paths()
     }
     /// Returns true if receivers send CNPs.
     pub fn sends_cnps(&self) -> bool {
-        self.control.hears_cnps()
+        self.control.uses_cnps()
     }
     /// Returns true if switches may mark its packets.
     pub fn understands_marks(&self) -> bool {
-        self.control.hears_cnps() || self.echoes_marks()
+        self.control.uses_cnps() || self.echoes_marks()
     }
     /// The priorities of what the far end sends, beside that of the data.
     pub fn reply_priorities(&self) -> impl Iterator<Item = Priority> {

@@ -89,7 +89,7 @@ impl RdmaReceiver {
         &mut self,
         number: u32,
         (low, ahead): (u32, u64),
-        [last, asks]: [bool; 2],
+        [last, ack_request]: [bool; 2],
         bytes: u16,
         now: Time,
     ) {
@@ -115,7 +115,7 @@ impl RdmaReceiver {
             let pair = &mut self.pairs[number as usize];
             let expected = pair.expected;
             pair.disorder().gaps.on_ahead(expected + ahead, expected, now, &rule);
-            let reports = asks && pair.unanswered > 0;
+            let reports = ack_request && pair.unanswered > 0;
             self.find_lost(number, now);
             if reports && self.spec.acknowledges() {
                 self.reply(number, None);

@@ -37,7 +37,7 @@ impl RdmaSender {
     /// Handles the request of a READ.
     pub(super) fn on_request(&mut self, now: Time, header: &RdmaHeader) {
         let most = if self.spec.queue_pairs == QueuePairs::One { 1 } else { self.due.len().max(1) };
-        if header.pair as usize >= most || header.asked == 0 {
+        if header.pair as usize >= most || header.requested == 0 {
             self.discarded += 1;
             return;
         }

@@ -170,12 +170,12 @@ pub struct DeliveryContext {
     nic: PullPacer,
     is_counted: bool,
     /// Time at which it may request credit again without data, or [`Time::NEVER`]; a request waits to be sent.
-    asks_at: Time,
-    asks_now: bool,
+    credit_request_at: Time,
+    requests_credit: bool,
     /// Requests for credit since the last grant that brought some, those of them since the last answer, and when the last one was due.
-    asked: u32,
+    credit_requests: u32,
     unanswered: u32,
-    asked_at: Time,
+    credit_requested_at: Time,
     /// When credit was spent last, and how long the last grant took from there if there was none left.
     spent_at: Time,
     granted_after: Time,
@@ -184,7 +184,7 @@ pub struct DeliveryContext {
     requested: u64,
     unrequested: bool,
     ack_at: Time,
-    asks_ack: bool,
+    probes: bool,
     /// Choice of paths; `None`: one path.
     paths: Option<Box<Multipath>>,
     /// Loss inference; `None`: off.
@@ -223,17 +223,17 @@ impl DeliveryContext {
             credits: spec.credits().map(|rules| Box::new(Credits::new(&rules, &facts))),
             nic: PullPacer::default(),
             is_counted: false,
-            asks_at: Time::NEVER,
-            asks_now: false,
-            asked: 0,
+            credit_request_at: Time::NEVER,
+            requests_credit: false,
+            credit_requests: 0,
             unanswered: 0,
-            asked_at: Time::ZERO,
+            credit_requested_at: Time::ZERO,
             spent_at: Time::ZERO,
             granted_after: Time::ZERO,
             requested: 0,
             unrequested: false,
             ack_at: Time::NEVER,
-            asks_ack: false,
+            probes: false,
             paths: None,
             probing: Probing::new(spec, &facts).map(Box::new),
             overtaking: spec.overtaken_after(&facts).map(|time| Box::new(Overtaking::new(time))),
@@ -310,8 +310,11 @@ impl DeliveryContext {
         self.end = first + packets;
         // Its credit may have been spent long ago, with no acknowledgement pending that would bring more, and its
         // receiver has no packet of the message.
-        if (was_idle || self.asks_at == Time::NEVER) && !self.asks_now && self.failed == Time::NEVER {
-            self.ask_for_credit(start);
+        if (was_idle || self.credit_request_at == Time::NEVER)
+            && !self.requests_credit
+            && self.failed == Time::NEVER
+        {
+            self.request_credit(start);
         }
         self.count_at_nic();
         self.note_time(start);

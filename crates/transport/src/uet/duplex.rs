@@ -115,8 +115,8 @@ impl DuplexEnd for UetDuplex {
     fn handle_frame(&mut self, now: Time, received: &Received) -> bool {
         // A probe or a request for credit is about what the peer has sent.
         let header = received.header.as_ref().and_then(Header::uet);
-        let asks = [UetPacket::Control(PROBE), UetPacket::Control(CREDIT_REQUEST)];
-        let is_probe = header.is_some_and(|header| asks.contains(&header.packet));
+        let control = [UetPacket::Control(PROBE), UetPacket::Control(CREDIT_REQUEST)];
+        let is_probe = header.is_some_and(|header| control.contains(&header.packet));
         let of_peer = received.kind == FrameKind::Data || is_probe;
         if of_peer {
             self.receiver.handle_frame(now, received);

@@ -173,7 +173,7 @@ impl ReceivingContext {
 
     /// Places a packet, and answers it if an answer is due.
     fn place_or_refuse(&mut self, received: &Received, header: &UetHeader, now: Time) {
-        let RdmaWord { number, flags: [last, asks, first], .. } = RdmaWord::of(header.word);
+        let RdmaWord { number, flags: [last, ack_request, first], .. } = RdmaWord::of(header.word);
         let psn = nearest(number, self.arrived.expected());
         let marked = received.congestion_experienced;
         let reply = Reply {
@@ -220,9 +220,9 @@ impl ReceivingContext {
         let is_probed = self.probed > 0 && self.arrived.expected() > self.probed;
         let closes = is_probed || self.arrived.held() == 0 && self.requested;
         self.probed = if is_probed { 0 } else { self.probed };
-        self.requested = self.arrived.held() > 0 && (self.requested || asks);
+        self.requested = self.arrived.held() > 0 && (self.requested || ack_request);
         let each = self.spec.mode == UetMode::Rudi;
-        if each || is_first || marked || asks || closes || self.unanswered >= self.ack_every {
+        if each || is_first || marked || ack_request || closes || self.unanswered >= self.ack_every {
             self.reply(reply);
         }
     }

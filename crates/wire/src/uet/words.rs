@@ -48,8 +48,12 @@ impl fmt::Display for Uet {
         match self.header {
             Header::Request { ordered, psn, contexts, .. } => {
                 let mode = if ordered { "ROD" } else { "RUD" };
-                let asks = if self.flags & ACK_REQUEST != 0 { ", requests an ACK" } else { "" };
-                write!(f, "UET {mode} request to context {}, PSN {psn}{again}{asks}", contexts.destination)
+                let ack_request = if self.flags & ACK_REQUEST != 0 { ", requests an ACK" } else { "" };
+                write!(
+                    f,
+                    "UET {mode} request to context {}, PSN {psn}{again}{ack_request}",
+                    contexts.destination
+                )
             }
             Header::Idempotent { response, id } => {
                 write!(f, "UET RUDI {} {id}", if response { "response" } else { "request" })

@@ -62,9 +62,9 @@ pub(crate) struct Crossbar {
     /// By input, output and lane; with FIFO inputs by input and lane.
     pub(in crate::run) lists: Vec<List>,
     /// By output and input, the lanes whose next frame is to cross.
-    wants: Vec<u32>,
+    requested: Vec<u32>,
     /// The outputs that at least one frame is to cross to.
-    wanted: Ports,
+    requested_outputs: Ports,
     /// By output and lane, bytes that cross or wait there.
     pub(in crate::run) held: Vec<u64>,
     /// By output and class, the frames that have arrived for it and have not left; empty if nothing measures them.
@@ -88,7 +88,7 @@ pub(in crate::run) struct Output {
     /// True if the end of the crossing is an event.
     pub(in crate::run) noticed: bool,
     /// The inputs that have a frame for it.
-    wanted_by: Ports,
+    requested_by: Ports,
     /// The lanes that have room for the longest frame; all of them if each frame is checked.
     pub(in crate::run) roomy: u32,
     /// The frame that is crossing, unless it has been handed over already.
@@ -100,7 +100,7 @@ impl Output {
         busy_until: Time::ZERO,
         from: 0,
         noticed: false,
-        wanted_by: 0,
+        requested_by: 0,
         roomy: u32::MAX,
         underway: None,
     };
@@ -113,7 +113,7 @@ pub(crate) struct Input {
     pub(in crate::run) busy_until: Time,
     pub(in crate::run) to: usize,
     /// The outputs that it has a frame for.
-    wants: Ports,
+    requested: Ports,
     pub occupancy: Occupancy,
     pub sojourns: Sojourns,
     /// Waiting times of frames that did not cross at once.
@@ -189,8 +189,8 @@ impl Crossbar {
             },
             arbiter: Arbiter::new(&keys, ports),
             lists: vec![List::EMPTY; ports * queues * lanes],
-            wants: vec![0; ports * ports],
-            wanted: 0,
+            requested: vec![0; ports * ports],
+            requested_outputs: 0,
             held: vec![0; ports * lanes],
             through: vec![Occupancy::default(); if switch.counts_for_outputs { ports * classes } else { 0 }],
             outputs: vec![Output::EMPTY; ports],
@@ -251,23 +251,23 @@ impl Crossbar {
 
     /// Marks that the next frame of a lane of an input is to cross to an output.
     #[inline]
-    pub(in crate::run) fn want(&mut self, input: usize, output: usize, lane: u8) {
-        self.wants[output * self.ports + input] |= 1 << lane;
-        self.outputs[output].wanted_by |= 1 << input;
-        self.inputs[input].wants |= 1 << output;
-        self.wanted |= 1 << output;
+    pub(in crate::run) fn add_request(&mut self, input: usize, output: usize, lane: u8) {
+        self.requested[output * self.ports + input] |= 1 << lane;
+        self.outputs[output].requested_by |= 1 << input;
+        self.inputs[input].requested |= 1 << output;
+        self.requested_outputs |= 1 << output;
     }
 
     /// Starts a crossing.
-    pub(in crate::run) fn want_no_more(&mut self, input: usize, output: usize, lane: u8) {
-        let wants = &mut self.wants[output * self.ports + input];
-        *wants &= !(1 << lane);
-        if *wants == 0 {
-            self.inputs[input].wants &= !(1 << output);
-            let wanted_by = &mut self.outputs[output].wanted_by;
-            *wanted_by &= !(1 << input);
-            if *wanted_by == 0 {
-                self.wanted &= !(1 << output);
+    pub(in crate::run) fn withdraw(&mut self, input: usize, output: usize, lane: u8) {
+        let requested = &mut self.requested[output * self.ports + input];
+        *requested &= !(1 << lane);
+        if *requested == 0 {
+            self.inputs[input].requested &= !(1 << output);
+            let requested_by = &mut self.outputs[output].requested_by;
+            *requested_by &= !(1 << input);
+            if *requested_by == 0 {
+                self.requested_outputs &= !(1 << output);
             }
         }
     }
@@ -303,14 +303,14 @@ impl Crossbar {
 
     /// Returns true if a free input has a frame for an output.
     #[inline]
-    pub(in crate::run) fn is_wanted(&self, output: usize, now: Time) -> bool {
-        ports_of(self.outputs[output].wanted_by).any(|input| self.inputs[input].busy_until <= now)
+    pub(in crate::run) fn is_requested(&self, output: usize, now: Time) -> bool {
+        ports_of(self.outputs[output].requested_by).any(|input| self.inputs[input].busy_until <= now)
     }
 
     /// Returns true if a frame waits for this input or output: the end of their crossing then needs an event.
     #[inline]
     pub(in crate::run) fn is_awaited(&self, input: usize, output: usize) -> bool {
-        self.inputs[input].wants | self.outputs[output].wanted_by != 0 || self.left_over
+        self.inputs[input].requested | self.outputs[output].requested_by != 0 || self.left_over
     }
 
     /// Counts bytes that are on their way to an output in a lane.
@@ -339,17 +339,17 @@ impl Crossbar {
     /// Collects the requests: the frames that may cross.
     pub(in crate::run) fn request(&mut self, pool: &Pool, now: Time) {
         self.requests.clear();
-        ports_of(self.wanted).for_each(|output| {
-            let Output { busy_until, wanted_by, roomy, .. } = self.outputs[output];
+        ports_of(self.requested_outputs).for_each(|output| {
+            let Output { busy_until, requested_by, roomy, .. } = self.outputs[output];
             if busy_until > now {
                 return;
             }
             let mut inputs = 0;
-            ports_of(wanted_by).for_each(|input| {
+            ports_of(requested_by).for_each(|input| {
                 if self.inputs[input].busy_until > now {
                     return;
                 }
-                let mut may = self.wants[output * self.ports + input] & roomy;
+                let mut may = self.requested[output * self.ports + input] & roomy;
                 if self.keys.room == Room::Frame {
                     may = self.that_fit(may, input, output, pool);
                 }
@@ -361,7 +361,7 @@ impl Crossbar {
                     inputs |= 1 << input;
                 }
             });
-            self.requests.ask(inputs, output);
+            self.requests.add(inputs, output);
         });
     }
 
@@ -416,10 +416,10 @@ impl Crossbar {
         if !was_empty || bypass.is_empty() {
             return None;
         }
-        let wanted = pool.first(bypass).across;
-        let wanted = wanted.map(|port| self.nth(port))?;
-        self.want(input, wanted, lane as u8);
-        Some(wanted)
+        let output = pool.first(bypass).across;
+        let output = output.map(|port| self.nth(port))?;
+        self.add_request(input, output, lane as u8);
+        Some(output)
     }
 
     /// The rate of the fastest link of the switch has changed: later crossings take another time.
@@ -468,7 +468,7 @@ impl Crossbar {
         size_of::<Crossbar>()
             + self.arbiter.memory_bytes()
             + self.lists.capacity() * size_of::<List>()
-            + self.wants.capacity() * size_of::<u32>()
+            + self.requested.capacity() * size_of::<u32>()
             + self.requests.memory_bytes()
             + self.outputs.capacity() * size_of::<Output>()
             + self.held.capacity() * size_of::<u64>()

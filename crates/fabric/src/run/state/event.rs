@@ -450,9 +450,9 @@ impl Event {
             Kind::Fault => (frame.path.0, 0, frame.word),
             _ => (frame.path.0, u32::from(frame.bytes), frame.route.bits()),
         };
-        let told = u64::from(path) << 32 | u64::from(bytes) << 16 | u64::from(hop) & 0xFFFF;
+        let words = u64::from(path) << 32 | u64::from(bytes) << 16 | u64::from(hop) & 0xFFFF;
         let place = u64::from(place) << 8 | kind as u64;
-        let digest = told.rotate_left(17) ^ place;
+        let digest = words.rotate_left(17) ^ place;
         // What a raw frame does not have: priority and direction need no word, they follow from the path.
         if !frame.flags.is_unlabelled() && !matches!(kind, Kind::Pause | Kind::Fault) {
             return digest ^ carried(frame.word, frame.flags, headers);

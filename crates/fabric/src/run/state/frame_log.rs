@@ -38,7 +38,7 @@ pub(crate) struct Row {
     /// Index of its connection, if several share its path.
     pub connection: u32,
     /// Bytes that a READ requests.
-    pub asked: u32,
+    pub requested: u32,
     /// The label of its operation, see [`frame::Header::operation`].
     pub operation: u8,
     /// The flow of its CN-TAG.

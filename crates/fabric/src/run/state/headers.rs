@@ -172,7 +172,7 @@ impl Headers {
     }
 
     /// Returns the telemetry field of a packet, for switches on its way to write into; `None` if it has none.
-    pub fn asked(&mut self, frame: &Frame) -> Option<&mut Telemetry> {
+    pub fn telemetry_of(&mut self, frame: &Frame) -> Option<&mut Telemetry> {
         match frame.flags.is_wide().then(|| &mut self.slots[frame.word as usize])? {
             Carried::Header(header) | Carried::Tagged { header: Some(header), .. } => header.telemetry_mut(),
             _ => None,

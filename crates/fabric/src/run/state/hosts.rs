@@ -98,8 +98,8 @@ impl Receiver {
     /// Adds a frame that arrives to the hash.
     #[inline(always)]
     pub fn note(&mut self, frame: &Frame, now: Time) {
-        let told = u64::from(frame.bytes) << 32 | frame.flags.digest() << 8 | u64::from(frame.priority().0);
-        let digest = now.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ told;
+        let words = u64::from(frame.bytes) << 32 | frame.flags.digest() << 8 | u64::from(frame.priority().0);
+        let digest = now.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ words;
         self.seen = (self.seen.rotate_left(5) ^ digest).wrapping_mul(0xff51_afd7_ed55_8ccd);
     }
 

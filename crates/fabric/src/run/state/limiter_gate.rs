@@ -1,7 +1,7 @@
 //! State of a rate limiter that a frame touches if it passes at once: a cache line, and with a rate, another one. A fabric
 //! has thousands of limiters, and most of them are in no cache.
 
-use queueing::{Quiet, Unheard};
+use queueing::{DeferredUpdates, Quiet};
 use transport::Pacer;
 use units::Time;
 
@@ -13,7 +13,7 @@ pub(crate) struct Gate {
     /// control schedules no path probe, and its rate allows it. [`Time::NEVER`]: the full check is needed.
     opens: Time,
     /// Frames that have left since the control's last call and that it does not need to observe.
-    pub unheard: Unheard,
+    pub deferred: DeferredUpdates,
     /// End of the last break.
     pub busy_since: Time,
     /// The longest frame that has passed at once: the maximum that the limiter has held so far.
@@ -26,7 +26,7 @@ impl Gate {
     pub fn new(quiet: Quiet) -> Gate {
         Gate {
             opens: Time::NEVER,
-            unheard: Unheard::new(quiet),
+            deferred: DeferredUpdates::new(quiet),
             busy_since: Time::ZERO,
             longest: 0,
             pacer: Pacer::default(),
@@ -55,7 +55,7 @@ impl Gate {
     /// Returns false, without side effects, otherwise.
     #[inline(always)]
     pub fn passes(&mut self, bytes: u16, overhead: u16, now: Time) -> bool {
-        let passes = bytes <= self.longest && self.unheard.counts(now, bytes);
+        let passes = bytes <= self.longest && self.deferred.counts(now, bytes);
         if passes {
             self.busy_since = now;
             self.pacer.has_opened();
@@ -115,8 +115,8 @@ mod tests {
         assert!(gate.passes(1_000, 1_000, us(1)));
         assert!(!gate.is_open(us(2)) && gate.is_open(us(3)));
         assert!(gate.passes(1_000, 0, us(3)));
-        assert_eq!((gate.busy_since, gate.unheard.passed()), (us(3), (2, 2_000)));
-        assert!(!gate.passes(1_000, 0, us(10)), "the control hears of it");
+        assert_eq!((gate.busy_since, gate.deferred.passed()), (us(3), (2, 2_000)));
+        assert!(!gate.passes(1_000, 0, us(10)), "the control observes it");
         gate.pacer.set_rate(None);
         assert!(gate.passes(1_000, 0, us(9)) && gate.is_open(us(9)));
         gate.close();

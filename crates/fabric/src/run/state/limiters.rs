@@ -29,7 +29,9 @@ use crate::spec::LimiterSpec;
 use engine::Stream;
 use frame::{NodeId, Occupancy, Priority, Tag, TrafficClass};
 use measure::Sojourns;
-use queueing::{LimiterScope, PathFacts, RateConfiguration, RateControl, RateControls, RateLimit, Unheard};
+use queueing::{
+    DeferredUpdates, LimiterScope, PathFacts, RateConfiguration, RateControl, RateControls, RateLimit,
+};
 use rand_xoshiro::rand_core::Rng;
 use units::{BitRate, Bytes, Time};
 
@@ -155,7 +157,7 @@ impl Limiter {
     /// Calls the control, after reporting to it the frames that have left since the last call. A new rate takes effect with
     /// the next frame.
     pub(in crate::run) fn call<T>(&mut self, call: impl FnOnce(&mut RateControls, &mut Stream) -> T) -> T {
-        let answer = self.ask(call);
+        let answer = self.call_settled(call);
         self.gate.pacer.set_rate(self.rate_limit.rate);
         self.look();
         answer
@@ -163,13 +165,13 @@ impl Limiter {
 
     /// Part of `call` that does not apply the new rate.
     #[inline(always)]
-    fn ask<T>(&mut self, call: impl FnOnce(&mut RateControls, &mut Stream) -> T) -> T {
-        let (frames, bytes) = self.gate.unheard.passed();
+    fn call_settled<T>(&mut self, call: impl FnOnce(&mut RateControls, &mut Stream) -> T) -> T {
+        let (frames, bytes) = self.gate.deferred.passed();
         self.measured.count(frames, bytes);
-        self.control.on_unheard(frames, bytes);
+        self.control.on_deferred(frames, bytes);
         let answer = call(&mut self.control, &mut self.random);
         self.rate_limit = self.control.rate_limit();
-        self.gate.unheard = Unheard::new(self.rate_limit.quiet);
+        self.gate.deferred = DeferredUpdates::new(self.rate_limit.quiet);
         self.measure_burst();
         answer
     }
@@ -186,12 +188,12 @@ impl Limiter {
 
     /// Frames and bytes that have left it.
     pub fn sent(&self) -> (u64, u64) {
-        self.measured.sent(self.gate.unheard.passed())
+        self.measured.sent(self.gate.deferred.passed())
     }
 
     /// Restarts measuring. Frames that have left but are not yet reported to the control are excluded.
     pub fn restart(&mut self, pool: &Pool, now: Time) {
-        *self.measured = LimiterMeasured::without(self.gate.unheard.passed());
+        *self.measured = LimiterMeasured::without(self.gate.deferred.passed());
         let inside = self.line.lists().iter().flat_map(|list| pool.iter(list));
         let inside = inside.map(|waiting| (waiting.since, waiting.frame.bytes));
         self.gate.forget_lengths();
@@ -235,10 +237,10 @@ impl Limiter {
     /// and its length.
     #[inline(always)]
     pub fn leaves(&mut self, priority: Priority, bytes: u16, overhead: u16, now: Time) -> Option<(Tag, u8)> {
-        let unheard = self.gate.unheard.counts(now, bytes);
-        let tag = if unheard { None } else { self.leaves_heard(priority, bytes, now) };
+        let deferred = self.gate.deferred.counts(now, bytes);
+        let tag = if deferred { None } else { self.leaves_observed(priority, bytes, now) };
         self.gate.leaves(bytes.saturating_add(tag.map_or(0, |(_, length)| length.into())), overhead, now);
-        if !unheard {
+        if !deferred {
             self.gate.pacer.set_rate(self.rate_limit.rate);
         }
         tag
@@ -247,20 +249,20 @@ impl Limiter {
     /// Fast path of `leaves` for a frame that the control does not need to observe. Returns false, without side effects, if
     /// it does.
     #[inline(always)]
-    pub fn leaves_unheard(&mut self, bytes: u16, overhead: u16, now: Time) -> bool {
-        let unheard = self.gate.unheard.counts(now, bytes);
-        if unheard {
+    pub fn leaves_deferred(&mut self, bytes: u16, overhead: u16, now: Time) -> bool {
+        let deferred = self.gate.deferred.counts(now, bytes);
+        if deferred {
             self.gate.leaves(bytes, overhead, now);
         }
-        unheard
+        deferred
     }
 
     /// Part of `leaves` that reports the frame to the control.
     #[inline(never)]
-    fn leaves_heard(&mut self, priority: Priority, bytes: u16, now: Time) -> Option<(Tag, u8)> {
+    fn leaves_observed(&mut self, priority: Priority, bytes: u16, now: Time) -> Option<(Tag, u8)> {
         self.lowest_sent = Some(self.lowest_sent.map_or(priority, |lowest| lowest.min(priority)));
         let last = self.line.is_empty();
-        let tag = self.ask(|control, random| {
+        let tag = self.call_settled(|control, random| {
             let tag = control.tag(now);
             let bytes = bytes.saturating_add(tag.map_or(0, |(_, length)| length.into()));
             control.on_sent(now, bytes, last, &mut || random.next_u64());

@@ -91,12 +91,12 @@ impl Managed {
 
     /// The rate of its link has changed. Thresholds that go by it end the quiet period of its queue.
     pub fn on_link_rate(&mut self, rate: BitRate, passed: &mut Passed) {
-        let (manager, counted) = (&mut self.manager, passed.not_heard());
+        let (manager, counted) = (&mut self.manager, passed.deferred());
         if !manager.has_scaled_thresholds() {
             return manager.on_link_rate(rate);
         }
         if counted.frames > 0 {
-            manager.on_unheard(counted.frames, manager.quiet().bytes - counted.left);
+            manager.on_deferred(counted.frames, manager.quiet().bytes - counted.left);
         }
         manager.on_link_rate(rate);
         passed.be_quiet(manager.quiet());

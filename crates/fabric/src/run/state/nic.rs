@@ -247,32 +247,32 @@ mod tests {
     #[test]
     fn bits_say_who_waits() {
         let mut nic = Nic::new(1, 3);
-        let said = |nic: &Nic| {
-            let said = CLASSES.map(|class| (nic.has_line(class), nic.has_blocked(class)));
-            assert_eq!(nic.is_idle(), said == [(false, false); 2]);
-            said
+        let state = |nic: &Nic| {
+            let state = CLASSES.map(|class| (nic.has_line(class), nic.has_blocked(class)));
+            assert_eq!(nic.is_idle(), state == [(false, false); 2]);
+            state
         };
-        assert_eq!(said(&nic), [(false, false); 2]);
+        assert_eq!(state(&nic), [(false, false); 2]);
         let endpoint = |number| InLine::Endpoint(EndpointIx::new(number));
         let limiter = |number| InLine::Limiter(LimiterIx::new(number));
         let source = SourceIx::new;
         nic.join(CLASSES[1], endpoint(7));
         nic.join(CLASSES[1], limiter(7));
         nic.block(CLASSES[0], source(7));
-        assert_eq!(said(&nic), [(false, true), (true, false)]);
+        assert_eq!(state(&nic), [(false, true), (true, false)]);
         assert_eq!(nic.next_in_line(CLASSES[1]), Some(endpoint(7)));
-        assert_eq!(said(&nic), [(false, true), (true, false)], "another one is there");
+        assert_eq!(state(&nic), [(false, true), (true, false)], "another one is there");
         nic.leave(limiter(7));
-        assert_eq!((said(&nic), nic.next_in_line(CLASSES[1])), ([(false, true), (false, false)], None));
+        assert_eq!((state(&nic), nic.next_in_line(CLASSES[1])), ([(false, true), (false, false)], None));
         nic.block(CLASSES[0], source(9));
         nic.block_again(CLASSES[0], source(6));
         assert_eq!(nic.blocked(CLASSES[0]), &[6, 7, 9].map(source));
         assert!(nic.forget(source(7)) && !nic.forget(source(7)));
         assert_eq!([nic.unblock(CLASSES[0]), nic.unblock(CLASSES[0])], [6, 9].map(|nth| Some(source(nth))));
-        assert_eq!((said(&nic), nic.unblock(CLASSES[0])), ([(false, false); 2], None));
+        assert_eq!((state(&nic), nic.unblock(CLASSES[0])), ([(false, false); 2], None));
         nic.join(CLASSES[0], endpoint(1));
         nic.join(CLASSES[1], limiter(2));
-        assert_eq!((nic.leave_all(), said(&nic)), (vec![endpoint(1), limiter(2)], [(false, false); 2]));
+        assert_eq!((nic.leave_all(), state(&nic)), (vec![endpoint(1), limiter(2)], [(false, false); 2]));
     }
 
     #[test]

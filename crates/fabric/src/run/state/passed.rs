@@ -6,7 +6,7 @@
 
 use crate::run::state::index::PortIx;
 use frame::Frame;
-use queueing::{NotHeard, Quiet};
+use queueing::{Deferred, Quiet};
 use recurrence::{Growth, Recurs, Walk};
 use units::Time;
 
@@ -25,7 +25,7 @@ pub(crate) struct Passed {
     /// Bytes that may still arrive without an update of the manager; the most is that of [`Quiet::ALWAYS`].
     left: u32,
     /// Frames that arrived without an update of the manager.
-    unheard: u32,
+    deferred: u32,
 }
 
 impl Passed {
@@ -42,7 +42,7 @@ impl Passed {
         match self.left.checked_sub(u32::from(bytes)) {
             Some(left) if now < self.until => {
                 self.left = left;
-                self.unheard += 1;
+                self.deferred += 1;
                 true
             }
             _ => false,
@@ -56,14 +56,14 @@ impl Passed {
     }
 
     /// Arrivals without an update since the manager last returned how long it needs none.
-    pub fn not_heard(&self) -> NotHeard {
-        NotHeard { frames: self.unheard.into(), left: self.left.into() }
+    pub fn deferred(&self) -> Deferred {
+        Deferred { frames: self.deferred.into(), left: self.left.into() }
     }
 
     /// Starts a period without updates.
     pub fn be_quiet(&mut self, quiet: Quiet) {
         let left = quiet.bytes.min(Quiet::ALWAYS.bytes) as u32;
-        (self.until, self.left, self.unheard) = (quiet.until, left, 0);
+        (self.until, self.left, self.deferred) = (quiet.until, left, 0);
     }
 }
 
@@ -149,7 +149,7 @@ mod tests {
         assert!(!ports.of_mut(PortIx::new(1), 5).needs_no_update(Time::from_ns(9), 501), "beyond the bytes");
         assert!(!ports.of_mut(PortIx::new(1), 5).needs_no_update(Time::from_ns(10), 64), "at the time");
         ports.count(PortIx::new(1), &frame);
-        assert_eq!(ports.of(PortIx::new(1), 5).not_heard(), NotHeard { frames: 2, left: 500 });
+        assert_eq!(ports.of(PortIx::new(1), 5).deferred(), Deferred { frames: 2, left: 500 });
         assert_eq!(ports.sent(PortIx::new(1), u32::MAX), (3_000, 3));
         assert_eq!(
             (
@@ -162,12 +162,12 @@ mod tests {
         ports.restart();
         assert_eq!(ports.sent(PortIx::new(1), 1 << 5), (0, 0));
         assert_eq!(
-            ports.of(PortIx::new(1), 5).not_heard(),
-            NotHeard { frames: 2, left: 500 },
+            ports.of(PortIx::new(1), 5).deferred(),
+            Deferred { frames: 2, left: 500 },
             "managers go on"
         );
         ports.of_mut(PortIx::new(1), 5).be_quiet(Quiet::NEVER);
-        assert_eq!(ports.of(PortIx::new(1), 5).not_heard(), NotHeard { frames: 0, left: 0 });
+        assert_eq!(ports.of(PortIx::new(1), 5).deferred(), Deferred { frames: 0, left: 0 });
         assert!(!ports.of_mut(PortIx::new(1), 5).needs_no_update(Time::ZERO, 64));
     }
 }

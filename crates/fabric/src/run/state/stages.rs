@@ -109,7 +109,7 @@ impl StageId {
 }
 
 /// The features of the stages that are consulted then.
-pub(crate) const fn asked(when: When) -> PortFeatures {
+pub(crate) const fn called_at(when: When) -> PortFeatures {
     let (mut features, mut at) = (PortFeatures::NONE, 0);
     while at < LIST.len() {
         // All bits of it: that a frame comes from a host is a part of that it finds the port free.
@@ -139,11 +139,11 @@ mod tests {
 
     #[test]
     fn what_a_free_port_consults_it_consults_for_a_host() {
-        assert!(asked(When::FREE).is_within(asked(When::FROM_HOST)));
+        assert!(called_at(When::FREE).is_within(called_at(When::FROM_HOST)));
         assert_eq!(
-            asked(When::FROM_HOST).without(asked(When::FREE)),
+            called_at(When::FROM_HOST).without(called_at(When::FREE)),
             PortFeatures::FAULTED.or(PortFeatures::RECORDED)
         );
-        assert!(!asked(When::FREE).has(PortFeatures::BOUNDED.or(PortFeatures::COUNTED_AHEAD)));
+        assert!(!called_at(When::FREE).has(PortFeatures::BOUNDED.or(PortFeatures::COUNTED_AHEAD)));
     }
 }

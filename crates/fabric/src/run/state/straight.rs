@@ -8,12 +8,12 @@ use crate::run::state::nic::Nic;
 use crate::run::state::own::NodeLocal;
 use crate::run::state::passed::PassedPorts;
 use crate::run::state::port::{Port, PortFeatures};
-use crate::run::state::stages::{When, asked};
+use crate::run::state::stages::{When, called_at};
 use frame::{Frame, Priority, TrafficClass};
 use units::Time;
 
 /// Stages consulted or notified before a frame of a host goes directly to the link.
-const FROM_HOST: PortFeatures = asked(When::FROM_HOST);
+const FROM_HOST: PortFeatures = called_at(When::FROM_HOST);
 
 /// Port state that such a frame touches, looked up once.
 pub(crate) struct Straight<'a> {

@@ -7,13 +7,13 @@ use crate::run::state::deferred::Deferred;
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;
 use crate::run::state::port::PortFeatures;
-use crate::run::state::stages::{When, asked};
+use crate::run::state::stages::{When, called_at};
 use crate::run::state::view::NodeView;
 use frame::TrafficClass;
 use units::Time;
 
 /// Features whose stages observe every decision of the port that finds nothing to send.
-const WHEN_STALLING: PortFeatures = asked(When::STALLS);
+const WHEN_STALLING: PortFeatures = called_at(When::STALLS);
 
 /// Schedules a decision of a port with a waiting frame: now if it is idle, else when it will be.
 #[inline(always)]

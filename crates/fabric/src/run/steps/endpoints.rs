@@ -62,13 +62,13 @@ fn deliver_wide(here: &mut NodeView, frame: &Frame, to_far: bool, now: Time, eve
 pub fn deliver_message(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
     here.ledger.delivered += 1;
     let to_far = endpoint_ways::goes_to_far_end(here, frame);
-    let told = tags::feedback_of(here, frame);
-    if let Some(told) = told
+    let feedback = tags::feedback_of(here, frame);
+    if let Some(feedback) = feedback
         && let Some(limiter) = limiter_calls::limiter_at(here, frame.path, to_far)
     {
-        return limiters::on_limiter_message(here, limiter, told, frame.created, now, events);
+        return limiters::on_limiter_message(here, limiter, feedback, frame.created, now, events);
     }
-    let word = match told {
+    let word = match feedback {
         Some(Feedback::Message(notice)) => notice.feedback,
         _ => frame.word,
     };

@@ -3,7 +3,7 @@
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::PortIx;
 use crate::run::state::port::PortFeatures;
-use crate::run::state::stages::{When, asked};
+use crate::run::state::stages::{When, called_at};
 use crate::run::state::view::NodeView;
 use crate::run::steps::ahead::queues;
 use crate::run::steps::crossbar::crossings;
@@ -15,10 +15,10 @@ use frame::Frame;
 use units::Time;
 
 /// Stages consulted before a frame goes directly to the link.
-const WHEN_FREE: PortFeatures = asked(When::FREE);
+const WHEN_FREE: PortFeatures = called_at(When::FREE);
 
 /// Stages consulted when a frame arrives at a busy port, other than the ingress counter and the queue manager.
-const WHEN_BUSY: PortFeatures = asked(When::BUSY).without(PortFeatures::MANAGED);
+const WHEN_BUSY: PortFeatures = called_at(When::BUSY).without(PortFeatures::MANAGED);
 
 /// Forwards a frame to `egress`; `ingress` is the port it came in through, `None` if it begins its way here.
 #[inline(always)]

@@ -39,7 +39,7 @@ pub fn log_pause(
         frame,
         back: false,
         connection: 0,
-        asked: 0,
+        requested: 0,
         operation: 0,
         cn_tag: None,
         notice: None,
@@ -77,9 +77,9 @@ fn row(here: &NodeView, frame: &Frame, now: Time) -> Row {
         Heading::Destination(node) => here.routes.source_node(frame.path) == Some(node),
     };
     let (word, connection) = here.headers.word_of(frame);
-    let (asked, operation) = match here.headers.of(frame) {
+    let (requested, operation) = match here.headers.of(frame) {
         Some(Carried::Header(header) | Carried::Tagged { header: Some(header), .. }) => {
-            (header.asked(), header.operation())
+            (header.requested(), header.operation())
         }
         _ => (0, 0),
     };
@@ -97,7 +97,7 @@ fn row(here: &NodeView, frame: &Frame, now: Time) -> Row {
         frame,
         back,
         connection,
-        asked,
+        requested,
         operation,
         cn_tag,
         notice,

@@ -138,7 +138,7 @@ pub fn sends_next(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut E
     let start = here.routes.path_start[path.at()];
     let egress = here.routes.port_at(start);
     let Some(way) = here.links.way_out(egress, priority, now) else { return false };
-    if !limiter.leaves_unheard(head.bytes, way.overhead(), now) {
+    if !limiter.leaves_deferred(head.bytes, way.overhead(), now) {
         return false;
     }
     let mut frame = limiter.pop(&mut here.buffers.pool, priority, start, now);

@@ -45,13 +45,13 @@ pub fn lose(
         nic_places::nic_refused(here, egress, class, frame);
         return;
     }
-    if is_promised(here, node, frame, ingress) && !cause.is_fault() {
+    if is_lossless(here, node, frame, ingress) && !cause.is_fault() {
         violate(here, egress, class, frame, ingress, cause, now);
     }
 }
 
 /// Returns true if a node guarantees not to drop a frame that came in through a port.
-pub fn is_promised(here: &NodeView, node: &Node, frame: &Frame, ingress: Option<PortIx>) -> bool {
+pub fn is_lossless(here: &NodeView, node: &Node, frame: &Frame, ingress: Option<PortIx>) -> bool {
     // Only frames of lossy classes are trimmed: a payload that was cut is no loss of a lossless class.
     if frame.flags.is_trimmed() {
         return false;

@@ -12,7 +12,7 @@ use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
 use crate::run::state::managed::Managed;
 use crate::run::state::port::PortFeatures;
-use crate::run::state::stages::{StageId, When, asked};
+use crate::run::state::stages::{StageId, When, called_at};
 use crate::run::state::view::NodeView;
 use crate::run::steps::probes;
 use crate::run::steps::replies;
@@ -23,7 +23,7 @@ use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
 /// Stages consulted at an idle port, other than the queue manager.
-pub(super) const BESIDE_MANAGER: PortFeatures = asked(When::FREE).without(PortFeatures::MANAGED);
+pub(super) const BESIDE_MANAGER: PortFeatures = called_at(When::FREE).without(PortFeatures::MANAGED);
 
 /// Counts an arriving frame and returns true, if the manager of its queue does not need to observe it. The manager observes
 /// frames that carry a tag, and returned tags if some manager writes into them.
@@ -36,9 +36,9 @@ pub fn needs_no_update(
     now: Time,
 ) -> bool {
     let links = &mut here.links;
-    let heard = frame.flags.is_wide()
+    let observed = frame.flags.is_wide()
         && (frame.flags.is_tagged() || links.stamps_returned && frame.flags.kind() == FrameKind::Tag);
-    !heard && links.passed.of_mut(egress, class.at()).needs_no_update(now, frame.bytes)
+    !observed && links.passed.of_mut(egress, class.at()).needs_no_update(now, frame.bytes)
 }
 
 /// Returns true if a frame that finds its port idle bypasses a queue manager that needs no update, and no other stage is
@@ -56,7 +56,7 @@ pub fn passes_quiet_manager(here: &mut NodeView, egress: PortIx, frame: &Frame, 
 
 /// Returns true if the manager does not need to observe the departure of this frame, which is no longer in its queue.
 #[inline(always)]
-fn leaves_unheard(here: &NodeView, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
+fn leaves_deferred(here: &NodeView, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
     (now < here.links.passed.of(egress, class.at()).heard_from() || leaves_others(here, egress, class))
         && !frame.flags.is_tagged()
 }
@@ -103,7 +103,7 @@ pub fn manager_on_dequeue(
     mut frame: Frame,
     now: Time,
 ) -> Frame {
-    if leaves_unheard(here, egress, class, &frame, now) {
+    if leaves_deferred(here, egress, class, &frame, now) {
         return frame;
     }
     if let Verdict::Notify(report) = manager_verdict(here, egress, class, &mut frame, Moment::Dequeue, now) {
@@ -121,11 +121,11 @@ pub fn manager_on_departure(
     mut frame: Frame,
     then: Time,
 ) {
-    if leaves_unheard(here, egress, class, &frame, then) {
+    if leaves_deferred(here, egress, class, &frame, then) {
         return;
     }
-    let said = manager_verdict(here, egress, class, &mut frame, Moment::Dequeue, then);
-    debug_assert_eq!(said, Verdict::Pass, "it does no more than note departures");
+    let verdict = manager_verdict(here, egress, class, &mut frame, Moment::Dequeue, then);
+    debug_assert_eq!(verdict, Verdict::Pass, "it does no more than note departures");
 }
 
 /// Updates a returned tag that has come in through a port, by the congestion points that its frame met there.
@@ -216,7 +216,7 @@ fn manager_verdict(
     let color = here.routes.color(frame.path);
     let facts = FrameFacts { color, bytes: frame.bytes, ecn_capable, tag: tag.as_deref().copied() };
     let (verdict, quiet) =
-        manager.hears(moment, passed.not_heard(), (now, &fill, facts), &mut || random.next_u64());
+        manager.observe(moment, passed.deferred(), (now, &fill, facts), &mut || random.next_u64());
     passed.be_quiet(quiet);
     if let Some(tag) = tag {
         *tag = manager.stamp(moment, *tag, || held);

@@ -129,10 +129,10 @@ pub fn change_receiving(
 fn lose_received(here: &mut NodeView, ingress: PortIx, frame: &Frame, now: Time) {
     let node = &here.nodes[here.node_of[ingress]];
     let class = node.classes.class(frame.priority());
-    let promised = node.pause_sender.is_some() && losses::is_promised(here, node, frame, Some(ingress));
+    let lossless = node.pause_sender.is_some() && losses::is_lossless(here, node, frame, Some(ingress));
     frame_log::log_drop(here, ingress, true, frame, Cause::ReceiveBuffer, now);
     losses::count_loss(here, ingress, class, frame, Cause::ReceiveBuffer);
-    if promised {
+    if lossless {
         losses::violate(here, ingress, class, frame, Some(ingress), Cause::ReceiveBuffer, now);
     }
 }

@@ -7,7 +7,7 @@ use crate::run::state::admitted::AtEgress;
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;
 use crate::run::state::port::PortFeatures;
-use crate::run::state::stages::{When, asked};
+use crate::run::state::stages::{When, called_at};
 use crate::run::state::view::NodeView;
 use crate::run::steps::ahead::queues;
 use crate::run::steps::ahead::sole_source;
@@ -25,12 +25,12 @@ use scheduling::SchedulerSpec;
 use units::Time;
 
 /// Returns true if the scheduler keeps state, so that it has to be notified of arrivals and departures.
-pub(crate) fn asks_scheduler(spec: &SchedulerSpec) -> bool {
+pub(crate) fn needs_scheduler(spec: &SchedulerSpec) -> bool {
     !matches!(spec, SchedulerSpec::Fifo | SchedulerSpec::StrictPriority)
 }
 
 /// Stages that are called before a frame is sent.
-const WHEN_CHOOSING: PortFeatures = asked(When::CHOOSES);
+const WHEN_CHOOSING: PortFeatures = called_at(When::CHOOSES);
 
 /// The port chooses what to send next.
 pub fn decide(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
@@ -134,13 +134,13 @@ fn serve(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time, ev
 #[inline(always)]
 pub fn pick(here: &mut NodeView, egress: PortIx, now: Time) -> Option<TrafficClass> {
     let port = &here.links.ports[egress];
-    let asks = port.features.has(PortFeatures::SCHEDULER);
+    let consults = port.features.has(PortFeatures::SCHEDULER);
     if port.waiting & port.stopped != 0 {
         stops::look_at_stops(here, egress, now);
     }
     let port = &here.links.ports[egress];
     let eligible = port.waiting & !port.stopped;
-    if asks {
+    if consults {
         let (waiting, hot) = (port.waiting, port);
         let cold = &mut here.links.cold[egress];
         if eligible == 0 {
@@ -168,13 +168,13 @@ pub fn next_eligible(here: &mut NodeView, egress: PortIx, now: Time) -> Time {
     }
     // While all waiting classes are stopped, the scheduler has not been notified and does not choose.
     let (mut held, eligible) = (port.waiting & port.stopped, port.waiting & !port.stopped != 0);
-    let asks = port.features.has(PortFeatures::SCHEDULER);
+    let consults = port.features.has(PortFeatures::SCHEDULER);
     let classes = here.nodes[here.node_of[egress]].classes;
     let cold = &mut here.links.cold[egress];
     // An acknowledgement of link-level retry ends that; its time is not known in advance.
     held &= !cold.retry.as_ref().map_or(0, |retry| retry.stopped(classes));
     let held = members(held).map(|class| TrafficClass(class as u8));
     let pause_end = held.map(|class| cold.control.until(classes.priorities(class))).min();
-    let allowed = if asks && eligible { cold.scheduler.wake(now) } else { None };
+    let allowed = if consults && eligible { cold.scheduler.wake(now) } else { None };
     pause_end.into_iter().chain(allowed).min().unwrap_or(Time::NEVER)
 }

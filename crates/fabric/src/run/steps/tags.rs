@@ -97,7 +97,7 @@ fn schedule_news(port: PortIx, probe: &Frame, every: Time, more: u16, now: Time,
 pub fn news_due(here: &mut NodeView, port: PortIx, due: News, now: Time, events: &mut EventQueue) {
     let frame = Frame { path: due.path, route: due.route, ..CONTROL };
     let news = PathNews {
-        asked: None,
+        probed_at: None,
         hops: 0,
         slowest: BitRate::from_bps(0),
         level: received_level(here, port),

@@ -20,14 +20,14 @@ pub fn write_telemetry(here: &mut NodeView, egress: PortIx, frame: &Frame, now: 
     if frame.flags.kind() != FrameKind::Data {
         return;
     }
-    let Some(asked) = here.headers.asked(frame) else { return };
+    let Some(telemetry) = here.headers.telemetry_of(frame) else { return };
     let queues = members(port.waiting).map(|class| port.queue(TrafficClass(class as u8)));
     let queue = queues.map(|queue| {
         let waiting = here.buffers.queues[queue].occupancy;
         waiting.bytes + waiting.frames * overhead
     });
     let stamp = Stamp { at: now, sent: before, queue: queue.sum(), rate: here.links.cold[egress].rate };
-    match asked {
+    match telemetry {
         Telemetry::None => {}
         Telemetry::Hops(most) => {
             let most = *most;

@@ -193,15 +193,15 @@ mod tests {
                     _ => {
                         let found = Found { list: &list, frames, left: counts.then_some(left) };
                         line.advance(found, &pool, now, &flows, &mut seen);
-                        let mut told: Vec<_> =
+                        let mut found: Vec<_> =
                             line.flows.iter().map(|one| (one.flow, one.priority.0, one.since.max(looked))).collect();
-                        told.sort_unstable();
+                        found.sort_unstable();
                         let mut all: BTreeMap<(u32, u8), Time> = BTreeMap::new();
                         for one in pool.iter(&list).filter(|one| one.since < now) {
                             all.entry((one.frame.path.0, one.frame.priority().0)).or_insert(one.since.max(looked));
                         }
                         let expected: Vec<_> = all.into_iter().map(|((flow, of), since)| (flow, of, since)).collect();
-                        prop_assert_eq!(told, expected);
+                        prop_assert_eq!(found, expected);
                         looked = now;
                     }
                 }

@@ -29,16 +29,16 @@ impl<'a> Uplinks<'a> {
     ) -> Uplinks<'a> {
         let mut first = vec![None; nodes.len()];
         // A table for all stations may name the uplink of only some: one that has it is enough.
-        let mut told: BTreeMap<String, (&Place, &str, Option<NodeId>)> = BTreeMap::new();
+        let mut warned: BTreeMap<String, (&Place, &str, Option<NodeId>)> = BTreeMap::new();
         for (id, own) in settings.iter().enumerate() {
             let Some((own, at)) = own else { continue };
             let Some(name) = &own.uplink else { continue };
             let uplink = |link: &LinkSpec| neighbour(link, id).filter(|one| nodes[one.at()].name == *name);
             first[id] = links.iter().position(|link| uplink(link).is_some());
-            let found = told.entry(format!("{at:?}")).or_insert((at, name, None));
+            let found = warned.entry(format!("{at:?}")).or_insert((at, name, None));
             found.2 = found.2.or_else(|| links.iter().find_map(uplink));
         }
-        for (at, name, found) in told.into_values() {
+        for (at, name, found) in warned.into_values() {
             let Some(found) = found else {
                 let message = format!("no station has a link to \"{name}\"");
                 context.refuse(Remark::about("uplink", message, "expected the name of a neighbour"), at);

@@ -48,14 +48,14 @@ impl QueuePair {
         let from = psn::nearest(word.number, self.unacknowledged);
         if from > self.end {
             // One NAK until the missing request has arrived.
-            self.request_missing |= self.told_missing != self.end;
-            self.told_missing = self.end;
+            self.request_missing |= self.reported_missing != self.end;
+            self.reported_missing = self.end;
             self.discarded += 1;
             return false;
         }
         if from == self.end {
-            self.told_missing = NONE;
-            self.post(nth, now, header.asked.into(), false);
+            self.reported_missing = NONE;
+            self.post(nth, now, header.requested.into(), false);
             // There is a maximum of outstanding READs: earlier ones are complete.
             while self.messages.len() > self.spec.max_reads as usize
                 && let Some(until) = self.messages.front().map(Message::end)

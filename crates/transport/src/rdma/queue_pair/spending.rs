@@ -9,8 +9,8 @@ impl QueuePair {
     /// Returns the time by activity until now. For READs whose responses are not acknowledged it ends with the last packet on the wire:
     /// there is no feedback until the next request.
     pub fn spent(&self, now: Time) -> TimesSpent {
-        let unheard = !self.spec.acknowledges() && self.has_sent_all();
-        if unheard { self.clocks.own.until_sent(now) } else { self.clocks.own.until(now) }
+        let unacknowledged = !self.spec.acknowledges() && self.has_sent_all();
+        if unacknowledged { self.clocks.own.until_sent(now) } else { self.clocks.own.until(now) }
     }
     /// Returns the bytes of frames in flight.
     pub fn bytes_in_flight(&self) -> u64 {
@@ -48,7 +48,7 @@ impl QueuePair {
         })
     }
 
-    fn heard(&self) -> [u32; 3] {
+    fn feedback(&self) -> [u32; 3] {
         [self.counts.cnps, self.counts.marks, self.counts.naks].map(|count| count as u32)
     }
 
@@ -56,9 +56,9 @@ impl QueuePair {
     pub(super) fn begin_next(&mut self, now: Time) {
         while self.messages.get(self.clocks.begun.len()).is_some_and(|message| message.first <= self.highest)
         {
-            let heard = self.heard();
+            let feedback = self.feedback();
             let mut clock = MessageClock::default();
-            clock.begin(&self.clocks.own, heard, now);
+            clock.begin(&self.clocks.own, feedback, now);
             self.clocks.begun.append_one(clock);
         }
     }
@@ -75,17 +75,17 @@ impl QueuePair {
     /// Ends the clock of the first message, which is complete and was posted at `start`. Returns its times, and the feedback counts before
     /// it.
     pub(super) fn end_first(&mut self, start: Time, now: Time) -> (MessageTimes, [u32; 3]) {
-        let heard = self.heard();
+        let feedback = self.feedback();
         let clock = self.clocks.begun.pop_front().unwrap_or_default();
-        (clock.end(&self.clocks.own, heard, start, now), clock.heard_before())
+        (clock.end(&self.clocks.own, feedback, start, now), clock.feedback_before())
     }
 
     /// Returns, for each message that has begun and is not complete, the times until now and the feedback counts before it.
     pub fn times_of_left(&self, now: Time) -> impl Iterator<Item = (u32, (MessageTimes, [u32; 3]))> {
-        let heard = self.heard();
+        let feedback = self.feedback();
         self.messages.iter().zip(&self.clocks.begun).map(move |(message, clock)| {
-            let times = clock.end(&self.clocks.own, heard, message.start, now);
-            (message.transfer, (times, clock.heard_before()))
+            let times = clock.end(&self.clocks.own, feedback, message.start, now);
+            (message.transfer, (times, clock.feedback_before()))
         })
     }
 

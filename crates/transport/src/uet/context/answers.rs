@@ -27,8 +27,8 @@ impl DeliveryContext {
             self.unanswered = 0;
             if header.packet == UetPacket::Control(CREDIT) {
                 self.on_grant(now, header.credit);
-            } else if self.asks_at == Time::NEVER {
-                self.asks_at = now.saturating_add(self.request_wait());
+            } else if self.credit_request_at == Time::NEVER {
+                self.credit_request_at = now.saturating_add(self.request_wait());
             }
         }
         self.observe_path(now, header.packet, marked, entropy);
@@ -54,12 +54,12 @@ impl DeliveryContext {
         let Some(credits) = &mut self.credits else { return };
         let had_none = !credits.allows();
         if credits.on_grant(units, backlog) > 0 {
-            self.asked = 0;
+            self.credit_requests = 0;
             if had_none {
                 self.granted_after = now.saturating_sub(self.spent_at);
             }
         }
-        self.asks_at = now.saturating_add(self.request_wait());
+        self.credit_request_at = now.saturating_add(self.request_wait());
     }
 
     /// Feedback to the choice of paths on the packet whose entropy an answer echoes.

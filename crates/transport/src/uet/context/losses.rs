@@ -112,7 +112,12 @@ impl DeliveryContext {
         }
         let probes = self.probing.as_ref().map_or(Time::NEVER, |probing| probing.at);
         let overtaken = self.overtaking.as_ref().map_or(Time::NEVER, |overtaking| overtaking.due());
-        self.deadline.min(probes).min(self.asks_at).min(self.ack_at).min(overtaken).min(self.path_probe_at())
+        self.deadline
+            .min(probes)
+            .min(self.credit_request_at)
+            .min(self.ack_at)
+            .min(overtaken)
+            .min(self.path_probe_at())
     }
 
     /// The retransmission timer may have expired. `is_queued`: whether a packet waits in the NIC.
@@ -120,11 +125,11 @@ impl DeliveryContext {
         if let Some(probing) = self.probing.as_deref_mut().filter(|probing| probing.at <= now) {
             (probing.at, probing.is_due) = (Time::NEVER, true);
         }
-        if self.asks_at <= now {
-            self.ask_for_credit(now);
+        if self.credit_request_at <= now {
+            self.request_credit(now);
         }
         if self.ack_at <= now {
-            (self.ack_at, self.asks_ack) = (Time::NEVER, true);
+            (self.ack_at, self.probes) = (Time::NEVER, true);
         }
         self.now = now;
         if self.lose_overtaken(now) {
@@ -161,7 +166,7 @@ impl DeliveryContext {
                 credits.on_timeout();
             }
             // Nothing else may be in flight that would bring credit for what is sent again.
-            self.ask_for_credit(now);
+            self.request_credit(now);
             self.count_at_nic();
         }
         self.request_ack(now);
@@ -176,8 +181,8 @@ impl DeliveryContext {
         let many = self.bytes_in_flight() > self.spec.most_unanswered();
         let is_stuck = self.unrequested && self.flying > 0 && !many && !self.has_data();
         if !is_stuck || self.probing.is_some() || self.failed < Time::NEVER {
-            (self.ack_at, self.asks_ack) = (Time::NEVER, false);
-        } else if self.ack_at == Time::NEVER && !self.asks_ack {
+            (self.ack_at, self.probes) = (Time::NEVER, false);
+        } else if self.ack_at == Time::NEVER && !self.probes {
             let wait = self.facts.base_rtt + self.facts.delay_target();
             self.ack_at = now.saturating_add(wait.min(Time::from_ps(self.timeout.ps() / 2)));
         }
@@ -190,27 +195,30 @@ impl DeliveryContext {
     }
 
     /// Asks for credit if there is none, with something to send; fails after too many requests without an answer.
-    pub(super) fn ask_for_credit(&mut self, now: Time) {
+    pub(super) fn request_credit(&mut self, now: Time) {
         let Some(credits) = self.credits.as_ref().filter(|_| self.backlog() > 0) else {
-            (self.asks_at, self.asks_now) = (Time::NEVER, false);
+            (self.credit_request_at, self.requests_credit) = (Time::NEVER, false);
             return;
         };
         // Packets that expire one after the other cause one request. The wait doubles, as that of the retransmission
         // timer does: once the receiver has responded, the context waits for its turn there, and a request only
         // replaces a grant that was lost.
-        let wait = |asked: u32| self.timeout.ps().saturating_mul(1 << (asked - 1).min(MAX_DOUBLINGS));
-        let again = match self.asked {
+        let wait = |credit_requests: u32| {
+            self.timeout.ps().saturating_mul(1 << (credit_requests - 1).min(MAX_DOUBLINGS))
+        };
+        let again = match self.credit_requests {
             0 => now,
-            asked => self.asked_at.saturating_add(Time::from_ps(wait(asked))),
+            credit_requests => self.credit_requested_at.saturating_add(Time::from_ps(wait(credit_requests))),
         };
         if credits.allows() || now < again {
-            self.asks_at = if credits.allows() { now.saturating_add(self.timeout) } else { again };
+            self.credit_request_at = if credits.allows() { now.saturating_add(self.timeout) } else { again };
             return;
         }
-        (self.asks_now, self.asks_at, self.asked_at) = (true, Time::NEVER, now);
-        (self.asked, self.unanswered) = (self.asked.saturating_add(1), self.unanswered + 1);
+        (self.requests_credit, self.credit_request_at, self.credit_requested_at) = (true, Time::NEVER, now);
+        (self.credit_requests, self.unanswered) =
+            (self.credit_requests.saturating_add(1), self.unanswered + 1);
         if self.unanswered > self.spec.retries {
-            (self.failed, self.deadline, self.asks_now) = (now, Time::NEVER, false);
+            (self.failed, self.deadline, self.requests_credit) = (now, Time::NEVER, false);
         }
     }
 

@@ -37,8 +37,8 @@ impl DeliveryContext {
         if self.failed < Time::NEVER {
             return false;
         }
-        if self.asks_now
-            || self.asks_ack
+        if self.requests_credit
+            || self.probes
             || self.probes_path
             || self.probing.as_ref().is_some_and(|probing| probing.is_due)
         {
@@ -70,11 +70,11 @@ impl DeliveryContext {
             probing.leave(now);
             return Some(Segment { entropy, ..self.probe() });
         }
-        if std::mem::take(&mut self.asks_now) {
-            self.asks_at = now.saturating_add(self.timeout);
+        if std::mem::take(&mut self.requests_credit) {
+            self.credit_request_at = now.saturating_add(self.timeout);
             return Some(self.credit_request());
         }
-        if self.asks_ack {
+        if self.probes {
             return Some(self.probe());
         }
         if self.probes_path
@@ -100,13 +100,13 @@ impl DeliveryContext {
             self.forget();
             self.set_timer(now);
         }
-        let asks = again || !self.has_data();
-        self.unrequested = !asks;
-        if asks {
+        let ack_request = again || !self.has_data();
+        self.unrequested = !ack_request;
+        if ack_request {
             self.requested = psn;
         }
         self.restart_probing(now);
-        let word = RdmaWord { number: on_wire(psn), flags: [last, asks, first], pair: 0 }.bits();
+        let word = RdmaWord { number: on_wire(psn), flags: [last, ack_request, first], pair: 0 }.bits();
         let header = (again || awaited > 0 || self.credits.is_some()).then(|| {
             let credit = self.credit_target();
             let message = awaited;
@@ -163,7 +163,7 @@ impl DeliveryContext {
         self.in_flight += i64::from(bytes);
         if let Some(credits) = &mut self.credits {
             credits.spend(bytes);
-            (self.spent_at, self.asks_at) = (now, now.saturating_add(self.request_wait()));
+            (self.spent_at, self.credit_request_at) = (now, now.saturating_add(self.request_wait()));
         }
         self.transmissions.push_back((now, psn));
         if self.deadline == Time::NEVER {
@@ -199,7 +199,7 @@ impl DeliveryContext {
     /// A probe, which names the last packet that was sent.
     pub(super) fn probe(&mut self) -> Segment {
         self.counts.probes += 1;
-        (self.unrequested, self.asks_ack) = (false, false);
+        (self.unrequested, self.probes) = (false, false);
         let header = UetHeader { answers: self.probe_number(), ..UetHeader::default() };
         self.spec.control_packet(PROBE, self.next - 1, header)
     }

@@ -52,16 +52,16 @@ impl DeliveryContext {
 
     /// Starts the clocks of messages whose first packet is the next to send.
     fn begin_next(&mut self, now: Time) {
-        let heard = self.heard();
+        let feedback = self.feedback();
         let Some(clocks) = &mut self.clocks else { return };
         while self.messages.get(clocks.begun.len()).is_some_and(|message| message.first <= self.next) {
             let mut clock = MessageClock::default();
-            clock.begin(&clocks.own, heard, now);
+            clock.begin(&clocks.own, feedback, now);
             clocks.begun.append_one(clock);
         }
     }
 
-    fn heard(&self) -> [u32; 3] {
+    fn feedback(&self) -> [u32; 3] {
         [0, self.counts.marks as u32, self.counts.nacks as u32]
     }
 
@@ -88,7 +88,7 @@ impl DeliveryContext {
     pub(super) fn times_of(&self, number: usize, now: Time) -> Option<MessageTimes> {
         let clocks = self.clocks.as_ref()?;
         let Message { start, .. } = self.messages[number];
-        clocks.begun.get(number).map(|clock| clock.end(&clocks.own, self.heard(), start, now))
+        clocks.begun.get(number).map(|clock| clock.end(&clocks.own, self.feedback(), start, now))
     }
 
     /// Forgets the clock of the first message.

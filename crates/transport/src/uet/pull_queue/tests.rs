@@ -203,11 +203,11 @@ proptest! {
     ) {
         let mut all = contexts(6, &rules(&without_slow_pulls()));
         let unit = all[0].unit_time;
-        let mut asked = [0u32; 6];
+        let mut requested = [0u32; 6];
         let arrivals: Vec<(u64, usize, u32)> = steps.iter().scan(0, |now, &(place, more, wait)| {
             *now += wait;
-            asked[place] += more;
-            Some((*now, place, asked[place]))
+            requested[place] += more;
+            Some((*now, place, requested[place]))
         }).collect();
         let mut found = Vec::new();
         for &(now, place, target) in &arrivals {

@@ -16,15 +16,20 @@ impl Crossbar {
 
     /// Returns the output and class with most waiting bytes of these classes at an input. A frame behind another one counts
     /// for the output of that one.
-    pub fn most_wanted(&self, ingress: PortIx, classes: u32, pool: &Pool) -> Option<(PortIx, TrafficClass)> {
+    pub fn most_requested(
+        &self,
+        ingress: PortIx,
+        classes: u32,
+        pool: &Pool,
+    ) -> Option<(PortIx, TrafficClass)> {
         let each = self.lists.len() / self.ports;
         let own = &self.lists[self.nth(ingress) * each..][..each];
-        let wanted = own
+        let requested_outputs = own
             .iter()
             .enumerate()
             .filter(|(at, list)| classes >> self.class_at(at % self.lanes).0 & 1 != 0 && !list.is_empty());
         let bytes = |list: &List| pool.iter(list).map(|one| u64::from(one.frame.bytes)).sum::<u64>();
-        let most = wanted.max_by_key(|(at, list)| (bytes(list), std::cmp::Reverse(*at)))?;
+        let most = requested_outputs.max_by_key(|(at, list)| (bytes(list), std::cmp::Reverse(*at)))?;
         Some((pool.first(most.1).across?, self.class_at(most.0 % self.lanes)))
     }
 

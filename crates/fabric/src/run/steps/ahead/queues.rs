@@ -41,23 +41,23 @@ pub fn settle(here: &mut NodeView, egress: PortIx, now: Time) {
         return;
     }
     let class = TrafficClass(port.waiting.trailing_zeros() as u8);
-    if port.features.has(PortFeatures::MANAGED) && hears_of_departures(here, egress, class, now) {
+    if port.features.has(PortFeatures::MANAGED) && observes_departures(here, egress, class, now) {
         settle_noting(here, egress, now);
     } else {
-        settle_unheard(here, egress, now);
+        settle_deferred(here, egress, now);
     }
 }
 
 /// Returns true if the queue manager of a class may have to be notified of departures up to `now`: rarely, unless it needs
 /// every one.
 #[inline(always)]
-fn hears_of_departures(here: &NodeView, egress: PortIx, class: TrafficClass, now: Time) -> bool {
+fn observes_departures(here: &NodeView, egress: PortIx, class: TrafficClass, now: Time) -> bool {
     here.links.passed.of(egress, class.at()).heard_from() <= now && here.links.cold[egress].notes_departures
 }
 
 /// Variant of `settle` for departures of which no queue manager has to be notified.
 #[inline(always)]
-fn settle_unheard(here: &mut NodeView, egress: PortIx, now: Time) {
+fn settle_deferred(here: &mut NodeView, egress: PortIx, now: Time) {
     let port = &mut here.links.ports[egress];
     if port.waiting == 0 {
         return;
@@ -130,7 +130,7 @@ pub fn enqueue_ahead(
     now: Time,
     events: &mut EventQueue,
 ) {
-    settle_unheard(here, egress, now);
+    settle_deferred(here, egress, now);
     let class = here.links.ports[egress].classes.class(frame.priority());
     go_ahead(here, (egress, class), frame, ingress, now, events);
 }
@@ -147,15 +147,15 @@ pub fn enqueue_managed_ahead(
 ) {
     // The class of the waiting frames, if there are any: no other is in use here.
     let class = here.links.ports[egress].classes.class(frame.priority());
-    if hears_of_departures(here, egress, class, now) {
+    if observes_departures(here, egress, class, now) {
         settle(here, egress, now);
     } else {
-        settle_unheard(here, egress, now);
+        settle_deferred(here, egress, now);
     }
     if managed::needs_no_update(here, egress, class, &frame, now) {
         go_ahead(here, (egress, class), frame, ingress, now, events);
     } else {
-        enqueue_heard_ahead(here, egress, frame, ingress, now, events);
+        enqueue_observed_ahead(here, egress, frame, ingress, now, events);
     }
 }
 
@@ -179,7 +179,7 @@ fn go_ahead(
 
 /// Variant of `go_ahead` for a frame that the queue manager has to observe.
 #[inline(never)]
-fn enqueue_heard_ahead(
+fn enqueue_observed_ahead(
     here: &mut NodeView,
     egress: PortIx,
     frame: Frame,

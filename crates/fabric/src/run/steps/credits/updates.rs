@@ -150,7 +150,7 @@ pub fn read_updates(here: &mut NodeView, port: PortIx, now: Time) -> bool {
     while let Some(freed) = ahead::credits_across(here, port).and_then(|other| other.next_published(before)) {
         any = true;
         let Some(credits) = balance::credits_mut(here, port) else { break };
-        if let Err(why) = credits.sender.learn(freed) {
+        if let Err(why) = credits.sender.on_update(freed) {
             let number = here.numbering.port(port);
             balance::overdraft(here, number, why, now);
         }
@@ -256,7 +256,7 @@ fn send_again(here: &mut NodeView, port: PortIx, lost: Freed, at: Time, events: 
 #[inline(never)]
 pub fn receive_credits(here: &mut NodeView, port: PortIx, freed: Freed, now: Time, events: &mut EventQueue) {
     let Some(credits) = balance::credits_mut(here, port) else { return };
-    if let Err(why) = credits.sender.learn(freed) {
+    if let Err(why) = credits.sender.on_update(freed) {
         {
             let number = here.numbering.port(port);
             balance::overdraft(here, number, why, now)

@@ -78,7 +78,7 @@ pub fn enter_crossbar(
     here.buffers.pool.push(&mut bar.lists[list], &frame, now, Some(egress));
     bar.inputs[input].enter(frame.bytes);
     if is_first {
-        bar.want(input, output, lane as u8);
+        bar.add_request(input, output, lane as u8);
         let are_free = bar.busy_until(input, output) <= now;
         if !are_free {
             notice_later(bar, input, output, events);
@@ -238,9 +238,9 @@ fn cross(here: &mut NodeView, port: PortIx, crossing: Crossing, now: Time, event
     let left = &bar.lists[list];
     let next = (!left.is_empty()).then(|| bar.output_of(here.buffers.pool.first(left)));
     if next != Some(output) {
-        bar.want_no_more(input, output, lane as u8);
+        bar.withdraw(input, output, lane as u8);
         if let Some(next) = next {
-            bar.want(input, next, lane as u8);
+            bar.add_request(input, next, lane as u8);
         }
     }
     set_off(here, port, crossing, &waiting.frame, waiting.since, now, events);

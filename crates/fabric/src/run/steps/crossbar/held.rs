@@ -25,7 +25,7 @@ pub fn fills_input(
     let node = &here.nodes[here.node_of[ingress]];
     let Some(bar) = node.architecture.crossbar() else { return (own, false) };
     let classes = node.classes.classes_of(priorities);
-    let most = bar.most_wanted(ingress, classes, &here.buffers.pool);
+    let most = bar.most_requested(ingress, classes, &here.buffers.pool);
     let Some(queue) = most.map(|(egress, class)| here.links.ports[egress].queue(class)).or(own) else {
         return (None, false);
     };

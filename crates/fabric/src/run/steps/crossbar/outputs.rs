@@ -32,7 +32,7 @@ pub fn output_left(
         before
     });
     let output = bar.nth(egress);
-    let more = bar.let_go(output, bar.lane(class, frame), frame.bytes) && bar.is_wanted(output, now)
+    let more = bar.let_go(output, bar.lane(class, frame), frame.bytes) && bar.is_requested(output, now)
         || bar.left_over;
     if more && bar.outputs[output].busy_until <= now {
         match_later(bar, now, events);
