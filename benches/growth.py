@@ -47,7 +47,7 @@ GROWTH = {
 }
 
 
-def told(program: Path, workload: str, duration: str) -> dict[str, float]:
+def counters(program: Path, workload: str, duration: str) -> dict[str, float]:
     """What a run prints."""
     run = subprocess.run([str(program), workload, duration], check=True, capture_output=True, text=True)
     return dict(json.loads(run.stdout))
@@ -55,7 +55,7 @@ def told(program: Path, workload: str, duration: str) -> dict[str, float]:
 
 def nanoseconds(program: Path, grown: Grown, runs: int) -> float:
     """Time of a frame-hop between two lengths of a run, by the fastest of each."""
-    every = [[told(program, grown.workload, length) for length in grown.timed] for _ in range(runs)]
+    every = [[counters(program, grown.workload, length) for length in grown.timed] for _ in range(runs)]
     before, after = (min(float(run["wall_s"]) for run in of) for of in zip(*every, strict=True))
     return 1e9 * (after - before) / (every[0][1]["frame_hops"] - every[0][0]["frame_hops"])
 
@@ -73,14 +73,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How the cost of a frame-hop grows.")
     parser.add_argument("--runs", type=int, default=5, help="runs of which the fastest counts; default 5")
     parser.add_argument("--time", action="store_true", help="time and memory alone")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     program = build()
     for what, runs in GROWTH.items():
         print(f"| {what} | instructions a frame-hop | nanoseconds | memory (MB) |\n|---|---|---|---|")
         for name, grown in runs.items():
-            cost = "" if asked.time else instructions(program, grown)
-            took = nanoseconds(program, grown, asked.runs)
-            memory = told(program, grown.workload, grown.counted[1])["memory_mb"]
+            cost = "" if options.time else instructions(program, grown)
+            took = nanoseconds(program, grown, options.runs)
+            memory = counters(program, grown.workload, grown.counted[1])["memory_mb"]
             print(f"| {name} | {cost} | {took:.1f} | {memory:.1f} |", flush=True)
         print()
 

@@ -57,13 +57,13 @@ def end(run: subprocess.Popen[str]) -> Run:
     reported, _ = run.communicate()
     if run.returncode:
         raise subprocess.CalledProcessError(run.returncode, run.args)
-    said = json.loads(reported)
+    answer = json.loads(reported)
     return Run(
-        said["million_hops_per_s"],
-        said["memory_mb"],
-        said["rounds"],
-        said["on_several_threads"],
-        said["fingerprint"],
+        answer["million_hops_per_s"],
+        answer["memory_mb"],
+        answer["rounds"],
+        answer["on_several_threads"],
+        answer["fingerprint"],
     )
 
 
@@ -97,12 +97,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5, help="rounds; default 5")
     parser.add_argument("--times", type=int, default=1, help="how many times as long each run is; default 1")
     parser.add_argument("--only", choices=WORKLOADS, nargs="+", help="some workloads")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     program = build()
     print("| workload | one thread (M/s) | left to choose | rounds on two | always two | two runs | MB |")
     print("|---|---|---|---|---|---|---|")
-    for workload in asked.only or WORKLOADS:
-        print(row(program, workload, asked.runs, asked.times), flush=True)
+    for workload in arguments.only or WORKLOADS:
+        print(row(program, workload, arguments.runs, arguments.times), flush=True)
 
 
 if __name__ == "__main__":

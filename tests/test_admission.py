@@ -33,30 +33,30 @@ def broker(**keys: bool) -> Broker:
 def test_voice_fits_as_often_as_its_share_allows() -> None:
     own = broker()
     # 0.1875 * 2 Gb/s / 64 kb/s = 5859.375 connections.
-    answers = [own.ask(f"call {n}", PATH, 6, 64_000) for n in range(5_860)]
+    answers = [own.request(f"call {n}", PATH, 6, 64_000) for n in range(5_860)]
     assert all(isinstance(answer, Accepted) for answer in answers[:-1])
     assert answers[-1] == Refused("h0.0->sw", 64_000 - 24_000, 6)
     assert own.left_bps("sw.3->h3", 6) == 24_000
     # Another class has its own limit, and the link of another host its own.
-    assert isinstance(own.ask("film", PATH, 5, 375e6), Accepted)
-    assert own.ask("call", ["h1.0->sw", "sw.3->h3"], 6, 64_000) == Refused("sw.3->h3", 40_000, 6)
+    assert isinstance(own.request("film", PATH, 5, 375e6), Accepted)
+    assert own.request("call", ["h1.0->sw", "sw.3->h3"], 6, 64_000) == Refused("sw.3->h3", 40_000, 6)
 
 
 def test_what_is_released_can_be_asked_for_again() -> None:
     own = broker()
-    own.ask("a", PATH, 5, 300e6)
-    assert own.ask("b", PATH, 5, 100e6) == Refused("h0.0->sw", 25_000_000, 5)
+    own.request("a", PATH, 5, 300e6)
+    assert own.request("b", PATH, 5, 100e6) == Refused("h0.0->sw", 25_000_000, 5)
     assert own.shares("sw.3->h3") == {5: 0.15}
     own.release("a")
     assert own.shares("sw.3->h3") == {} and own.left_bps("sw.3->h3", 5) == 375_000_000
-    assert own.ask("b", PATH, 5, 100e6) == Accepted(tuple(PATH), 5, 100_000_000)
+    assert own.request("b", PATH, 5, 100e6) == Accepted(tuple(PATH), 5, 100_000_000)
     assert list(own.connections) == ["b"]
 
 
 def test_weights_follow_what_is_accepted() -> None:
     own = broker()
-    own.ask("a", PATH, 6, 250_000_001)
-    own.ask("b", PATH, 4, 100e6)
+    own.request("a", PATH, 6, 250_000_001)
+    own.request("b", PATH, 4, 100e6)
     assert own.weights("h0.0->sw", 7) == [1, 1, 1, 1, 50, 1, 126]
     assert own.weights("h1.0->sw", 7) == [1] * 7
 
@@ -64,23 +64,23 @@ def test_weights_follow_what_is_accepted() -> None:
 def test_classes_have_a_limit_together() -> None:
     # Half of 2 Gb/s each, and 1.2 Gb/s together.
     own = Broker(dict.fromkeys(PATH, 2e9), {6: 0.5, 5: 0.5}, together=0.6)
-    assert isinstance(own.ask("a", PATH, 6, 800e6), Accepted)
+    assert isinstance(own.request("a", PATH, 6, 800e6), Accepted)
     assert own.left_bps(PATH[0], 5) == 400_000_000
-    refused = own.ask("b", PATH, 5, 500e6)
+    refused = own.request("b", PATH, 5, 500e6)
     assert refused == Refused("h0.0->sw", 100_000_000)
     assert str(refused) == "h0.0->sw lacks 100,000,000 b/s of what all classes together may have"
     # 1.3 Gb/s more lack 300 Mb/s of its own limit, and 900 Mb/s of that of all.
-    assert own.ask("c", PATH, 5, 1.3e9) == Refused("h0.0->sw", 900_000_000)
-    assert own.ask("d", PATH, 6, 250e6) == Refused("h0.0->sw", 50_000_000, 6)
-    assert isinstance(own.ask("e", PATH, 0, 2e9), Accepted)
+    assert own.request("c", PATH, 5, 1.3e9) == Refused("h0.0->sw", 900_000_000)
+    assert own.request("d", PATH, 6, 250e6) == Refused("h0.0->sw", 50_000_000, 6)
+    assert isinstance(own.request("e", PATH, 0, 2e9), Accepted)
     own.release("a")
-    assert isinstance(own.ask("b", PATH, 5, 500e6), Accepted)
+    assert isinstance(own.request("b", PATH, 5, 500e6), Accepted)
 
 
 def test_tables_follow_what_is_accepted() -> None:
     own = broker()
-    own.ask("a", PATH, 6, 250e6)
-    own.ask("b", PATH, 4, 125e6)
+    own.request("a", PATH, 6, 250e6)
+    own.request("b", PATH, 4, 125e6)
     # An eighth and a sixteenth of the link, voice in every fourth entry; the rest is best effort's.
     table = own.table(PATH[0], 32, {6: 4}, rest=[0])
     assert [table.count(key) for key in (6, 4, 0)] == [8, 2, 22]
@@ -90,9 +90,9 @@ def test_tables_follow_what_is_accepted() -> None:
 
 
 def test_best_effort_is_never_refused_and_nobody_is_without_control() -> None:
-    assert isinstance(broker().ask("a", PATH, 0, 1e12), Accepted)
+    assert isinstance(broker().request("a", PATH, 0, 1e12), Accepted)
     own = broker(enabled=False)
-    assert isinstance(own.ask("a", PATH, 6, 2e9), Accepted)
+    assert isinstance(own.request("a", PATH, 6, 2e9), Accepted)
     assert own.left_bps("sw.3->h3", 6) == 375_000_000 - 2_000_000_000
 
 
@@ -106,11 +106,11 @@ def test_best_effort_is_never_refused_and_nobody_is_without_control() -> None:
         (lambda: Broker({}, {1: 0.6}, together=0), "together may have 0"),
         (lambda: broker().table(PATH[0], 32), "has no connections"),
         (lambda: broker().table(PATH[0], 33, rest=[0]), "33"),
-        (lambda: broker().ask("a", [], 6, 1), "no path"),
-        (lambda: broker().ask("a", ["sw.3->h"], 6, 1), "did you mean sw.3->h3"),
-        (lambda: broker().ask("a", PATH, 6, 0), "asks for 0"),
+        (lambda: broker().request("a", [], 6, 1), "no path"),
+        (lambda: broker().request("a", ["sw.3->h"], 6, 1), "did you mean sw.3->h3"),
+        (lambda: broker().request("a", PATH, 6, 0), "asks for 0"),
         (lambda: broker().release("a"), "no connection 'a'"),
-        (lambda: [(own := broker()).ask("a", PATH, 6, 1), own.ask("a", PATH, 6, 1)], "accepted already"),
+        (lambda: [(own := broker()).ask("a", PATH, 6, 1), own.request("a", PATH, 6, 1)], "accepted already"),
         (lambda: [(own := broker()).ask("a", PATH, 6, 1), own.weights(PATH[0], 6)], "has 6 classes"),
     ],
 )
@@ -201,4 +201,4 @@ def test_paths_and_rates_come_from_a_result() -> None:
     own = Broker(rates_of(result), LIMITS)
     path = ports_of(result)["voice", "h3"]
     assert path == PATH
-    assert own.ask("call", path, 6, 400e6) == Refused("h0.0->sw", 25_000_000, 6)
+    assert own.request("call", path, 6, 400e6) == Refused("h0.0->sw", 25_000_000, 6)

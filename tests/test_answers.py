@@ -8,7 +8,7 @@ import pytest
 
 import penstock as ps
 from conftest import Command
-from penstock.analysis.asking import asked_rates, evenness
+from penstock.analysis.demand import demand_rates, evenness
 
 MANY = """
 [simulation]
@@ -53,7 +53,7 @@ def many() -> ps.Result:
 
 
 def test_asked_rates_are_what_the_source_asked_for(many: ps.Result) -> None:
-    asked = dict(zip(many.table("flows")["flow"].to_pylist(), asked_rates(many), strict=True))
+    asked = dict(zip(many.table("flows")["flow"].to_pylist(), demand_rates(many), strict=True))
     taken = {row["flow"]: row["offered_bps"] for row in many.rows("flows")}
     assert asked["incast[h0]"] == 25e9 > 2 * taken["incast[h0]"]
     assert asked["across[h40]"] == pytest.approx(2e9, rel=0.05)
@@ -72,7 +72,7 @@ def test_a_flow_asks_for_no_more_than_the_link_that_its_path_begins_at() -> None
     )
     result = scenario.run()
     taken = [row["offered_bps"] for row in result.rows("flows")]
-    assert asked_rates(result).tolist() == [10e9] * 3
+    assert demand_rates(result).tolist() == [10e9] * 3
     assert max(taken) < 6e9
 
 

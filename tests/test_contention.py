@@ -29,20 +29,20 @@ def _run(scheduler: object, background: object = "greedy", third: int | None = N
 def test_two_classes_that_always_wait_keep_what_ets_promises() -> None:
     (split,) = splits(_run(ETS))
     assert (split.port, split.classes) == ("sw.0->h0", (0, 3))
-    assert split.promised == pytest.approx((0.4, 0.6))
+    assert split.guaranteed == pytest.approx((0.4, 0.6))
     assert split.kept == pytest.approx((0.4, 0.6), abs=0.01)
 
 
 def test_queues_of_a_group_share_what_the_group_has() -> None:
     (split,) = splits(_run(ETS, third=5))
     assert split.classes == (0, 3, 5)
-    assert split.promised == pytest.approx((0.2, 0.6, 0.2))
+    assert split.guaranteed == pytest.approx((0.2, 0.6, 0.2))
     assert split.kept == pytest.approx((0.2, 0.6, 0.2), abs=0.01)
 
 
 def test_weights_of_frames_promise_no_bytes_and_strict_priority_divides_nothing() -> None:
     (split,) = splits(_run({"wrr": {"weights": [1, 1, 1, 2, 1, 1, 1, 1]}}))
-    assert split.promised is None and split.kept == pytest.approx((1 / 3, 2 / 3), abs=0.01)
+    assert split.guaranteed is None and split.kept == pytest.approx((1 / 3, 2 / 3), abs=0.01)
     assert splits(_run("strict_priority")) == []
 
 

@@ -24,8 +24,8 @@ from penstock import _core
 from penstock.cli import main
 from penstock.conformance import frames
 from penstock.conformance.lldpad import Lldpad, missing
-from penstock.dcbx.asking import ask
 from penstock.dcbx.inherit import inherited
+from penstock.dcbx.query import ask
 from penstock.dcbx.serving import Settings, _Station, start
 from penstock.errors import InputError
 

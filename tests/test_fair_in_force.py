@@ -86,7 +86,7 @@ def test_flows_that_keep_their_shares_do_not_deviate(case: str) -> None:
     result = ps.Scenario.from_toml(TRAFFIC + settings).run()
     found = oracle.assess(result)
     assert found.weights_from == origin
-    assert found.is_promised
+    assert found.is_guaranteed
     link = 10e9 * 1522 / 1542
     for share, part in zip(found.shares, parts or [None, None], strict=True):
         assert abs(share.deviation("max_min") or 1) < 0.005, (share, found.notes)
@@ -131,5 +131,5 @@ source = "greedy"
 """
     result = ps.Scenario.from_toml(text).run()
     found = oracle.assess(result)
-    assert (found.weights_from, found.is_promised) == ("those of drr", True)
+    assert (found.weights_from, found.is_guaranteed) == ("those of drr", True)
     assert all(abs(share.deviation("max_min") or 1) < 0.01 for share in found.shares)

@@ -44,7 +44,7 @@ ANY = st.recursive(
 RECORD = {
     "run": "abc-def",
     "scenario": SMALL,
-    "told": {
+    "facts": {
         "seed": 1,
         "fingerprint": "00ff",
         "simulated_s": 2e-4,
@@ -68,7 +68,7 @@ def tried(record: Record | None) -> None:
     if record is None:
         return
     assert isinstance(record.scenario, str)
-    assert record.told.get("seed") is None or record.told["seed"] >= 0
+    assert record.facts.get("seed") is None or record.facts["seed"] >= 0
     for value in record.measures.values():
         for one in value.values() if isinstance(value, dict) else [value]:
             assert one is None or math.isfinite(one)

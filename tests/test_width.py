@@ -50,7 +50,7 @@ def test_tables_fit_eighty_columns(name: str, tmp_path: Path) -> None:
 def test_a_wide_terminal_has_all_columns(tmp_path: Path) -> None:
     lines = on_terminal(160, tmp_path, "run", "pause-storm", "--no-report")
     assert not [line for line in lines if line.startswith("not shown")]
-    assert any("asked" in line and "latency mean" in line for line in lines)
+    assert any("demand" in line and "latency mean" in line for line in lines)
 
 
 def test_a_file_that_is_nearly_there_is_named(small: Path, penstock: Command, tmp_path: Path) -> None:

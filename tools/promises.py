@@ -26,11 +26,11 @@ Promises = dict[str, dict[str, str]]
 
 def main() -> int:
     """Adds or checks the promises."""
-    promised: Promises = json.loads(PROMISED.read_text("utf-8")) if PROMISED.exists() else {}
+    announced: Promises = json.loads(PROMISED.read_text("utf-8")) if PROMISED.exists() else {}
     now = current()
     broken = [
         f"{schema}: {name} ({what}) is {now.get(schema, {}).get(name, 'gone')}"
-        for schema, names in promised.items()
+        for schema, names in announced.items()
         for name, what in names.items()
         if now.get(schema, {}).get(name) != what
     ]

@@ -41,7 +41,7 @@ class Mechanism:
     names: tuple[str, ...]
     kind: str
     title: str
-    said: tuple[str, ...]
+    summary: tuple[str, ...]
     source: str
     not_modelled: tuple[str, ...]
     parameters: tuple[tuple[str, str, str], ...]
@@ -71,7 +71,7 @@ def _mechanism(title: str, alike: list[dict[str, Any]]) -> Mechanism:
         names=tuple(one["name"] for one in alike),
         kind=first["kind"],
         title=title,
-        said=tuple(glossary.without_links(line) for line in first["summary"]),
+        summary=tuple(glossary.without_links(line) for line in first["summary"]),
         source=glossary.without_links(first["source"]),
         not_modelled=tuple(glossary.without_links(what) for what in first.get("not_modelled", [])),
         parameters=tuple(parameters),
@@ -121,7 +121,7 @@ def _play(name: str, run: Run, report: Path) -> None:
 def _page(mechanism: Mechanism, run: Run, *, plays: bool) -> Iterator[str]:
     names = ", ".join(f"`{name}`" for name in mechanism.names)
     yield from (f"# {names}", "", f"*{mechanism.kind}* — {mechanism.title}.", "")
-    for line in mechanism.said:
+    for line in mechanism.summary:
         yield from (line.replace("\\n", "\n"), "")
     yield from ("## See it run", "", run.shows, "")
     if plays:

@@ -81,8 +81,8 @@ class Topic:
 
     def answers(self, name: str) -> bool:
         """Returns true if `name` is the full name of the entry or ends it."""
-        full, asked = _folded(self.name), _folded(name)
-        return full == asked or full.endswith("." + asked) or asked in self.also
+        full, folded = _folded(self.name), _folded(name)
+        return full == folded or full.endswith("." + folded) or folded in self.also
 
     def begin(self) -> str:
         """The first sentence, or what fits a line of it."""
@@ -124,8 +124,8 @@ def _html(topic: Topic) -> str:
         for cell, group in (("th", [head] if head else []), ("td", rows))
         for row in group
     )
-    said = "".join(f"<p>{escape(line)}</p>" for line in topic.lines)
-    return f"<h4>{escape(topic.name)} <small>({escape(topic.kind)})</small></h4>{said}" + (
+    paragraphs = "".join(f"<p>{escape(line)}</p>" for line in topic.lines)
+    return f"<h4>{escape(topic.name)} <small>({escape(topic.kind)})</small></h4>{paragraphs}" + (
         f"<table>{table}</table>" if table else ""
     )
 
@@ -269,9 +269,9 @@ def topics() -> tuple[Topic, ...]:
 
 def _mechanisms() -> Iterator[Topic]:
     for mechanism in json.loads(_core.mechanisms()):
-        said = [mechanism["title"], *mechanism["summary"], f"Source: {mechanism['source']}"]
-        said += [f"Not modelled: {what}" for what in mechanism.get("not_modelled", [])]
-        lines = [without_links(line) for line in said]
+        paragraphs = [mechanism["title"], *mechanism["summary"], f"Source: {mechanism['source']}"]
+        paragraphs += [f"Not modelled: {what}" for what in mechanism.get("not_modelled", [])]
+        lines = [without_links(line) for line in paragraphs]
         header = ["parameter", "default", "meaning"]
         parameters = [
             [_text(p["name"]), _text(p["default"]), _text(p["meaning"])] for p in mechanism["parameters"]
@@ -358,10 +358,10 @@ def _about(value: Mapping[str, Any], root: Mapping[str, Any], required: bool) ->
         yield str(target["description"])
     if "enum" in target:
         yield "Accepted: " + ", ".join(json.dumps(choice) for choice in target["enum"] if choice is not None)
-    said = str(target.get("description", ""))
-    if target.get("default") not in (None, {}) and "Default" not in said:
+    paragraphs = str(target.get("description", ""))
+    if target.get("default") not in (None, {}) and "Default" not in paragraphs:
         yield f"Default: {json.dumps(target['default'], ensure_ascii=False)}"
-    if required and "Required" not in said:
+    if required and "Required" not in paragraphs:
         yield "Required."
 
 

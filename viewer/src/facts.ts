@@ -62,8 +62,8 @@ export function evenOf({ name, flows }: Evenness): string {
 }
 
 /** The column of what flows asked for; results of before have only what their NICs took. */
-export function askedColumn(flows: TableOf<"flows">): "asked_bps" | "offered_bps" {
-  return flows.columns.includes("asked_bps") ? "asked_bps" : "offered_bps";
+export function askedColumn(flows: TableOf<"flows">): "demand_bps" | "offered_bps" {
+  return flows.columns.includes("demand_bps") ? "demand_bps" : "offered_bps";
 }
 
 function drops(report: Report): Fact {

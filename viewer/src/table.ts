@@ -6,7 +6,7 @@ export type Cell = number | string | boolean | null;
 
 /** Columns that Python adds to a table for this page. */
 interface Added {
-  flows: { asked_bps: number };
+  flows: { demand_bps: number };
 }
 
 export type TableName = keyof Tables;

@@ -135,8 +135,8 @@ def most_bps(result: Measurements, flow: str) -> float:
     """The largest demand of a connection, in bits of frames per second; infinite without a bound."""
     if "demands" not in result.table_names:
         return math.inf
-    asked = [row["rate_bps"] for row in result.table("demands").to_pylist() if row["flow"] == flow]
-    return max(asked, default=math.inf)
+    demand_rates = [row["rate_bps"] for row in result.table("demands").to_pylist() if row["flow"] == flow]
+    return max(demand_rates, default=math.inf)
 
 
 @of_result
@@ -160,9 +160,9 @@ def sentences(result: Measurements, row: dict[str, Any]) -> Iterator[str]:
         yield f"{number:,} {what}: minimum {least}, mean {mean}, maximum {most}."
     else:
         yield f"It completed none of its {what}."
-    asked = most_bps(result, row["flow"])
-    if math.isfinite(asked):
-        yield f"On an empty fabric it could send at most {rate(asked)}."
+    demand_rates = most_bps(result, row["flow"])
+    if math.isfinite(demand_rates):
+        yield f"On an empty fabric it could send at most {rate(demand_rates)}."
     if shares := held(row):
         ordered = sorted(shares.items(), key=lambda item: -item[1])
         listed = ", ".join(f"{HELD[by]} {share:.1%}" for by, share in ordered if share > 0)

@@ -39,7 +39,7 @@ class Split:
     classes: tuple[int, ...]
     sent_bytes: int
     kept: tuple[float, ...]
-    promised: tuple[float, ...] | None
+    guaranteed: tuple[float, ...] | None
 
 
 @of_result
@@ -56,11 +56,11 @@ def splits(result: Measurements) -> list[Split]:
         kept = tuple(by_class[one] / total for one in classes)
         promises = in_force(result, {port})
         weights = promises[0].weights if len(promises) == 1 else None  # one that changed is not one promise
-        found.append(Split(port, classes, total, kept, _promised(weights, classes)))
+        found.append(Split(port, classes, total, kept, _guaranteed(weights, classes)))
     return sorted(found, key=lambda split: (-split.sent_bytes, split.port, split.classes))
 
 
-def _promised(weights: ClassWeights | None, classes: tuple[int, ...]) -> tuple[float, ...] | None:
+def _guaranteed(weights: ClassWeights | None, classes: tuple[int, ...]) -> tuple[float, ...] | None:
     if weights is None or not weights.origin.startswith(_WEIGHED) or weights.counts_frames:
         return None
     of_class = {queue: at for at, queue in reversed(list(enumerate(weights.queue)))}

@@ -63,5 +63,5 @@ def _failed(
 
 def _when(row: dict[str, Any]) -> str:
     counts = {"timeout": row["timeouts"], "RNR NAK": row["rnr_naks_received"]}
-    heard = [f"{number:,} {what}{'s' * (number != 1)}" for what, number in counts.items() if number]
-    return f"{duration(row['failed_ns'])} after {' and '.join(heard)}"
+    counted = [f"{number:,} {what}{'s' * (number != 1)}" for what, number in counts.items() if number]
+    return f"{duration(row['failed_ns'])} after {' and '.join(counted)}"

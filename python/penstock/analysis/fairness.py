@@ -115,16 +115,16 @@ def proportionally_fair(problem: Problem) -> Array:
     ConvergenceError
         If the residual of the Karush-Kuhn-Tucker conditions stays above `RESIDUAL`.
     """
-    asking = problem.demand > 0
+    active = problem.demand > 0
     rate = np.zeros_like(problem.demand)
-    if not asking.any():
+    if not active.any():
         return rate
     # In units in which the max-min rates and their weights are near 1, so that residuals are relative.
-    scale = max_min(problem)[asking]
-    weight = problem.weight[asking] / problem.weight[asking].mean()
-    usage = problem.usage[:, asking] * scale / problem.capacity[:, None]
+    scale = max_min(problem)[active]
+    weight = problem.weight[active] / problem.weight[active].mean()
+    usage = problem.usage[:, active] * scale / problem.capacity[:, None]
     usage = usage[(usage > 0).any(axis=1)]
-    bounds = problem.demand[asking] / scale
+    bounds = problem.demand[active] / scale
     bounded = np.flatnonzero(np.isfinite(bounds))
     rows = np.zeros((bounded.size, scale.size))
     rows[np.arange(bounded.size), bounded] = 1.0 / bounds[bounded]
@@ -136,7 +136,7 @@ def proportionally_fair(problem: Problem) -> Array:
             "proportionally fair rates were not found: the residual of the optimality conditions is "
             f"{worst:.1e}, expected at most {RESIDUAL:.0e}"
         )
-    rate[asking] = solution * scale
+    rate[active] = solution * scale
     return rate
 
 

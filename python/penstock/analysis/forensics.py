@@ -251,13 +251,13 @@ def why(result: Measurements, name: str) -> list[str]:
 
         known = [row["port"] for row in result.rows("ports")] + [row["flow"] for row in flows]
         raise InputError(f"no port, node or flow {name!r} in this result; {suggestion(name, known)}")
-    said = [*_ports(result, name, ports)] if ports else []
+    report = [*_ports(result, name, ports)] if ports else []
     for flow in own:
-        said += _flow(result, flow)
+        report += _flow(result, flow)
     if group and not own:
-        said += _group(name, group)
-    said += [*_circles(result, ports), *_storms(result, ports)]
-    return [*said, SHARES] if any("of the frames" in line for line in said) else said
+        report += _group(name, group)
+    report += [*_circles(result, ports), *_storms(result, ports)]
+    return [*report, SHARES] if any("of the frames" in line for line in report) else report
 
 
 def _ports(result: Measurements, name: str, ports: list[str]) -> Iterable[str]:

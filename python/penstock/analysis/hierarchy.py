@@ -56,8 +56,8 @@ class Hierarchy:
         on = usage > 0
         rate, found, unsure = np.zeros_like(demand), demand <= 0, False
         while not found.all():
-            asks = np.where(found, rate, demand)
-            given = self._given(problem, ~found, asks, found)
+            demands = np.where(found, rate, demand)
+            given = self._given(problem, ~found, demands, found)
             sure = np.minimum(demand, given.min(axis=0, initial=np.inf))
             settled = ~found & (sure >= demand * (1 - SAME))
             # By how much each link gives its flows more than the others do.
@@ -68,7 +68,7 @@ class Hierarchy:
                 nearest = [link for link in np.argsort(beyond, kind="stable") if beyond[link] > 0]
                 for link in nearest[:_MOST_TRIED]:
                     of = on[link] & ~found
-                    held = np.where(of, given[link], asks)
+                    held = np.where(of, given[link], demands)
                     elsewhere = self._given(problem, of, held, found).min(axis=0)
                     if (elsewhere >= held * (1 - _NEAR))[of].all():
                         settled, rates = of, held
@@ -80,20 +80,20 @@ class Hierarchy:
         return self._with_the_rest(problem, rate) if unsure else rate
 
     def _given(
-        self, problem: Problem, flows: NDArray[np.bool_], asks: Array, found: NDArray[np.bool_]
+        self, problem: Problem, flows: NDArray[np.bool_], demands: Array, found: NDArray[np.bool_]
     ) -> Array:
         """Rate of each flow on each link of its path; infinite elsewhere."""
         given = np.full(problem.usage.shape, np.inf)
         for link in np.flatnonzero((problem.usage[:, flows] > 0).any(axis=1)):
             of = np.flatnonzero(problem.usage[link] > 0)
-            usage, capacity, asked = problem.usage[link, of], problem.capacity[link], asks[of]
-            rates, has = self.among(of)._fill(usage, capacity, asked), found[of]
+            usage, capacity, demand_on_link = problem.usage[link, of], problem.capacity[link], demands[of]
+            rates, has = self.among(of)._fill(usage, capacity, demand_on_link), found[of]
             # Rates that were found in doubt may be more than this link would give them. They hold, and the
             # others share the rest.
-            if (rates < asked * (1 - _NEAR))[has].any():
-                rates[has] = asked[has]
-                left = max(capacity - float(usage[has] @ asked[has]), 0.0)
-                rates[~has] = self.among(of[~has])._fill(usage[~has], left, asked[~has])
+            if (rates < demand_on_link * (1 - _NEAR))[has].any():
+                rates[has] = demand_on_link[has]
+                left = max(capacity - float(usage[has] @ demand_on_link[has]), 0.0)
+                rates[~has] = self.among(of[~has])._fill(usage[~has], left, demand_on_link[~has])
             given[link, of] = rates
         return given
 
@@ -106,12 +106,12 @@ class Hierarchy:
         """The proportionally fair rates, weights divided over the queues with demand."""
         return proportionally_fair(replace(problem, weight=self.beside(problem.usage, problem.demand > 0)))
 
-    def beside(self, usage: Array, asking: NDArray[np.bool_]) -> Array:
+    def beside(self, usage: Array, has_demand: NDArray[np.bool_]) -> Array:
         """The weight of each flow among the flows with demand on a link of its path."""
         on = usage > 0
         weight = self.weight.copy()
-        for flow in np.flatnonzero(asking):
-            met = asking & on[on[:, flow]].any(axis=0)
+        for flow in np.flatnonzero(has_demand):
+            met = has_demand & on[on[:, flow]].any(axis=0)
             weight[flow] = self._divided(met)[flow]
         return weight
 
@@ -127,18 +127,18 @@ class Hierarchy:
         divided: Array = self.weight / np.maximum(queues[self.group], 1) / np.maximum(flows[self.queue], 1)
         return divided
 
-    def _fill(self, usage: Array, capacity: float, asks: Array) -> Array:
+    def _fill(self, usage: Array, capacity: float, demands: Array) -> Array:
         """The rates that one link gives."""
-        rate, growing, room = np.zeros_like(asks), asks > 0, capacity
+        rate, growing, room = np.zeros_like(demands), demands > 0, capacity
         while growing.any():
             speed = np.where(growing, self._divided(growing), 0.0)
-            sated_after = np.where(growing, (asks - rate) / speed, np.inf)
+            sated_after = np.where(growing, (demands - rate) / speed, np.inf)
             full_after = room / (usage @ speed)
             step = min(full_after, sated_after.min())
             rate += speed * step
             room -= float(usage @ speed) * step
             sated = growing & (sated_after <= step * (1 + SAME))
-            rate[sated] = asks[sated]
+            rate[sated] = demands[sated]
             if full_after <= step * (1 + SAME):
                 break
             growing &= ~sated

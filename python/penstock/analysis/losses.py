@@ -89,8 +89,8 @@ def losses(result: Measurements) -> list[Loss]:
             words, ports = ON_LINKS, (port, *other)
         else:
             words, ports = UNCLEAR, (port, *other)
-        said = words.get(cause, "at {port}")
-        where = f"{said.format(port=port, node=node, peer=peer)} ({cause})"
+        place = words.get(cause, "at {port}")
+        where = f"{place.format(port=port, node=node, peer=peer)} ({cause})"
         found[row["flow"], ports, where] += row["frames"]
     made = [Loss(flow, ports, where, frames) for (flow, ports, where), frames in found.items()]
     return sorted(made, key=lambda loss: -loss.frames)
@@ -131,8 +131,8 @@ def at_ports(result: Measurements, ports: Iterable[str]) -> Iterator[str]:
     summed.sort(key=lambda loss: -loss.frames)
     for loss in summed[:_NAMED]:
         were = "was" if loss.frames == 1 else "were"
-        said = f"{_frames(loss.frames)} {were} lost {loss.where}: {loss.flow}."
-        yield said[0].upper() + said[1:]
+        place = f"{_frames(loss.frames)} {were} lost {loss.where}: {loss.flow}."
+        yield place[0].upper() + place[1:]
     yield from _more(summed)
 
 

@@ -197,7 +197,7 @@ def sentences(result: Measurements, message: Message, *, paused: bool = True) ->
         "takes alone."
     )
     yield from _lost(message)
-    yield from _heard(row, spent)
+    yield from _feedback(row, spent)
     if spent["rate_ns"] > 0 and spent["sending_ns"] > 0:
         share = spent["sending_ns"] / (spent["sending_ns"] + spent["rate_ns"])
         line = _line_bps(result, row["source"])
@@ -230,16 +230,16 @@ def _lost(message: Message) -> Iterator[str]:
         yield f"Of the {duration(late)} that it was late, it lost {'; '.join(shares)}."
 
 
-def _heard(row: dict[str, Any], spent: dict[str, Any]) -> Iterator[str]:
+def _feedback(row: dict[str, Any], spent: dict[str, Any]) -> Iterator[str]:
     counts = {
         "CNP": spent["cnps"],
         "echoed mark": spent["marks"],
         "NAK": spent["naks"],
         "timeout": row["timeouts"],
     }
-    heard = [f"{number:,} {what}{'s' * (number != 1)}" for what, number in counts.items() if number]
-    if heard:
-        yield f"In that time its queue pair had {', '.join(heard)}."
+    counted = [f"{number:,} {what}{'s' * (number != 1)}" for what, number in counts.items() if number]
+    if counted:
+        yield f"In that time its queue pair had {', '.join(counted)}."
     if again := row["segments_sent_again"]:
         were = "One of its packets was" if again == 1 else f"{again:,} of its packets were"
         yield f"{were} sent again."

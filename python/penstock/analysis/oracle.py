@@ -128,7 +128,7 @@ class Assessment:
         One a flow, in the order of the scenario.
     notes : list of str
         What the ideal fabric leaves out although the run had it.
-    is_promised : bool
+    is_guaranteed : bool
         Whether the shares are what the schedulers of the run promise: not where rates are set by connections
         or shapers, links changed, or switches differ.
     """
@@ -137,7 +137,7 @@ class Assessment:
     weights_from: str
     shares: list[Share]
     notes: list[str]
-    is_promised: bool = True
+    is_guaranteed: bool = True
 
     def verdict(self, definition: str = "max_min") -> Verdict | None:
         """Compares the run with a definition; ``None`` if no flow has a fair share."""
@@ -202,22 +202,22 @@ def assess(
     definitions = ("max_min", "proportional") if proportional else ("max_min",)
     fair = {name: fluid.run(rules, name, most_steps) for name in definitions}
     measured = _measured(result, counts) | fluid.exchanged
-    asked = fluid.asked()
+    demands = fluid.demands()
     names = fluid.flows
     shares = [
         Share(
             name,
             float(rules[0].weight[i]),
-            float(asked[i]),
+            float(demands[i]),
             measured[name],
             {key: float(rates[i]) for key, rates in fair.items()},
         )
         for i, name in enumerate(names)
     ]
-    notes, is_promised = _notes(result, promises)
+    notes, is_guaranteed = _notes(result, promises)
     if by == "node":
-        shares, is_promised = _of_nodes(result, shares), False
-    return Assessment(counts, origins(rules), shares, notes, is_promised)
+        shares, is_guaranteed = _of_nodes(result, shares), False
+    return Assessment(counts, origins(rules), shares, notes, is_guaranteed)
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ class Fluid:
         capacity, rule = self.capacity.copy(), rules[0]
         later = sorted({*(at for at, _, _ in self.rates), *(one.begin for one in rules)}, reverse=True)
         count = len(self.flows)
-        asks, waiting, offered, carried = (np.zeros(count) for _ in range(4))
+        source_rates, waiting, offered, carried = (np.zeros(count) for _ in range(4))
         now, coming = 0.0, list(reversed(self.changes))
         began = time.monotonic()
         for _ in range(most_steps):
@@ -259,17 +259,17 @@ class Fluid:
                 )
             while coming and coming[-1][0] <= now:
                 _, flow, rate = coming.pop()
-                asks[flow] = rate
+                source_rates[flow] = rate
             while later and later[-1] <= now:
                 at = later.pop()
                 rule = next((one for one in rules if one.begin == at), rule)
                 for _, link, rate in (one for one in self.rates if one[0] == at):
                     capacity[link] = rate
-            asks = np.where(self.limit - offered <= _EMPTY, 0.0, asks)
-            greedy = np.isinf(asks) | self.closed
-            wanted = np.where(waiting > 0, np.inf, asks)
+            source_rates = np.where(self.limit - offered <= _EMPTY, 0.0, source_rates)
+            greedy = np.isinf(source_rates) | self.closed
+            wanted = np.where(waiting > 0, np.inf, source_rates)
             rates = rule.allocate(Problem(self.usage, capacity, wanted, rule.weight), definition)
-            arriving = np.where(greedy, rates, asks)
+            arriving = np.where(greedy, rates, source_rates)
             growth = arriving - rates
             ahead = [coming[-1][0]] if coming else []
             horizon = min([*ahead, *later[-1:], self.end]) - now
@@ -289,7 +289,7 @@ class Fluid:
             raise ConvergenceError(f"fair shares change more than {most_steps:,} times in this run")
         return carried / (self.end - self.begin)
 
-    def asked(self) -> Array:
+    def demands(self) -> Array:
         """Mean demand of each flow during the measured time."""
         total = np.zeros(len(self.flows))
         changes: list[list[tuple[float, float]]] = [[] for _ in self.flows]
@@ -336,9 +336,9 @@ def _fluid(result: Measurements, counts: Counts) -> Fluid:
     frames_back = mean * back / back_mean
     around: Array = {"frame": 0.0 * first, "payload": 0.0 * first - HEADER_BYTES, "wire": first}[counts]
     rows = connections.rows(result)
-    asks = {row["flow"]: row for row in rows if row["endpoint"] == "requester"}
+    source_rates = {row["flow"]: row for row in rows if row["endpoint"] == "requester"}
     talks = {row["flow"]: row for row in rows if row["endpoint"] in ("conversation", "mpi_exchange", "fcoe")}
-    two_way = [name in asks or name in talks for name in names]
+    two_way = [name in source_rates or name in talks for name in names]
     counted = alone + np.where(two_way, frames_back * (back_mean + around), 0.0)
     usage *= (mean + overhead[:, None]) / counted
     usage += returning * back * (back_mean + overhead[:, None]) / back_mean * mean / counted
@@ -350,7 +350,7 @@ def _fluid(result: Measurements, counts: Counts) -> Fluid:
     of_frames = counted / (mean + frames_back * back_mean)
     exchanged = {
         name: row["application_bytes"] * 8 / (end - begin) * float(of_frames[number[name]])
-        for name, row in asks.items()
+        for name, row in source_rates.items()
         if end > begin
     }
     if end > begin:
@@ -457,7 +457,7 @@ def _notes(result: Measurements, promises: Sequence[InForce]) -> tuple[list[str]
     classes = {row["class"] for row in result.rows("flows")}
     if any(one.weights.limited[of] for one in promises for of in classes):
         notes.append("The switches have shapers; the ideal fabric has none.")
-    is_promised = not (notes or any(one.weights.differ for one in promises))
+    is_guaranteed = not (notes or any(one.weights.differ for one in promises))
     faults = {row["what"] for row in result.rows("faults")} if "faults" in result.table_names else set()
     if faults - FOLLOWED:
         notes.append("The run had faults; the ideal fabric only has those of rates and schedulers.")
@@ -470,7 +470,7 @@ def _notes(result: Measurements, promises: Sequence[InForce]) -> tuple[list[str]
         notes.append(
             "Switches chose a path for each frame; shares are those of flows that keep to the planned path."
         )
-    is_promised &= not notes
+    is_guaranteed &= not notes
     if not result.complete:
         notes.append("The run was cut short; shares are those of the time until then.")
-    return notes, is_promised
+    return notes, is_guaranteed

@@ -29,15 +29,15 @@ def _roots(result: Measurements) -> Iterator[str]:
     if not trees:
         yield "No pause held anything back." if "pauses" in result.table_names else "No pauses were recorded."
         return
-    asked = []
+    active = []
     for tree in trees[:TREES_TOLD]:
         yield from forensics.at_root(result, tree)
-        asked.append(tree.victims[0].flow if tree.victims else forensics.port_of(tree.root))
+        active.append(tree.victims[0].flow if tree.victims else forensics.port_of(tree.root))
     if (more := len(trees) - TREES_TOLD) > 0:
         roots = "root" if more == 1 else "roots"
         yield f"And {more} more {roots} of pauses, which stopped ports for a shorter time."
     yield forensics.SHARES
-    yield f"For details name a flow or a port, such as {asked[0]}."
+    yield f"For details name a flow or a port, such as {active[0]}."
 
 
 def _lost(result: Measurements) -> Iterator[str]:

@@ -109,7 +109,7 @@ def by_flow(
     names = [row["flow"] for row in rows]
     if given is None:
         of = np.array([row["class"] for row in rows], dtype=int)
-        return [_promised(one, of, usage, frame) for one in promises]
+        return [_rule_of(one, of, usage, frame) for one in promises]
     weights = np.ones(len(names))
     for name, weight in given.items():
         if not (np.isfinite(weight) and weight > 0):
@@ -123,17 +123,17 @@ def by_flow(
     return [Rule(0.0, weights, None, "given")]
 
 
-def _promised(promise: InForce, of: NDArray[np.int_], usage: Array, frame: Array) -> Rule:
+def _rule_of(guarantee: InForce, of: NDArray[np.int_], usage: Array, frame: Array) -> Rule:
     """Guarantees of the schedulers to flows of these classes."""
-    found = promise.weights
+    found = guarantee.weights
     by_group = np.array(found.weight)[of] * (frame if found.counts_frames else 1.0)
     hierarchy = Hierarchy(by_group, np.array(found.queue)[of], np.array(found.group)[of])
     level = np.array(found.level)[of]
     divides = hierarchy.divides()
     if not divides and np.unique(level).size < 2:
-        return Rule(promise.begin, by_group, None, found.origin)
+        return Rule(guarantee.begin, by_group, None, found.origin)
     shown = hierarchy.beside(usage, np.ones(len(of), dtype=bool)) if divides else by_group
-    return Rule(promise.begin, shown, Strict(level, hierarchy if divides else None), found.origin)
+    return Rule(guarantee.begin, shown, Strict(level, hierarchy if divides else None), found.origin)
 
 
 @of_result

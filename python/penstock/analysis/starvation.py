@@ -171,7 +171,7 @@ def starvation(result: Measurements, bound_ns: float | None = None) -> Starvatio
     """
     if bound_ns is not None and not 0 < bound_ns < float("inf"):
         raise ArgumentError(f"the bound is {bound_ns!r} ns; expected a time above 0")
-    promised = bounds(result) if bound_ns is None else {}
+    guaranteed = bounds(result) if bound_ns is None else {}
     curves, ports = result.curves(), {row["port"]: row for row in result.rows("ports")}
     sent, left = curves.get("class_tx_bps", {}), _left(result)
     stops, unseen = _stops(result, ports)
@@ -200,7 +200,7 @@ def starvation(result: Measurements, bound_ns: float | None = None) -> Starvatio
         gaps = _Gaps(line[0], waiting[name][1] > 0, line[1], rate, stops.get(key, _NEVER))
         width = max(width, gaps.width)
         if gaps.waits.any():
-            found.append(gaps.service(key, bound_ns if bound_ns is not None else promised.get(key)))
+            found.append(gaps.service(key, bound_ns if bound_ns is not None else guaranteed.get(key)))
     found.sort(key=lambda one: (-one.strong.least_ns, -one.strong.most_ns, one.port, one.traffic_class))
     return Starvation(found, _flows(result, found), unknown, width)
 

@@ -42,7 +42,7 @@ def why(result: Measurements, name: str) -> list[str]:
 
 
 @of_result
-def asked(result: Measurements, name: str) -> messages.Message | None:
+def message_named(result: Measurements, name: str) -> messages.Message | None:
     """The message that is named, or the slowest of a flow; ``None`` of ports, and without RDMA."""
     return _named(result, name) or messages.slowest(result, _flows(result, name))
 

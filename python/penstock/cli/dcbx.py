@@ -98,9 +98,9 @@ def show(*, interface: str, json: Annotated[bool, Parameter(negative=())] = Fals
     json
         Prints one JSON object instead of a table.
     """
-    from penstock.dcbx.asking import ask
+    from penstock.dcbx.query import request_state
 
-    state = ask(interface)
+    state = request_state(interface)
     if json:
         print_json(state)
         return EXIT_DONE

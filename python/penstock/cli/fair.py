@@ -120,10 +120,10 @@ def as_json(found: Assessment) -> dict[str, Any]:
 def _show(found: Assessment, by: str, accounted: str | None) -> None:
     out = console()
     what = COUNTED[found.counts].partition(" (")[0]
-    columns = (by, "weight", "asked", "measured", "max-min", "deviation", "proportional", "deviation")
+    columns = (by, "weight", "demand", "measured", "max-min", "deviation", "proportional", "deviation")
     shares = Table(f"Fair shares, counted in {what}", *columns, numeric=1)
     for share in found.shares:
-        cells = [share.flow, f"{share.weight:g}", _asked(share.demand_bps), rate(share.measured_bps)]
+        cells = [share.flow, f"{share.weight:g}", _demand(share.demand_bps), rate(share.measured_bps)]
         for name in NAMES:
             cells += [rate(share.fair_bps[name]), percent(share.deviation(name))]
         shares.add_row(*cells)
@@ -150,7 +150,7 @@ def percent(deviation: float | None) -> str:
     return "-" if deviation is None else f"{100 * deviation:+.2f} %"
 
 
-def _asked(bps: float) -> str:
+def _demand(bps: float) -> str:
     return rate(bps) if math.isfinite(bps) else "all"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock import arrow
-from penstock.analysis.asking import asked_rates, evenness, stems
+from penstock.analysis.demand import demand_rates, evenness, stems
 from penstock.measurements import numpy_of, rows
 from penstock.units import count, duration, rate, share
 
@@ -31,7 +31,7 @@ GROUPED: dict[str, np.ufunc] = {
     "latency_p99_ns": np.maximum,
 }
 """Columns of groups of flows, and the function that combines the values of the flows."""
-_NOTHING_ASKED = 2.0
+_NO_DEMAND = 2.0
 """Sort value of flows without demand, in place of their served share: it puts them last."""
 
 
@@ -87,15 +87,15 @@ def show_losses(out: Screen, result: Result) -> None:
 
 
 def _show(out: Screen, title: str, flows: list[dict[str, Any]]) -> None:
-    names = ("class", "asked", "goodput", "received", "sent", "lost", "latency mean", "p99", "max")
-    spare = ("received", "asked", "latency mean", "sent", "class", "max")
+    names = ("class", "demand", "goodput", "received", "sent", "lost", "latency mean", "p99", "max")
+    spare = ("received", "demand", "latency mean", "sent", "class", "max")
     shown = Table(title, "flow", *names, numeric=1, spare=spare)
     for flow in flows:
         latency = flow["latency_ns"]
         shown.add_row(
             flow["name"],
             str(flow["class"]),
-            rate(flow["asked_bps"]),
+            rate(flow["demand_bps"]),
             rate(flow["goodput_bps"]),
             rate(flow["throughput_bps"]),
             count(flow["frames_sent"]),
@@ -110,10 +110,10 @@ def _chosen(result: Result, places: Sequence[int]) -> list[dict[str, Any]]:
     """Rows of these flows with the rate that each demanded; ``None`` if it is unknown."""
     from penstock.result import summary
 
-    asked = asked_rates(result)
+    demand = demand_rates(result)
     flows = summary.flows(arrow.take(result.table("flows"), places))
     for flow, at in zip(flows, places, strict=True):
-        flow["asked_bps"] = None if math.isnan(asked[at]) else float(asked[at])
+        flow["demand_bps"] = None if math.isnan(demand[at]) else float(demand[at])
     return flows
 
 
@@ -122,7 +122,7 @@ class _Served:
 
     def __init__(self, result: Result) -> None:
         table = result.table("flows")
-        self.asked = np.nan_to_num(asked_rates(result), nan=0.0)
+        self.demand = np.nan_to_num(demand_rates(result), nan=0.0)
         self.goodput, self.received, self.lost, self.p99 = (
             _known(table, name)
             for name in ("goodput_bps", "throughput_bps", "frames_dropped", "latency_p99_ns")
@@ -132,31 +132,31 @@ class _Served:
 
     def order(self) -> NDArray[np.int64]:
         """Indexes of all flows, the worst served first; ties are ordered by the longest p99."""
-        return np.lexsort((-self.p99, _parts(self.received, self.asked)))
+        return np.lexsort((-self.p99, _parts(self.received, self.demand)))
 
 
 def _known(table: Any, name: str) -> NDArray[np.float64]:
     return np.nan_to_num(numpy_of(table[name]).astype(np.float64), nan=0.0)
 
 
-def _parts(received: NDArray[np.float64], asked: NDArray[np.float64]) -> NDArray[np.float64]:
+def _parts(received: NDArray[np.float64], demand: NDArray[np.float64]) -> NDArray[np.float64]:
     """Share of its demand that each flow received, as the sort key on the screen."""
-    asks = asked != 0.0
-    return np.where(asks, received / np.where(asks, asked, 1.0), _NOTHING_ASKED)
+    has_demand = demand != 0.0
+    return np.where(has_demand, received / np.where(has_demand, demand, 1.0), _NO_DEMAND)
 
 
 def _show_groups(out: Screen, flows: _Served) -> None:
-    names = ("class", "flows", "asked", "goodput", "received", "served", "worst", "lost", "worst p99")
-    spare = ("received", "asked", "class", "worst")
+    names = ("class", "flows", "demand", "goodput", "received", "served", "worst", "lost", "worst p99")
+    spare = ("received", "demand", "class", "worst")
     title = "Groups of flows, the worst served first"
     shown = Table(title, "group", *names, numeric=1, spare=spare)
     classes = int(flows.of_class.max()) + 1
     keys, first, group = np.unique(
         flows.entry * classes + flows.of_class, return_index=True, return_inverse=True
     )
-    asked, goodput, received, lost = (
+    demand, goodput, received, lost = (
         np.bincount(group, values, minlength=len(keys)).astype(np.float64)
-        for values in (flows.asked, flows.goodput, flows.received, flows.lost)
+        for values in (flows.demand, flows.goodput, flows.received, flows.lost)
     )
     members = np.bincount(group, minlength=len(keys))
     p99 = np.zeros(len(keys))
@@ -164,16 +164,16 @@ def _show_groups(out: Screen, flows: _Served) -> None:
     ranked = flows.order()
     worst = ranked[np.unique(group[ranked], return_index=True)[1]]
     # Ties keep the order of the groups' first flows.
-    for n in np.lexsort((first, -p99, _parts(received, asked)))[:GROUPS].tolist():
+    for n in np.lexsort((first, -p99, _parts(received, demand)))[:GROUPS].tolist():
         shown.add_row(
             flows.entries[keys[n] // classes],
             str(keys[n] % classes),
             count(int(members[n])),
-            rate(float(asked[n])),
+            rate(float(demand[n])),
             rate(float(goodput[n])),
             rate(float(received[n])),
-            share(_part(received[n], asked[n])),
-            share(_part(flows.received[worst[n]], flows.asked[worst[n]])),
+            share(_part(received[n], demand[n])),
+            share(_part(flows.received[worst[n]], flows.demand[worst[n]])),
             count(int(lost[n])),
             duration(float(p99[n]) or None),
         )
@@ -182,5 +182,5 @@ def _show_groups(out: Screen, flows: _Served) -> None:
         out.print(f"and {len(keys) - GROUPS} more groups")
 
 
-def _part(received: float, asked: float) -> float | None:
-    return float(received / asked) if asked else None
+def _part(received: float, demand: float) -> float | None:
+    return float(received / demand) if demand else None

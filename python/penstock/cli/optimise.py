@@ -151,7 +151,7 @@ def amount(expression: str, value: float) -> str:
     return plain(value) if write is None else write(value)
 
 
-def _said(goal: Goal, trial: Trial) -> str:
+def _value(goal: Goal, trial: Trial) -> str:
     from penstock.laboratory.search import BROKEN
 
     if trial.given_up:
@@ -192,7 +192,7 @@ def _show(plan: Plan, goal: Goal, found: list[Trial], directory: Path) -> None:
         cells = [labels[key][rows[trial.number][key]] for key in keys]
         value = "-" if trial.objective is None else amount(goal.objective, trial.objective)
         cells += [value, *([_unfinished(trial)] if left else [])]
-        shown.add_row(str(trial.number), *cells, _said(goal, trial))
+        shown.add_row(str(trial.number), *cells, _value(goal, trial))
     console().print(shown)
     if given_up := sum(trial.given_up for trial in found):
         console().print(f"{given_up} were given up after their first part")

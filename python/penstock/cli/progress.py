@@ -23,7 +23,7 @@ LAST = 2
 class Wish:
     """The user's request to end the run, and the part that may still be skipped."""
 
-    asked: int = 0
+    requested: int = 0
     """Number of interrupts so far."""
     drawing: bool = False
     """True while only pictures are being drawn, which may be skipped."""
@@ -33,7 +33,7 @@ class Wish:
     @property
     def stop(self) -> bool:
         """True if the run should end."""
-        return self.asked > 0
+        return self.requested > 0
 
     @contextlib.contextmanager
     def leaves_out(self) -> Iterator[None]:
@@ -64,9 +64,9 @@ def stop_on_interrupt() -> Iterator[Wish]:
         return
 
     def interrupted(number: int, _frame: FrameType | None) -> None:
-        wish.asked += 1
+        wish.requested += 1
         wish.terminated |= number == signal.SIGTERM
-        if wish.asked > LAST or (wish.asked > 1 and wish.drawing):
+        if wish.requested > LAST or (wish.requested > 1 and wish.drawing):
             raise Terminated if wish.terminated else KeyboardInterrupt
 
     before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}

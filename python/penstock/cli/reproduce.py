@@ -68,7 +68,7 @@ def reproduce(
     for found in chosen:
         say(f"{found.name}: {found.title}")
         with aside():  # text that a study prints is not part of the answer
-            made = studies.reproduce(found, out / found.name, quick=quick, say=_say_inside)
+            made = studies.reproduce(found, out / found.name, quick=quick, say=_say_progress)
             shown = tuple(one for one in made.outcomes if one.id in experiments)
             results.append(replace(made, outcomes=shown) if experiments else made)
         if document is not None:
@@ -110,7 +110,7 @@ def _search(study: str | None, out: Path, *, json: bool, document: Path | None) 
     for one in known or chosen[:1]:  # without a search, this one reports that it has none
         say(f"{one.name}: {one.title}")
         with aside():
-            found = searches.search(one, out / f"{one.name}-search", say=_say_inside)
+            found = searches.search(one, out / f"{one.name}-search", say=_say_progress)
         entries.append(searches.to_json(found))
         if document is not None:
             say(f"page  {pages.keep(found, document)}")
@@ -124,7 +124,7 @@ def _search(study: str | None, out: Path, *, json: bool, document: Path | None) 
     return EXIT_DONE
 
 
-def _say_inside(text: str) -> None:
+def _say_progress(text: str) -> None:
     say(f"  {text}")
 
 
@@ -152,10 +152,10 @@ def _show(result: studies.StudyResult) -> None:
         notes = [f"({text})" for text in (outcome.judgement.why, outcome.note) if text]
         measured = [*outcome.measured.split("\n"), *notes]
         described = study.experiment(outcome.id)
-        said = result.verdict(outcome)
+        verdict_text = result.verdict(outcome)
         known = described.not_met or not outcome.decided
-        failed = Mark(f"{'✗' if outcome.decided else '-'} {said}", "yellow" if known else "red")
-        mark = Mark(f"✓ {said}", "green") if outcome.passed else failed
+        failed = Mark(f"{'✗' if outcome.decided else '-'} {verdict_text}", "yellow" if known else "red")
+        mark = Mark(f"✓ {verdict_text}", "green") if outcome.passed else failed
         shown.add_row(mark, outcome.id, outcome.criterion.split("\n"), outcome.reported.split("\n"), measured)
     out.print(shown)
     for figures in result.tables:

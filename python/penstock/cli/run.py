@@ -227,13 +227,13 @@ def _save(
             return False
         try:
             with wish.leaves_out():
-                if wish.asked > 1:
+                if wish.requested > 1:
                     return False
                 if wish.stop:
                     say("what was measured is saved; drawing the report, which Ctrl-C leaves out")
                 result.save(directory, pictures=wanted.pictures)
         except KeyboardInterrupt:
-            if wish.asked > LAST:
+            if wish.requested > LAST:
                 raise
             result.save(directory, report=False)
             return False

@@ -95,7 +95,7 @@ def check(
     if judged.failed and (estimate or thresholds or effective):
         complain(f"{scenario}: {judged}")
     if estimate:
-        _tell(source, threads, json)
+        _report(source, threads, json)
         return judged.exit_code
     if thresholds:
         with running.engine_errors():
@@ -113,7 +113,7 @@ def check(
     return judged.exit_code
 
 
-def _tell(source: library.Source, threads: running.Threads, json: bool) -> None:
+def _report(source: library.Source, threads: running.Threads, json: bool) -> None:
     from penstock.running import estimate, memory
 
     reported = estimate.estimate(source, threads=threads)

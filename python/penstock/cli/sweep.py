@@ -97,7 +97,7 @@ class Question:
     until: str | None = None
 
     @property
-    def is_asked(self) -> bool:
+    def is_requested(self) -> bool:
         """True if any option was given."""
         return self != Question()
 
@@ -207,7 +207,7 @@ def plan_of(scenario: str, question: Question) -> Plan:
     base = Scenario.from_file(scenario)  # read once: it may be a pipe
     from_file = plan.from_scenario(base, Path(scenario))
     if from_file is not None:
-        if question.is_asked:
+        if question.is_requested:
             raise InputError(
                 f"{scenario} says what varies; --vary and its like belong to a scenario without [sweep]"
             )

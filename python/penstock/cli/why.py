@@ -61,7 +61,7 @@ def why(
         lines = overview(found) if name is None else reasons.why(found, name)
     if json:
         path = None if name is None else reasons.path(found, name)
-        message = None if name is None or path is not None else reasons.asked(found, name)
+        message = None if name is None or path is not None else reasons.message_named(found, name)
         print_json(
             {
                 "schema": "penstock-why/1",

@@ -58,8 +58,8 @@ def pfc(times: Mapping[int, int], *, enabled: int | None = None, opcode: int = P
         Description of the error for a report.
     """
     bits = sum(1 << priority for priority in times) if enabled is None else enabled
-    said = ", ".join(f"{priority}: {quanta}" for priority, quanta in times.items())
-    words = f"PFC {said}" + (f" ({what})" if what else "")
+    quanta_of = ", ".join(f"{priority}: {quanta}" for priority, quanta in times.items())
+    words = f"PFC {quanta_of}" + (f" ({what})" if what else "")
     return control(opcode, vector(bits, times), words, to=to, tag=tag, length=length)
 
 
@@ -69,7 +69,7 @@ def cnm(
     flow: int | None = 0,
     version: int = 0,
     reserved: int = 0,
-    said_length: int | None = None,
+    declared_length: int | None = None,
     octets: int | None = None,
     to: str = STATION,
 ) -> Sent:
@@ -91,7 +91,7 @@ def cnm(
         Destination. Default: the first host of a star.
     """
     sampled = b"\x08\x00" + bytes(6)
-    length = len(sampled) if said_length is None else said_length
+    length = len(sampled) if declared_length is None else declared_length
     head = struct.pack("!HQhh", version << 12 | reserved << 6 | feedback, 0x0200_0000_00FF_0001, -100, 10)
     pdu = head + bytes([3 << 5, 0]) + mac(TESTER) + struct.pack("!H", length) + sampled
     tag = b"" if flow is None else CN_TAG + struct.pack("!H", flow)
@@ -100,7 +100,7 @@ def cnm(
     words += [f"flow {flow}"] if flow is not None else ["no CN-TAG"]
     words += [f"{name} {value}" for name, value in (("version", version), ("reserved", reserved)) if value]
     words += [f"to {to}"] if to != STATION else []
-    words += [f"length {said_length}"] if said_length is not None else []
+    words += [f"length {declared_length}"] if declared_length is not None else []
     words += [f"{octets} octets"] if octets is not None else []
     # A truncated frame is not padded: it ends where the PDU ends.
     return Sent(", ".join(words), whole if octets is not None else whole.ljust(LEAST_BYTES, b"\0"))

@@ -416,8 +416,8 @@ def answer(priorities: tuple[int, ...], flags: Flags) -> Answer:
     """The peer acknowledges the device's last sequence number, in the pre-standard version of DCBX."""
 
     def make(device: Device) -> Sent:
-        heard = [one for frame in device.sent() if (one := older(frame)) is not None]
-        number = heard[-1].sequence if heard else 0
+        received = [one for frame in device.sent() if (one := older(frame)) is not None]
+        number = received[-1].sequence if received else 0
         return lldp(HIGHER, [baseline(1, number, priorities, flags)])
 
     return Answer(make)
@@ -433,12 +433,12 @@ def older_trial(
     return Trial(name, admin, (greeting, Wait(1), acknowledged, Wait(1), acknowledged, Wait(1), *last))
 
 
-def says_error(value: bool) -> Expect:
+def has_error(value: bool) -> Expect:
     """Expects the last LLDPDU of the device to report, or not to report, an error of PFC."""
 
     def observe(device: Device, _: Operational) -> bool:
-        heard = [one for frame in device.sent() if (one := older(frame)) is not None]
-        return bool(heard) and heard[-1].pfc_error
+        received = [one for frame in device.sent() if (one := older(frame)) is not None]
+        return bool(received) and received[-1].pfc_error
 
     return Expect("says error", value, observe)
 
@@ -452,7 +452,7 @@ def _older() -> list[Case]:
             words = f"{'' if ours else 'not '}willing, peer {'' if theirs else 'not '}willing, "
             words += "equal" if priorities == OWN_PFC else "different"
             flags = Flags(willing=theirs)
-            ends = (has_pfc(in_force), says_error(wrong_))
+            ends = (has_pfc(in_force), has_error(wrong_))
             matrix.append(older_trial(words, flags, *ends, willing=ours, priorities=priorities))
     unheard = lldp(HIGHER, [baseline(1, 0, THEIR_PFC)])
     admin = {**settings(), "dialect": "older"}

@@ -41,7 +41,7 @@ def tlv(controlled: int, ready: int) -> Part:
     return organisational(CONGESTION_NOTIFICATION, bytes([controlled, ready]), what)
 
 
-def says(controlled: int, ready: int) -> Sent:
+def congestion_tlv(controlled: int, ready: int) -> Sent:
     """An LLDPDU of the neighbor with this TLV."""
     return lldp(TESTER, [tlv(controlled, ready)])
 
@@ -224,7 +224,7 @@ def _learned() -> list[Trial]:
     steps: list[Step] = []
     for nth, (bits, mode) in enumerate(rounds):
         if nth:
-            steps.append(says(*bits))
+            steps.append(congestion_tlv(*bits))
         steps.append(us(AT_US))
         steps += _between(nth * AT_US + 20, (nth + 1) * AT_US, *MODES[mode])
     ready = star(
@@ -241,8 +241,8 @@ def _learned() -> list[Trial]:
 
         return Expect(f"CN-TAGs from {from_us:g} to {until_us:g} us:", [tagged], observe)
 
-    host: list[Step] = [us(AT_US), tags(0, AT_US, False), says(BIT, 0), us(AT_US)]
-    host += [tags(AT_US + 5, 2 * AT_US, False), says(BIT, BIT), us(AT_US)]
+    host: list[Step] = [us(AT_US), tags(0, AT_US, False), congestion_tlv(BIT, 0), us(AT_US)]
+    host += [tags(AT_US + 5, 2 * AT_US, False), congestion_tlv(BIT, BIT), us(AT_US)]
     host += [tags(2 * AT_US + 5, 3 * AT_US, True)]
     return [Trial("switch", border(None), steps), Trial("host", device, host)]
 

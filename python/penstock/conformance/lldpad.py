@@ -92,7 +92,7 @@ class Lldpad:
         for one in settings.get("applications", []):
             number = SELECTORS[one["selector"]]
             self._tool("-T", "-V", "APP", f"app={one['priority']},{number},{one['protocol']}")
-        self._hear()
+        self._receive()
         self._sent.clear()
         time.sleep(0.4)
 
@@ -119,7 +119,7 @@ class Lldpad:
 
     def sent(self) -> list[bytes]:
         """Frames that lldpad has sent."""
-        self._hear()
+        self._receive()
         return list(self._sent)
 
     def lacks(self, case: str) -> str:
@@ -173,7 +173,7 @@ class Lldpad:
             self._agent.wait()
         self._agent = None
 
-    def _hear(self) -> None:
+    def _receive(self) -> None:
         while (frame := self._tester().receive()) is not None:
             self._sent.append(frame)
 
@@ -189,11 +189,11 @@ class Lldpad:
         done = _run(*self._within("lldptool", action, "-i", self._theirs, *words))
         return done.stdout + done.stderr
 
-    def _until(self, holds: Callable[[], bool], else_say: str) -> None:
+    def _until(self, holds: Callable[[], bool], message: str) -> None:
         end = time.monotonic() + START_S
         while not holds():
             if time.monotonic() > end:
-                raise InputError(f"lldpad: {else_say}")
+                raise InputError(f"lldpad: {message}")
             time.sleep(0.2)
 
 

@@ -223,8 +223,8 @@ def _ignored() -> list[Case]:
             "short messages, and those that lie about their length, are ignored",
             [
                 unmoved("23 octets", cnm(32, octets=23)),
-                unmoved("length 65", cnm(32, said_length=65)),
-                unmoved("beyond the frame", cnm(32, said_length=40, octets=32)),
+                unmoved("length 65", cnm(32, declared_length=65)),
+                unmoved("beyond the frame", cnm(32, declared_length=40, octets=32)),
             ],
         ),
         Case("QN-08", "a message without CN-TAG is ignored", [unmoved("", cnm(32, flow=None))]),

@@ -127,7 +127,7 @@ def merged(below: Table, above: Table) -> Table:
 
 
 def device_in(
-    scenario: Table, station: Station, asked: Sequence[int] = (), *, limited: bool = False
+    scenario: Table, station: Station, requested: Sequence[int] = (), *, limited: bool = False
 ) -> Table:
     """The scenario of a trial, with the station as its device.
 
@@ -154,7 +154,7 @@ def device_in(
         else:
             control = merged(has, wanted)
             all_wanted = wanted.get("priorities", list(range(ALL_PRIORITIES)))
-            first = sorted(all_wanted, key=lambda priority: priority not in asked)
+            first = sorted(all_wanted, key=lambda priority: priority not in requested)
             control["priorities"] = sorted(first[: _most(has)])
             found[kind]["flow_control"] = {"pfc": control}
     return found

@@ -335,7 +335,7 @@ def _overload(used: Sequence[int], **keys: Any) -> Table:
     return switch(star(flows, hosts=3, **keys), 0)
 
 
-def says(bits: int, name: str = "") -> Expect:
+def has_bits(bits: int, name: str = "") -> Expect:
     """Expects the XOFF frames of the port together to name these priorities."""
 
     def named(_: Device, now: Operational) -> str:
@@ -354,7 +354,7 @@ def _no_loss() -> list[Trial]:
         flows = [flow(f"{one}", 3, sender=one, to="h2", frame=9_216) for one in ("h0", "h1")]
         back = [flow("back", 0, sender="h2", to="h0", frame=9_216)]
         scenario = star([*flows, *back], hosts=3, length=f"{metres} m", priorities=[3])
-        trials.append(Trial(f"{metres} m", switch(scenario, 0), (us(3_000), says(0x08), lost(0))))
+        trials.append(Trial(f"{metres} m", switch(scenario, 0), (us(3_000), has_bits(0x08), lost(0))))
     return trials
 
 
@@ -400,16 +400,16 @@ def _released() -> list[Trial]:
 def _together() -> list[Trial]:
     drr = {"switch": {"scheduler": "drr"}, "host": {"scheduler": "drr"}}
     alone = [
-        Trial(f"priority {priority}", _overload([priority]), (us(500), says(1 << priority), lost(0)))
+        Trial(f"priority {priority}", _overload([priority]), (us(500), has_bits(1 << priority), lost(0)))
         for priority in ALL
     ]
-    return [*alone, Trial("together", _overload(ALL, **drr), (us(5_000), says(0xFF), lost(0)))]
+    return [*alone, Trial("together", _overload(ALL, **drr), (us(5_000), has_bits(0xFF), lost(0)))]
 
 
 def _isolated() -> list[Trial]:
     buffer = {"switch": {"buffer": {"queue": "100 frames"}, "scheduler": "drr"}, "host": {"scheduler": "drr"}}
     marks = {"xoff": "40 frames", "xon": "20 frames"}
-    steps = (us(2_000), says(0x08), lost(Within(1, float("inf"))))
+    steps = (us(2_000), has_bits(0x08), lost(Within(1, float("inf"))))
     return [Trial("switch", _overload([3, 0], priorities=[3], pfc=marks, **buffer), steps)]
 
 
@@ -475,7 +475,7 @@ def _sent() -> list[Case]:
         Case(
             "PF-20",
             "nothing is lost of small frames in a memory of cells",
-            [Trial(name, device, (us(500), says(0x08), lost(0))) for name, device in cells.devices()],
+            [Trial(name, device, (us(500), has_bits(0x08), lost(0))) for name, device in cells.devices()],
         ),
         Case("PF-21", "a pause is renewed before it runs out", _refreshed()),
         Case("PF-22", "a pause is taken back once", _released()),

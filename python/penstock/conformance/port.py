@@ -64,7 +64,7 @@ class Wire(Protocol):
     def send(self, feeds: bool, octets: bytes) -> None:
         """Sends a frame from the feed, or to the port under test."""
 
-    def heard(self, until: float) -> list[tuple[float, bytes]]:
+    def received(self, until: float) -> list[tuple[float, bytes]]:
         """Frames received from the port under test until `until`, each with its time in seconds."""
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ class Cables:
         """Passes a frame to the kernel."""
         (self._feed if feeds else self._tester).send(octets)
 
-    def heard(self, until: float) -> list[tuple[float, bytes]]:
+    def received(self, until: float) -> list[tuple[float, bytes]]:
         """Frames received until `until`."""
         found: list[tuple[float, bytes]] = []
         while True:
@@ -200,7 +200,7 @@ class PortDevice:
                     # Overdue frames are skipped, so no burst follows.
                     self._due[priority] = max(due + self._spacing_s, now)
             until = min([end, *self._due.values()])
-            for at, octets in self.wire.heard(until):
+            for at, octets in self.wire.received(until):
                 place = octets.find(MAGIC, 12)
                 if place in (12, 16) and octets[6:12] == self.wire.addresses[1]:
                     self.seen.append((at - self._began, octets[place + len(MAGIC)]))

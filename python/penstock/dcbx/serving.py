@@ -20,9 +20,9 @@ import tomli_w
 from penstock import _core, library
 from penstock.errors import InputError, ScenarioError, TomlError
 
-from .asking import SCHEMA, Question, State, address, ask, uplinks_of
 from .inherit import inherited
 from .interface import Interface, LinkDownError
+from .query import SCHEMA, Question, State, address, request_state, uplinks_of
 
 SECOND_NS = 1_000_000_000
 LOOK_S = 5.0
@@ -134,20 +134,20 @@ class _Station:
         self._wanted: object = None
         self._uplinks: list[str] = []
         self._question: Question | None = None
-        self._ask_at = 0.0
+        self._query_at = 0.0
 
     def run(self, seconds: float | None) -> None:
         """The event loop: sends due frames and passes received ones to the agent."""
         until_ns = None if seconds is None else round(seconds * SECOND_NS)
         with selectors.DefaultSelector() as selector:
-            selector.register(self._interface, selectors.EVENT_READ, self._hear)
+            selector.register(self._interface, selectors.EVENT_READ, self._receive)
             selector.register(self._door, selectors.EVENT_READ, self._answer)
             self.begin()
             while until_ns is None or self._now_ns() < until_ns:
                 while (frame := self._agent.send(self._now_ns())) is not None:
                     self._interface.send(frame)
                 self._interface.check()
-                self._ask(selector)
+                self._query(selector)
                 self._show_changes()
                 next_ns = self._agent.next_ns()
                 next_ns = next_ns if until_ns is None else min(next_ns, until_ns)
@@ -174,7 +174,7 @@ class _Station:
         known = {"interface": self._interface.name, "running_s": running_s, "uplinks": self._uplinks}
         return {"schema": SCHEMA, **known, **state}
 
-    def _hear(self) -> None:
+    def _receive(self) -> None:
         try:
             while (frame := self._interface.receive()) is not None:
                 self._agent.receive(frame, self._now_ns())
@@ -195,14 +195,14 @@ class _Station:
             return
         self._uplinks = [self._settings.uplink]
         try:
-            state = ask(self._settings.uplink, INHERIT_S)
+            state = request_state(self._settings.uplink, INHERIT_S)
         except InputError:
             return
         self._take_over(state)
         # Agents between this one and itself may not have queried each other yet.
         while self._uplinks[-1] != self._interface.name and len(self._uplinks) < MOST_UPLINKS:
             try:
-                further = uplinks_of(ask(self._uplinks[-1], INHERIT_S))
+                further = uplinks_of(request_state(self._uplinks[-1], INHERIT_S))
             except InputError:
                 break
             if not further or further[0] in self._uplinks:
@@ -210,10 +210,14 @@ class _Station:
             self._uplinks.append(further[0])
         self._refuse_circles(self._uplinks)
 
-    def _ask(self, selector: selectors.BaseSelector) -> None:
+    def _query(self, selector: selectors.BaseSelector) -> None:
         """Queries the agent at the uplink periodically, without blocking. By default the settings apply."""
-        if self._question is None and time.monotonic() >= self._ask_at and self._settings.uplink is not None:
-            self._ask_at = time.monotonic() + INHERIT_S
+        if (
+            self._question is None
+            and time.monotonic() >= self._query_at
+            and self._settings.uplink is not None
+        ):
+            self._query_at = time.monotonic() + INHERIT_S
             try:
                 self._question = Question(self._settings.uplink, INHERIT_S)
             except InputError:

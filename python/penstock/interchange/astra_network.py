@@ -40,16 +40,16 @@ def read(document: Document) -> Piece:
     InputError
         If the text is something else, or its lists have different lengths; the message has the line.
     """
-    said, lines = _read(document)
+    fields, lines = _read(document)
     kinds, counts = (
-        said["topology"],
-        [_count(document, lines["npus_count"], one) for one in said["npus_count"]],
+        fields["topology"],
+        [_count(document, lines["npus_count"], one) for one in fields["npus_count"]],
     )
     for kind in kinds:
         if kind not in KINDS:
             raise document.error(lines["topology"], f"topology is {brief(kind)}; expected {', '.join(KINDS)}")
-    rates = [_rate(document, lines["bandwidth"], one) for one in said["bandwidth"]]
-    delays = [_delay(document, lines["latency"], one) for one in said["latency"]]
+    rates = [_rate(document, lines["bandwidth"], one) for one in fields["bandwidth"]]
+    delays = [_delay(document, lines["latency"], one) for one in fields["latency"]]
     total = 1
     for count in counts:
         total *= count
@@ -77,7 +77,7 @@ def read(document: Document) -> Piece:
         cable = {**trunk(inner), "delay": "0 ps", "phy": "none"}
         links += [{"between": [f"npu{number}", f"router{number}"], **cable} for number in range(total)]
     hosts = [f"npu{number}" for number in range(total)]
-    notes = [Note(lines[key], f"{key} {', '.join(said[key])}") for key in KEYS]
+    notes = [Note(lines[key], f"{key} {', '.join(fields[key])}") for key in KEYS]
     shown = ", ".join(f"{rate} b/s" for rate in dict.fromkeys(rates))
     remarks = [
         f"{document.file}:{lines['bandwidth']}: bandwidths are in 2^30 B/s, as ASTRA-sim counts GB/s: {shown}"
@@ -98,7 +98,7 @@ def read(document: Document) -> Piece:
 
 
 def _read(document: Document) -> tuple[dict[str, list[str]], dict[str, int]]:
-    said: dict[str, list[str]] = {}
+    fields: dict[str, list[str]] = {}
     lines: dict[str, int] = {}
     for line, text in document.lines():
         key, colon, rest = text.partition("#")[0].partition(":")
@@ -107,20 +107,20 @@ def _read(document: Document) -> tuple[dict[str, list[str]], dict[str, int]]:
             raise document.error(
                 line, f"{brief(text)}: expected {', '.join(KEYS)}, each as in topology: [ Ring ]"
             )
-        if key in said:
+        if key in fields:
             raise document.error(line, f"{key} is there twice")
-        said[key] = [word.strip() for word in rest[1:-1].split(",")]
+        fields[key] = [word.strip() for word in rest[1:-1].split(",")]
         lines[key] = line
     for key in KEYS:
-        if key not in said:
+        if key not in fields:
             raise InputError(f"{document.file}: does not say {key}")
-        if len(said[key]) != len(said["topology"]):
+        if len(fields[key]) != len(fields["topology"]):
             message = (
-                f"{key} has {len(said[key])} values, topology {len(said['topology'])}; expected one "
+                f"{key} has {len(fields[key])} values, topology {len(fields['topology'])}; expected one "
                 f"a dimension"
             )
             raise document.error(lines[key], message)
-    return said, lines
+    return fields, lines
 
 
 def _links_of(kind: str, count: int) -> int:

@@ -115,10 +115,12 @@ def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:
     pauses = pc.is_in(table["kind"].cast(pa.string()), value_set=arrow.strings(["pause", "pfc"]))
     stops = arrow.call("not_equal", arrow.call("bit_wise_and", table["word"].cast(pa.uint64()), XOFF), 0)
     comments = ["", "XOFF", "XON", *(f"dropped: {cause}" for cause in causes)]
-    said = arrow.call("if_else", pauses, arrow.call("if_else", stops, 1, 2), 0)
+    comment = arrow.call("if_else", pauses, arrow.call("if_else", stops, 1, 2), 0)
     dropped = arrow.call("equal", table["event"].cast(pa.string()), "dropped")
-    zeros = _numbers(arrow.call("multiply", said, 0))  # of a result that was written before there were any
-    said = arrow.call("if_else", dropped, arrow.call("add", arrow.numbers(places("cause", causes)), 3), said)
+    zeros = _numbers(arrow.call("multiply", comment, 0))  # of a result that was written before there were any
+    comment = arrow.call(
+        "if_else", dropped, arrow.call("add", arrow.numbers(places("cause", causes)), 3), comment
+    )
     return {
         **{column: _numbers(table[column]) for column in COLUMNS},
         "kinds": kinds,
@@ -127,7 +129,7 @@ def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:
         "verb": places("verb", VERBS) if "verb" in table.column_names else zeros,
         "protocol": places("protocol", PROTOCOLS) if "protocol" in table.column_names else zeros,
         "message_bytes": _numbers(table["message_bytes"]) if "message_bytes" in table.column_names else zeros,
-        "comment": _numbers(said),
+        "comment": _numbers(comment),
         "outward": places("direction", ["in", "out"]),
         "port": places("port", ports),
         "flow": places("flow", words("flow")),
@@ -151,13 +153,13 @@ def _congestion(result: Result, table: pa.Table, kinds: list[str]) -> dict[str, 
     if table.num_rows:
         numbers = np.array([int(tag) + 1 if tag else 0 for tag in tags.to_pylist()], np.uint64)
         columns["cn_tag"] = np.ascontiguousarray(numbers[number])
-    for said in result.rows("congestion_messages"):
-        row = int(said["row"])
+    for comment in result.rows("congestion_messages"):
+        row = int(comment["row"])
         for name in names:
-            columns[name][row] = said[name]
-        columns["sampled_kind"][row] = kinds.index(str(said["sampled_kind"]))
+            columns[name][row] = comment[name]
+        columns["sampled_kind"][row] = kinds.index(str(comment["sampled_kind"]))
         for name in ("offset", "delta"):
-            columns[name][row] = round(float(said[f"{name}_bytes"]) / UNIT_BYTES) % (1 << 64)
+            columns[name][row] = round(float(comment[f"{name}_bytes"]) / UNIT_BYTES) % (1 << 64)
     return columns
 
 

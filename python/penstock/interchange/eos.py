@@ -243,15 +243,15 @@ class _Config(InterfaceConfig):
         if switch is None:
             return []
         self.statements.read(switch)
-        said: dict[int, bool] = {}
+        states: dict[int, bool] = {}
         for line in lines:
             if line.begins("priority-flow-control", "priority") and len(line.words) == 4:
                 words = self.statements.read(line)
                 if words[3] not in ("drop", "no-drop"):
                     raise self.statements.error(line, f"{brief(line.text)}: expected drop or no-drop")
                 for one in self.statements.numbers(line, "priority", words[2:3], PRIORITIES[-1]):
-                    said.setdefault(one, words[3] == "no-drop")
-        return sorted(one for one, is_lossless in said.items() if is_lossless)
+                    states.setdefault(one, words[3] == "no-drop")
+        return sorted(one for one, is_lossless in states.items() if is_lossless)
 
     def _speed(self, own: Iterable[Statement]) -> int | None:
         """Mb/s of ``speed forced 100gfull``, ``speed 400g-8`` or ``speed forced 1000full``."""

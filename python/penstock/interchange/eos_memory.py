@@ -77,8 +77,8 @@ class QueueProfiles:
                 None,
                 own,
             )
-            said = f"a paused group resumes {RESUME_OFFSET} B below its threshold"
-            self._statements.report("ingress resume", f"assumed: {said}")
+            rule = f"a paused group resumes {RESUME_OFFSET} B below its threshold"
+            self._statements.report("ingress resume", f"assumed: {rule}")
             buffer = self._statements.buffer_bytes()
             shared = None if buffer is None else max(buffer - (limit or 0), 0)
             pool = Pool(shared, limit, "ingress", "ingress")

@@ -24,8 +24,12 @@ def fit_links(topology: dict[str, Any], document: Document, classes: Sequence[Li
     if not classes:
         return []
     if kind == "explicit":
-        said = [f"{key} of ports is {value}" for one in classes for key, value in _said(one).items()]
-        return [f"{document.file}: {line}; links of the fabric keep theirs" for line in dict.fromkeys(said)]
+        statements = [
+            f"{key} of ports is {value}" for one in classes for key, value in _statements(one).items()
+        ]
+        return [
+            f"{document.file}: {line}; links of the fabric keep theirs" for line in dict.fromkeys(statements)
+        ]
     keys, reported = topology[kind], []
     chosen, own_rate, own_length = classes[0], keys.get("rate"), keys.get("length")
     for prefix in TIERS.get(kind, ("",)):
@@ -51,7 +55,7 @@ def fit_links(topology: dict[str, Any], document: Document, classes: Sequence[Li
     return reported
 
 
-def _said(one: LinkClass) -> Mapping[str, str]:
+def _statements(one: LinkClass) -> Mapping[str, str]:
     return {key: value for key, value in (("rate", one.rate), ("length", one.length)) if value}
 
 

@@ -84,14 +84,14 @@ def fabric(document: Document, nodes: Sequence[Node], edges: Sequence[Edge]) -> 
 
 def _given(document: Document, edges: Sequence[Edge]) -> list[str]:
     """Remarks on links that get their rate or length from the command line."""
-    without = {key: sum(not _said(edge, key) for edge in edges) for key in WORDS}
+    without = {key: sum(not _statements(edge, key) for edge in edges) for key in WORDS}
     entries = [f"{without['rate']} links have no rate: {document.rate}, of --rate"] if without["rate"] else []
     if document.length is not None and without["length"]:
         entries.append(f"links without delay or length are {document.length} long, of --length")
     return [f"{document.file}: {line}" for line in entries]
 
 
-def _said(edge: Edge, key: str) -> list[tuple[str, str, Any]]:
+def _statements(edge: Edge, key: str) -> list[tuple[str, str, Any]]:
     """The attributes of a link for one of `WORDS`, each with the unit in its name and its value."""
     attributes = {name.lower(): value for name, value in edge.attributes.items()}
     found = [(name, unit, attributes[name]) for name, unit in _names(key) if attributes.get(name, "") != ""]
@@ -181,7 +181,7 @@ def from_networkx(graph: Any, *, rate: str | None = None, length: str | None = N
 
 def _hosts(document: Document, nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[set[str], list[str]]:
     """The nodes that are hosts, and how they were recognized if they have no role."""
-    words = [key for key in ROLES if _says_roles(nodes, key)]
+    words = [key for key in ROLES if _are_roles(nodes, key)]
     roles = {node.name: (node, _role(node.attributes, words)) for node in nodes}
     if not any(role for _, role in roles.values()):
         degrees = Counter(end for edge in edges for end in edge.ends)
@@ -190,17 +190,17 @@ def _hosts(document: Document, nodes: Sequence[Node], edges: Sequence[Edge]) -> 
     for node, role in roles.values():
         if role not in HOSTS + SWITCHES:
             expected = f"expected {', '.join(HOSTS + SWITCHES)}"
-            said = f"the role of {node.name} is {role}" if role else f"{node.name} has no role"
-            raise document.error(node.place, f"{said}; {expected}")
+            statements = f"the role of {node.name} is {role}" if role else f"{node.name} has no role"
+            raise document.error(node.place, f"{statements}; {expected}")
     return {name for name, (_, role) in roles.items() if role in HOSTS}, []
 
 
-def _says_roles(nodes: Sequence[Node], key: str) -> bool:
+def _are_roles(nodes: Sequence[Node], key: str) -> bool:
     """Returns true if an attribute holds roles: types and kinds often mean something else, such as "Core"."""
-    said = {
+    statements = {
         str(value).lower() for node in nodes for name, value in node.attributes.items() if name.lower() == key
     }
-    return bool(said) and (key == ROLES[0] or bool(said & {*HOSTS, *SWITCHES}))
+    return bool(statements) and (key == ROLES[0] or bool(statements & {*HOSTS, *SWITCHES}))
 
 
 def _role(attributes: Mapping[str, Any], words: Sequence[str]) -> str:
@@ -211,11 +211,11 @@ def _cable(document: Document, edge: Edge) -> dict[str, str]:
     """Rate and delay or length of a link; a delay is that of the whole link, without a PHY."""
     found = {}
     for key, (_, dimension, _, example) in WORDS.items():
-        said = _said(edge, key)
-        if len(said) > 1:
-            twice = " and ".join(name for name, _, _ in said)
+        statements = _statements(edge, key)
+        if len(statements) > 1:
+            twice = " and ".join(name for name, _, _ in statements)
             raise document.error(edge.place, f"{twice} both say the {key} of the link; expected one of them")
-        for name, unit, value in said:
+        for name, unit, value in statements:
             found[key] = document.quantity(edge.place, name, f"{value}{unit}", dimension, example)
     if "rate" not in found:
         if document.rate is None:

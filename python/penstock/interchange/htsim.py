@@ -124,27 +124,27 @@ class _Matrix:
 
     def _connection(self, line: int, words: Sequence[str]) -> None:
         """Handles a line such as ``0->15 id 1 start 0 size 2000000``; ``msg`` may lack a number."""
-        said = {"": words[0]}
+        fields = {"": words[0]}
         at = 1
         while at < len(words):
             word, at = words[at], at + 1
             if word not in _WORDS:
                 expected = ", ".join(_WORDS)
                 raise self.document.error(line, f'unknown word "{brief(word)}"; expected {expected}')
-            if word in said:
+            if word in fields:
                 raise self.document.error(line, f"{word} is there twice")
             if word == "msg" and (at == len(words) or not words[at].isdigit()):
-                said[word] = ""
+                fields[word] = ""
                 continue
             if at == len(words):
                 raise self.document.error(line, f"{word} has no value")
-            said[word], at = words[at], at + 1
-        if ("start" in said) == ("trigger" in said):
-            how = "a start and a trigger" if "start" in said else "neither start nor trigger"
+            fields[word], at = words[at], at + 1
+        if ("start" in fields) == ("trigger" in fields):
+            how = "a start and a trigger" if "start" in fields else "neither start nor trigger"
             raise self.document.error(line, f"the connection has {how}; expected one of them")
-        for word in set(said) - {"", "start", "size"} - ({"msg"} if said.get("msg") == "" else set()):
-            self.document.whole(line, word, said[word], least=0 if word == "prio" else 1)
-        self.connections.append((line, said))
+        for word in set(fields) - {"", "start", "size"} - ({"msg"} if fields.get("msg") == "" else set()):
+            self.document.whole(line, word, fields[word], least=0 if word == "prio" else 1)
+        self.connections.append((line, fields))
 
     def _trigger(self, line: int, words: Sequence[str]) -> None:
         """Handles a line such as ``trigger id 1 oneshot`` or ``trigger id 2 barrier count 4``."""
@@ -169,15 +169,15 @@ class _Matrix:
             If a count in the header is wrong.
         """
         self._check_counts()
-        found = [self._connection_of(line, said) for line, said in self.connections]
+        found = [self._connection_of(line, fields) for line, fields in self.connections]
         if not found:
             raise InputError(f"{self.document.file}: has no connections")
         self._check_identifiers()
         for one in found:
             for word in ("trigger", *DONE):
-                if word in one.said and int(one.said[word]) not in self.triggers:
+                if word in one.fields and int(one.fields[word]) not in self.triggers:
                     raise self.document.error(
-                        one.line, f"{word} {one.said[word]}: the file has no such trigger"
+                        one.line, f"{word} {one.fields[word]}: the file has no such trigger"
                     )
         return Matrix(self.counts.get("Nodes", (0, 0))[0], found, self.triggers)
 
@@ -191,11 +191,11 @@ class _Matrix:
         """
         found = self.parsed().connections
         waits, remarks = after(self.document, found, self.triggers)
-        used = {one.said["trigger"] for one in found if "trigger" in one.said}
+        used = {one.fields["trigger"] for one in found if "trigger" in one.fields}
         transfers = [self._transfer(one, waits.get(one.line, ()), used) for one in found]
-        timed = [one for one in found if "start" in one.said]
+        timed = [one for one in found if "start" in one.fields]
         latest = max(
-            ((self.document.decimal(one.line, "start", one.said["start"]), one.line) for one in timed),
+            ((self.document.decimal(one.line, "start", one.fields["start"]), one.line) for one in timed),
             default=(0, 0),
         )
         if self.document.time_unit is None:
@@ -215,40 +215,42 @@ class _Matrix:
         found = {"Connections": len(self.connections), "Triggers": len(self.triggers), "Failures": 0}
         for name, number in found.items():
             if name in self.counts and self.counts[name][0] != number:
-                said, line = self.counts[name]
-                raise self.document.error(line, f"says {said} {name.lower()}; the file has {number}")
+                fields, line = self.counts[name]
+                raise self.document.error(line, f"says {fields} {name.lower()}; the file has {number}")
 
     def _check_identifiers(self) -> None:
         seen: dict[str, tuple[int, Mapping[str, str]]] = {}
-        for line, said in self.connections:
-            if (number := said.get("id")) is None:
+        for line, fields in self.connections:
+            if (number := fields.get("id")) is None:
                 continue
-            first, other = seen.setdefault(number, (line, said))
-            if first != line and not ("msg" in said and "msg" in other and said[""] == other[""]):
+            first, other = seen.setdefault(number, (line, fields))
+            if first != line and not ("msg" in fields and "msg" in other and fields[""] == other[""]):
                 raise self.document.error(
                     line, f"id {number} is that of line {first} as well; expected another, or msg"
                 )
 
-    def _connection_of(self, line: int, said: Mapping[str, str]) -> Connection:
+    def _connection_of(self, line: int, fields: Mapping[str, str]) -> Connection:
         document = self.document
-        ends = said[""].split("->")
+        ends = fields[""].split("->")
         if len(ends) != 2:
             raise document.error(
-                line, f"the connection is {brief(said[''])}; expected two numbers, such as 0->1"
+                line, f"the connection is {brief(fields[''])}; expected two numbers, such as 0->1"
             )
         most = max(self.counts.get("Nodes", (0, 0))[0] - 1, 0)
         sender, receiver = (document.whole(line, "a node", end, most=most) for end in ends)
-        return Connection(line, sender, receiver, said)
+        return Connection(line, sender, receiver, fields)
 
     def _transfer(self, one: Connection, waits: Sequence[int], used: Container[str]) -> Transfer:
-        document, line, said = self.document, one.line, one.said
+        document, line, fields = self.document, one.line, one.fields
         start = document.instant(
-            line, "start", said.get("start", "0"), UNITS["time"][document.time_unit or "us"]
+            line, "start", fields.get("start", "0"), UNITS["time"][document.time_unit or "us"]
         )
-        size = document.whole(line, "size", said.get("size", "0")) or None
+        size = document.whole(line, "size", fields.get("size", "0")) or None
         if waits and size is None:
             raise document.error(line, "waits for a trigger and has no end; expected a size")
-        words = [word for word in _WORDS[3:] if word in said and not (word in DONE and said[word] in used)]
-        note: dict[str, Any] = {word: said[word] for word in words}
+        words = [
+            word for word in _WORDS[3:] if word in fields and not (word in DONE and fields[word] in used)
+        ]
+        note: dict[str, Any] = {word: fields[word] for word in words}
         text = ", ".join(f"{word} {value}".strip() for word, value in note.items())
         return Transfer(line, start, one.sender, one.receiver, size, note=text, after=tuple(waits))

@@ -39,7 +39,7 @@ def recognises(document: Document) -> bool:
 
 
 @dataclass
-class _Said:
+class _Parameters:
     """Values in the file, each with its line."""
 
     document: Document
@@ -63,32 +63,32 @@ def read(document: Document) -> Piece:
     InputError
         If the text is something else, or a number is out of range; the message has the line.
     """
-    said = _read(document)
-    topology: dict[str, Any] = {"hosts_per_switch": said.of("p")}
-    if "q" in said.values:
+    parameters = _read(document)
+    topology: dict[str, Any] = {"hosts_per_switch": parameters.of("p")}
+    if "q" in parameters.values:
         shape = "slim_fly"
-        topology["q"] = said.of("q")
+        topology["q"] = parameters.of("q")
     else:
         shape = "dragonfly"
-        topology |= {"switches_per_group": said.of("a"), "global_links": said.of("h")}
-    rates = {kind: said.of(f"link_speed_{kind}_gbps", RATE_GBPS) for kind in KINDS}
-    delays = {kind: said.of(f"link_latency_{kind}_ns", LATENCY_NS[kind]) for kind in KINDS}
+        topology |= {"switches_per_group": parameters.of("a"), "global_links": parameters.of("h")}
+    rates = {kind: parameters.of(f"link_speed_{kind}_gbps", RATE_GBPS) for kind in KINDS}
+    delays = {kind: parameters.of(f"link_latency_{kind}_ns", LATENCY_NS[kind]) for kind in KINDS}
     topology |= {"rate": f"{rates['host']} Gb/s", "length": _length(delays["host"]), "phy": "none"}
     for kind in KINDS[1:]:
         topology |= {f"{kind}_rate": f"{rates[kind]} Gb/s", f"{kind}_length": _length(delays[kind])}
     keys: dict[str, Any] = {"topology": {shape: topology}}
-    if latency := said.of("switch_latency_ns", 0):
+    if latency := parameters.of("switch_latency_ns", 0):
         keys["switch"] = {"latency": f"{latency} ns"}
-    switches = 2 * said.of("q") ** 2 if shape == "slim_fly" else _switches(said)
-    hosts = {number: f"h{number}" for number in range(switches * said.of("p"))}
-    notes = [Note(line, f"{key} {value}") for key, (value, line) in said.values.items()]
-    if said.single:
-        keys["links"] = _single(said, keys["topology"])
-        notes += [Note(line, f"{ONE_LINK} {a} {b} {ns}") for (a, b), (ns, line) in said.single.items()]
+    switches = 2 * parameters.of("q") ** 2 if shape == "slim_fly" else _switches(parameters)
+    hosts = {number: f"h{number}" for number in range(switches * parameters.of("p"))}
+    notes = [Note(line, f"{key} {value}") for key, (value, line) in parameters.values.items()]
+    if parameters.single:
+        keys["links"] = _single(parameters, keys["topology"])
+        notes += [Note(line, f"{ONE_LINK} {a} {b} {ns}") for (a, b), (ns, line) in parameters.single.items()]
     return Piece(keys, numbers=hosts, notes=notes)
 
 
-def _single(said: _Said, topology: dict[str, Any]) -> dict[str, Any]:
+def _single(parameters: _Parameters, topology: dict[str, Any]) -> dict[str, Any]:
     """The delays of single links, by the names of their ends.
 
     Raises
@@ -99,19 +99,19 @@ def _single(said: _Said, topology: dict[str, Any]) -> dict[str, Any]:
     text = tomli_w.dumps({"simulation": {"duration": "1 ns"}, "topology": topology})
     built = run_source(Source(text, "the fabric")).topology
     there = {frozenset((link["a"], link["b"])) for link in built["links"]}
-    width = said.of("q") if "q" in said.values else said.of("a")
+    width = parameters.of("q") if "q" in parameters.values else parameters.of("a")
     delays = {}
-    for numbers, (delay_ns, line) in said.single.items():
+    for numbers, (delay_ns, line) in parameters.single.items():
         a, b = (f"sw{number // width}.{number % width}" for number in numbers)
         if frozenset((a, b)) not in there:
             ends = f"switches {numbers[0]} ({a}) and {numbers[1]} ({b})"
-            raise said.document.error(line, f"there is no link between {ends}")
+            raise parameters.document.error(line, f"there is no link between {ends}")
         delays[f"{a}<->{b}"] = {"delay": f"{delay_ns} ns"}
     return delays
 
 
-def _switches(said: _Said) -> int:
-    a, h = said.of("a"), said.of("h")
+def _switches(parameters: _Parameters) -> int:
+    a, h = parameters.of("a"), parameters.of("h")
     return a * (a * h + 1)
 
 
@@ -121,40 +121,40 @@ def _length(delay_ns: int) -> str:
     return f"{metres} m" if not rest else f"{metres}.{rest * 2} m"
 
 
-def _read(document: Document) -> _Said:
+def _read(document: Document) -> _Parameters:
     speeds = [f"link_speed_{kind}_gbps" for kind in KINDS]
     latencies = [f"link_latency_{kind}_ns" for kind in KINDS]
     known = [*NUMBERS, "switch_latency_ns", *speeds, *latencies]
-    said = _Said(document, {}, {})
+    parameters = _Parameters(document, {}, {})
     for line, text in document.lines():
         words = text.partition("#")[0].split()
         name = words[0].lower() if words else ""
         if name == ONE_LINK and len(words) == 4:
             first, second = (document.whole(line, "a switch", word, most=MOST_HOSTS) for word in words[1:3])
             latency = document.whole(line, words[0], words[3], most=10**9)
-            said.single[min(first, second), max(first, second)] = (latency, line)
+            parameters.single[min(first, second), max(first, second)] = (latency, line)
             continue
         if len(words) != 2:
             raise document.error(line, f"{len(words)} words; expected a name and a number")
         if name not in known:
             raise document.error(line, f"{words[0]} is not known here; expected {', '.join(known)}")
-        if name in said.values:
+        if name in parameters.values:
             raise document.error(line, f"{words[0]} is there twice")
         least = 1 if name in NUMBERS or name in speeds else 0
         most = NUMBERS.get(name, 1_600 if name in speeds else 10**9)
-        said.values[name] = (document.whole(line, words[0], words[1], least=least, most=most), line)
-    _fits(said)
-    return said
+        parameters.values[name] = (document.whole(line, words[0], words[1], least=least, most=most), line)
+    _fits(parameters)
+    return parameters
 
 
-def _fits(said: _Said) -> None:
+def _fits(parameters: _Parameters) -> None:
     """Rejects a mixture of both fabrics' parameters, and fabrics that are too large."""
-    other = [key for key in ("a", "h") if key in said.values and "q" in said.values]
+    other = [key for key in ("a", "h") if key in parameters.values and "q" in parameters.values]
     if other:
-        line = said.values[other[0]][1]
-        raise said.document.error(line, f"{other[0]} is a key of a dragonfly, q one of a Slim Fly")
-    switches = 2 * said.of("q") ** 2 if "q" in said.values else _switches(said)
-    if switches * said.of("p") > MOST_HOSTS:
-        hosts = switches * said.of("p")
-        line = said.values["p"][1]
-        raise said.document.error(line, f"{hosts} hosts; expected at most {MOST_HOSTS}")
+        line = parameters.values[other[0]][1]
+        raise parameters.document.error(line, f"{other[0]} is a key of a dragonfly, q one of a Slim Fly")
+    switches = 2 * parameters.of("q") ** 2 if "q" in parameters.values else _switches(parameters)
+    if switches * parameters.of("p") > MOST_HOSTS:
+        hosts = switches * parameters.of("p")
+        line = parameters.values["p"][1]
+        raise parameters.document.error(line, f"{hosts} hosts; expected at most {MOST_HOSTS}")

@@ -111,8 +111,8 @@ def read(document: Document) -> Piece:
     notes = [Note(line, f"{key} {value}") for key, (value, line) in tiers.head.items()]
     notes += [
         Note(line, f"tier {tier}: {key} {value}")
-        for tier, said in tiers.tiers.items()
-        for key, (value, line) in said.items()
+        for tier, attributes in tiers.tiers.items()
+        for key, (value, line) in attributes.items()
     ]
     return Piece(keys, numbers=own, notes=notes, remarks=remarks)
 

@@ -87,8 +87,8 @@ def join(
     InputError
         If two documents set the same key, or there is traffic without a fabric that has its hosts.
     """
-    said, twice = _merged(read)
-    keys, remarks = _completed(said, like, any(piece.transfers for _, piece in read))
+    merged, twice = _merged(read)
+    keys, remarks = _completed(merged, like, any(piece.transfers for _, piece in read))
     remarks += twice
     remarks += [remark for _, piece in read for remark in piece.remarks]
     if "topology" not in keys and (alone := [piece.alone for _, piece in read if piece.alone]):
@@ -217,9 +217,9 @@ def _traffic(read: Sequence[tuple[Document, Piece]], keys: Mapping[str, Any], ou
         [f"times are counted from the first transfer, which began at {_seconds(first)}"] if first else []
     )
     if with_notes := [one for _, one in rows if one.note]:
-        said = with_notes[0].note
+        merged = with_notes[0].note
         remarks.append(
-            f"{len(with_notes)} transfers say what a scenario cannot, such as {said}: comments of their "
+            f"{len(with_notes)} transfers say what a scenario cannot, such as {merged}: comments of their "
             f"list have it"
         )
     name = re.sub(r"[\s*\"'\[\]{},]", "-", Path(everything[0][0].file).stem)
@@ -255,16 +255,18 @@ def _endless(
 
 def _merged(read: Sequence[tuple[Document, Piece]]) -> tuple[dict[str, Any], list[str]]:
     """Merges the keys of all documents; reports which one wins in a conflict. There is one topology."""
-    said: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     entries: list[str] = []
     for document, piece in read:
-        _add(said, piece.keys, document.file, "", entries)
-    return said, entries
+        _add(merged, piece.keys, document.file, "", entries)
+    return merged, entries
 
 
-def _add(said: dict[str, Any], more: Mapping[str, Any], file: str, within: str, reported: list[str]) -> None:
+def _add(
+    merged: dict[str, Any], more: Mapping[str, Any], file: str, within: str, reported: list[str]
+) -> None:
     for key, value in more.items():
-        both = said.get(key)
+        both = merged.get(key)
         name = f"{within}{key}"
         if isinstance(both, dict) and isinstance(value, dict) and name not in ("topology", *_WHOLE):
             _add(both, value, file, f"{name}.", reported)
@@ -276,15 +278,15 @@ def _add(said: dict[str, Any], more: Mapping[str, Any], file: str, within: str, 
                 f"{file}: {name} is {brief(value)} here and {brief(both)} in a file before: this file, which "
                 "is named later, wins"
             )
-        said[key] = value
+        merged[key] = value
 
 
 def _completed(
-    said: dict[str, Any], like: Source | None, has_traffic: bool
+    merged: dict[str, Any], like: Source | None, has_traffic: bool
 ) -> tuple[dict[str, Any], list[str]]:
     """Completes the keys with those of the base scenario."""
     if like is None:
-        return said, []
+        return merged, []
     base = toml(like.text, like.file)
     for key in ("simulation", "topology", "switch", "switch.buffer"):
         table: Any = base
@@ -293,17 +295,17 @@ def _completed(
         if not isinstance(table, dict):
             raise InputError(f"{like.file}: {key} is {table!r}; expected a table")
     remarks = []
-    if has_traffic or "topology" in said:
+    if has_traffic or "topology" in merged:
         left_out = [key for key in TRAFFIC if base.pop(key, None) is not None]
         remarks += [f"{key} of {like.file} are left out" for key in left_out]
     for key in ("name", "description"):
         base.get("simulation", {}).pop(key, None)
-    return _over(base, said), remarks
+    return _over(base, merged), remarks
 
 
-def _over(base: dict[str, Any], said: Mapping[str, Any], within: str = "") -> dict[str, Any]:
+def _over(base: dict[str, Any], merged: Mapping[str, Any], within: str = "") -> dict[str, Any]:
     """The base with these keys in place of its own."""
-    for key, value in said.items():
+    for key, value in merged.items():
         own = base.get(key)
         if isinstance(own, dict) and isinstance(value, dict) and within + key != "topology":
             base[key] = _over(own, value, f"{within}{key}.")

@@ -297,8 +297,8 @@ class _Config:
             action = line.after("pfc-watchdog-action") or line.after("watchdog-action") or action
             if action not in ("drop", "forward"):
                 raise self.paths.error(line, f"{brief(words[-1])}: expected drop or forward")
-        said = " ".join(word for line in lines for word in line.words)
-        if missing := [f"{key} {value}" for key, value in numbers.items() if key not in said]:
+        statement = " ".join(word for line in lines for word in line.words)
+        if missing := [f"{key} {value}" for key, value in numbers.items() if key not in statement]:
             self.paths.report("pfc-watchdog", f"assumed: {', '.join(missing)}")
         return numbers["poll-interval"] * numbers["detection"], numbers["recovery"], action
 

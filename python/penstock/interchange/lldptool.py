@@ -153,25 +153,25 @@ def _pfc(statements: Statements, tlv: Statement, table: dict[str, Any]) -> None:
 def _applications(statements: Statements, tlv: Statement, table: dict[str, Any]) -> None:
     """Entries such as ``App#0:`` with priority, selector and protocol."""
     for entry in tlv.children:
-        said = {}
+        fields = {}
         for one in entry.children:
             name, words = _value(one)
-            said["protocol" if name not in ("Priority", "Sel") else name] = (one, words)
-        if not {"Priority", "Sel", "protocol"} <= said.keys():
+            fields["protocol" if name not in ("Priority", "Sel") else name] = (one, words)
+        if not {"Priority", "Sel", "protocol"} <= fields.keys():
             continue
         statements.read(entry)
         priority, selector = (
-            statements.whole(said[name][0], name, "".join(said[name][1]), 0, EIGHT - 1)
+            statements.whole(fields[name][0], name, "".join(fields[name][1]), 0, EIGHT - 1)
             for name in ("Priority", "Sel")
         )
-        one = said["protocol"][0]
+        one = fields["protocol"][0]
         found = _PROTOCOL.fullmatch(one.text)
         if selector not in SELECTORS or found is None:
             raise statements.error(
                 one, f"{brief(one.text)} of selector {selector}: expected a protocol, selector 1 to 5"
             )
-        for name in said:
-            statements.read(said[name][0])
+        for name in fields:
+            statements.read(fields[name][0])
         table.setdefault(SELECTORS[selector], []).append([int(found[1], 0), priority])
 
 

@@ -82,12 +82,12 @@ def assume(keys: dict[str, Any], assumed: Assumed) -> list[str]:
     total = _bytes(buffer.get("total", "unlimited"))
     for name in assumed.unsized:
         memory["pools"][name]["size"] = size(total or UNLIMITED_BYTES)
-        said = (
+        reason = (
             f"{size(total)}, switch.buffer.total"
             if total
             else f"{size(UNLIMITED_BYTES)}, as good as no limit"
         )
-        entries.append(f"assumed: pool {name} has no size, the switch computes it: {said}")
+        entries.append(f"assumed: pool {name} has no size, the switch computes it: {reason}")
     return entries + [f"assumed: {line}" for line in _computed_groups(keys, memory, assumed)]
 
 

@@ -64,14 +64,14 @@ class _Output:
 
     def _class(self, line: int, text: str) -> None:
         """Handles a line such as ``tc: 0 ratelimit: unlimited, tsa: ets, bw: 30%``."""
-        said = dict(_pairs(text.replace(",", " ").split()))
-        if "tc" not in said or "tsa" not in said:
+        columns = dict(_pairs(text.replace(",", " ").split()))
+        if "tc" not in columns or "tsa" not in columns:
             raise self.document.error(line, f"{brief(text)}: no line of what mlnx_qos prints")
-        self.current = self.document.whole(line, "tc", said["tc"], 0, EIGHT - 1)
-        self.names[self.current] = said["tsa"]
-        share = said.get("bw", "0").removesuffix("%")
+        self.current = self.document.whole(line, "tc", columns["tc"], 0, EIGHT - 1)
+        self.names[self.current] = columns["tsa"]
+        share = columns.get("bw", "0").removesuffix("%")
         self.shares[self.current] = self.document.whole(line, "bw", share, 0, 100)
-        if (limit := said.get("ratelimit", "unlimited")) != "unlimited":
+        if (limit := columns.get("ratelimit", "unlimited")) != "unlimited":
             self.remarks.append(f"{self.document.file}:{line}: not read: ratelimit {brief(limit)}")
 
     def _priorities(self, line: int, text: str) -> None:

@@ -293,30 +293,32 @@ def _transfers(document: Document, columns: tuple[str, ...]) -> Piece:
     return Piece(transfers=found, notes=notes)
 
 
-def _transfer(document: Document, line: int, said: dict[str, str], words: list[str]) -> Transfer:
+def _transfer(document: Document, line: int, fields: dict[str, str], words: list[str]) -> Transfer:
     sender, receiver = (
         document.whole(line, what, word) for what, word in zip(_FLOW, words[:2], strict=False)
     )
-    priority = document.whole(line, _FLOW[2], said[_FLOW[2]], most=7)
-    start = document.instant(line, _FLOW[5], said[_FLOW[5]], PS_PER_S)
+    priority = document.whole(line, _FLOW[2], fields[_FLOW[2]], most=7)
+    start = document.instant(line, _FLOW[5], fields[_FLOW[5]], PS_PER_S)
     note = ""
-    if "the packets" in said:
-        packets = document.whole(line, "the packets", said["the packets"], least=1, most=MOST_PACKETS)
-        end = document.instant(line, "the end", said["the end"], PS_PER_S)
+    if "the packets" in fields:
+        packets = document.whole(line, "the packets", fields["the packets"], least=1, most=MOST_PACKETS)
+        end = document.instant(line, "the end", fields["the end"], PS_PER_S)
         if end < start:
-            raise document.error(line, f"the end is {said['the end']}, before the start {said['the start']}")
+            raise document.error(
+                line, f"the end is {fields['the end']}, before the start {fields['the start']}"
+            )
         return Transfer(
-            line, start, sender, receiver, packets * PACKET_BYTES, priority, f"ends at {said['the end']} s"
+            line, start, sender, receiver, packets * PACKET_BYTES, priority, f"ends at {fields['the end']} s"
         )
-    if "the port" in said:
-        port = said["the port"]
+    if "the port" in fields:
+        port = fields["the port"]
         if document.whole(line, "the port", port) > LARGEST_PORT:
             expected = (
                 f"at most {LARGEST_PORT}; a file of ns3-rdma has packets there: --format ns3-rdma-flows"
             )
             raise document.error(line, f"the port is {brief(port)}; expected {expected}")
         note = f"port {port}"
-    size = document.whole(line, _FLOW[4], said[_FLOW[4]], least=1)
+    size = document.whole(line, _FLOW[4], fields[_FLOW[4]], least=1)
     return Transfer(line, start, sender, receiver, size, priority, note)
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .nvue_pools import TrafficPools
-from .nvue_ports import Said, links_of
+from .nvue_ports import Statement, links_of
 from .nvue_ranges import count, listed, members
 from .piece import Document, Note, Piece, brief
 from .shares import percentages
@@ -52,7 +52,7 @@ _SPELLINGS = {"min-threshold-bytes": "min-threshold", "max-threshold-bytes": "ma
 """Names of keys in releases before Cumulus Linux 5.3."""
 
 
-Entries = dict[tuple[str, str, str], Said]
+Entries = dict[tuple[str, str, str], Statement]
 """Values of a profile by the preceding words: ("dscp", "26", "switch-priority"), ("trust", "", "")."""
 _ASSUMED = {
     "ecn": "enable",
@@ -61,7 +61,7 @@ _ASSUMED = {
     "probability": "100 %",
 }
 """Default values of a profile."""
-NO_NAME = Said("switch", 0)
+NO_NAME = Statement("switch", 0)
 """The name of a switch without one."""
 PLAIN = ("trust", "port-default-sp")
 """Keys of mappings that have no number before their value."""
@@ -98,16 +98,16 @@ class Commands:
     profiles: dict[str, dict[str, Entries]] = field(default_factory=lambda: {kind: {} for kind in KINDS})
     chosen: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     """Ports that use a profile, with their line, by kind and name of the profile."""
-    roce: dict[str, Said] = field(default_factory=dict)
+    roce: dict[str, Statement] = field(default_factory=dict)
     unread: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
     """Settings left out, by consequence, with the first line."""
     notes: list[Note] = field(default_factory=list)
     ports: set[str] = field(default_factory=set)
     """All ports that commands name."""
-    mtus: dict[str, Said] = field(default_factory=dict)
+    mtus: dict[str, Statement] = field(default_factory=dict)
     """MTUs by port."""
-    speeds: dict[str, Said] = field(default_factory=dict)
-    hostname: Said = NO_NAME
+    speeds: dict[str, Statement] = field(default_factory=dict)
+    hostname: Statement = NO_NAME
     reported: list[str] = field(default_factory=list)
     pools: TrafficPools = field(default_factory=TrafficPools)
     named: int = 0
@@ -136,14 +136,14 @@ class Commands:
         elif words[0] == "interface" and words[2:4] == ["link", "mtu"] and len(words) == 5:
             for port in members(words[1]):
                 if self.document.interface in (None, port):
-                    self.mtus[port] = Said(words[4], line)
+                    self.mtus[port] = Statement(words[4], line)
             self.notes.append(Note(line, brief(f"interface {words[1]} link mtu {words[4]}")))
         elif words[0] == "interface" and words[2:4] == ["link", "speed"] and len(words) == 5:
             for port in members(words[1]):
-                self.speeds[port] = Said(words[4], line)
+                self.speeds[port] = Statement(words[4], line)
             self.notes.append(Note(line, brief(f"interface {words[1]} link speed {words[4]}")))
         elif words[:2] == ["system", "hostname"] and len(words) == 3:
-            self.hostname = Said(self.document.name(line, words[2]), line)
+            self.hostname = Statement(self.document.name(line, words[2]), line)
         elif words[0] == "qos" and len(words) > 1:
             self._qos(line, words[1:])
         else:
@@ -186,7 +186,9 @@ class Commands:
             if len(keys) != 2 or keys[0] not in ("enable", "state", "mode", "cable-length"):
                 expected = "enable, state, mode or cable-length with a value"
                 raise self.document.error(line, f"qos roce {brief(' '.join(rest))}: expected {expected}")
-            self._once(self.roce, keys[0].replace("state", "enable") if rest else "", Said(keys[1], line))
+            self._once(
+                self.roce, keys[0].replace("state", "enable") if rest else "", Statement(keys[1], line)
+            )
             self.notes.append(Note(line, brief(f"qos roce {' '.join(rest)}".strip())))
         elif kind == "traffic-pool" and self.document.buffer is not None:
             self.pools.take(line, rest)
@@ -210,15 +212,15 @@ class Commands:
         else:
             entries = [(rest[0], one, "".join(rest[2:3])) for one in listed(rest[1])]
         for entry in entries:
-            self._once(own, entry, Said(rest[-1], line))
+            self._once(own, entry, Statement(rest[-1], line))
         self.notes.append(Note(line, brief(f"qos {kind} {' '.join(words)}")))
 
-    def _once(self, entries: dict[Any, Said], key: object, said: Said) -> None:
+    def _once(self, entries: dict[Any, Statement], key: object, statement: Statement) -> None:
         """Stores a value that may appear only once in a configuration."""
         if key in entries:
             message = f"is set in line {entries[key].line} as well; expected each key once"
-            raise self.document.error(said.line, message)
-        entries[key] = said
+            raise self.document.error(statement.line, message)
+        entries[key] = statement
 
     def _of(self, kind: str) -> Entries:
         """Entries of the port's profile of this kind."""
@@ -237,20 +239,22 @@ class Commands:
                 raise self.document.error(line, f"no command sets the {kind} profile {brief(name)}")
         for name in self.profiles[kind]:
             if name not in named and name != GLOBAL:
-                line = next((said.line for said in self.profiles[kind][name].values()), 1)
+                line = next((statement.line for statement in self.profiles[kind][name].values()), 1)
                 self.leave(line, f"{kind} {brief(name)}", "no port that is read has this profile")
         return self.profiles[kind].get(next(iter(named), GLOBAL), {})
 
-    def _is_on(self, said: Said, what: str) -> bool:
-        if said.value not in _YES + _NO:
-            raise self.document.error(said.line, f"{what} is {brief(said.value)}; expected enable or disable")
-        return said.value in _YES
+    def _is_on(self, statement: Statement, what: str) -> bool:
+        if statement.value not in _YES + _NO:
+            raise self.document.error(
+                statement.line, f"{what} is {brief(statement.value)}; expected enable or disable"
+            )
+        return statement.value in _YES
 
-    def _whole(self, said: Said, what: str, least: int, most: int) -> int:
-        return self.document.whole(said.line, what, said.value, least, most)
+    def _whole(self, statement: Statement, what: str, least: int, most: int) -> int:
+        return self.document.whole(statement.line, what, statement.value, least, most)
 
-    def _number(self, said: Said, what: str, text: str, most: int = EIGHT - 1) -> int:
-        return self.document.whole(said.line, what, text, 0, most)
+    def _number(self, statement: Statement, what: str, text: str, most: int = EIGHT - 1) -> int:
+        return self.document.whole(statement.line, what, text, 0, most)
 
     def _mode(self) -> str | None:
         """Mode of RoCE; ``None`` if it is off."""
@@ -258,7 +262,7 @@ class Commands:
             "enable" in self.roce and not self._is_on(self.roce["enable"], "qos roce enable")
         ):
             return None
-        mode = self.roce.get("mode", Said("lossless", 1))
+        mode = self.roce.get("mode", Statement("lossless", 1))
         if mode.value not in ("lossless", "lossy"):
             expected = "lossless or lossy"
             raise self.document.error(mode.line, f"qos roce mode is {brief(mode.value)}; expected {expected}")
@@ -315,7 +319,9 @@ class Commands:
         """The MTU of most ports."""
         if not self.mtus:
             return None
-        values = {port: self._whole(said, "mtu", 68, LONGEST_MTU) for port, said in self.mtus.items()}
+        values = {
+            port: self._whole(statement, "mtu", 68, LONGEST_MTU) for port, statement in self.mtus.items()
+        }
         chosen, _ = Counter(values.values()).most_common(1)[0]
         if others := [port for port, one in values.items() if one != chosen]:
             line = self.mtus[others[0]].line
@@ -327,28 +333,32 @@ class Commands:
         queues = (
             [3 if one == 3 else 6 if one == 6 else 0 for one in range(EIGHT)] if mode else [*range(EIGHT)]
         )
-        for (key, number, _), said in self._of("egress-queue-mapping").items():
-            self._expect(key, "switch-priority", said)
-            queues[self._number(said, key, number)] = self._whole(said, "traffic-class", 0, EIGHT - 1)
+        for (key, number, _), statement in self._of("egress-queue-mapping").items():
+            self._expect(key, "switch-priority", statement)
+            queues[self._number(statement, key, number)] = self._whole(
+                statement, "traffic-class", 0, EIGHT - 1
+            )
         return "per_priority" if queues == [*range(EIGHT)] else queues
 
-    def _expect(self, key: str, known: str, said: Said) -> None:
+    def _expect(self, key: str, known: str, statement: Statement) -> None:
         if key != known:
-            raise self.document.error(said.line, f"unknown key {brief(key)}; expected {known}")
+            raise self.document.error(statement.line, f"unknown key {brief(key)}; expected {known}")
 
     def _maps(self) -> dict[str, int]:
         """Traffic classes of code points, all of them if they differ from those of RFC 2474."""
         classes = [code // EIGHT for code in range(CODE_POINTS)]
-        trust = Said("l3", 1)
-        for (key, number, _), said in self._of("mapping").items():
+        trust = Statement("l3", 1)
+        for (key, number, _), statement in self._of("mapping").items():
             if key == "dscp":
-                classes[self._number(said, key, number, CODE_POINTS - 1)] = self._whole(
-                    said, "switch-priority", 0, 7
+                classes[self._number(statement, key, number, CODE_POINTS - 1)] = self._whole(
+                    statement, "switch-priority", 0, 7
                 )
             elif key == "trust":
-                trust = said
+                trust = statement
             else:
-                self.leave(said.line, f"mapping {key}", "the class of a frame without DSCP is its priority")
+                self.leave(
+                    statement.line, f"mapping {key}", "the class of a frame without DSCP is its priority"
+                )
         if trust.value not in ("l2", "l3", "both", "port"):
             raise self.document.error(
                 trust.line, f"trust is {brief(trust.value)}; expected l2, l3, both or port"
@@ -365,14 +375,14 @@ class Commands:
 
     def _scheduler(self, mode: str | None, queues: list[int] | str) -> dict[str, Any] | None:
         shares: dict[int, int | None] = {0: 50, 3: 50, 6: None} if mode else {}
-        found: dict[int, dict[str, Said]] = {}
-        for (key, number, setting), said in self._of("egress-scheduler").items():
-            self._expect(key, "traffic-class", said)
-            found.setdefault(self._number(said, key, number), {})[setting] = said
+        found: dict[int, dict[str, Statement]] = {}
+        for (key, number, setting), statement in self._of("egress-scheduler").items():
+            self._expect(key, "traffic-class", statement)
+            found.setdefault(self._number(statement, key, number), {})[setting] = statement
         for queue, own in found.items():
-            for key, said in own.items():
-                self._expect(key, key if key in ("mode", "bw-percent") else "mode or bw-percent", said)
-            kind, percent = own.get("mode", Said("dwrr", 1)), own.get("bw-percent", Said("0", 1))
+            for key, statement in own.items():
+                self._expect(key, key if key in ("mode", "bw-percent") else "mode or bw-percent", statement)
+            kind, percent = own.get("mode", Statement("dwrr", 1)), own.get("bw-percent", Statement("0", 1))
             if kind.value not in ("dwrr", "strict"):
                 raise self.document.error(kind.line, f"mode is {brief(kind.value)}; expected dwrr or strict")
             share = self._whole(percent, "bw-percent", 0, 100)
@@ -387,7 +397,7 @@ class Commands:
             self.leave(1, what, "a queue without a share goes first")
         total = sum(weight or 0 for weight in weights.values())
         if total > 100:
-            line = max(said.line for own in found.values() for said in own.values())
+            line = max(statement.line for own in found.values() for statement in own.values())
             raise self.document.error(line, f"the shares of queues sum to {total}; expected at most 100")
         if 0 < total < 100:
             self.leave(1, f"qos egress-scheduler: shares sum to {total}", "weights, as per cent of their sum")
@@ -402,23 +412,23 @@ class Commands:
 
     def _managers(self, mode: str | None) -> list[dict[str, Any]]:
         roce = {
-            "min-threshold": Said("150000", 1),
-            "max-threshold": Said("1500000", 1),
-            "probability": Said("100", 1),
+            "min-threshold": Statement("150000", 1),
+            "max-threshold": Statement("1500000", 1),
+            "probability": Statement("100", 1),
         }
-        queues: dict[int, dict[str, Said]] = {3: roce} if mode else {}
-        for (key, number, setting), said in self._of("congestion-control").items():
-            self._expect(key, "traffic-class", said)
+        queues: dict[int, dict[str, Statement]] = {3: roce} if mode else {}
+        for (key, number, setting), statement in self._of("congestion-control").items():
+            self._expect(key, "traffic-class", statement)
             setting = _SPELLINGS.get(setting, setting)
             known = ("ecn", "red", "min-threshold", "max-threshold", "probability")
-            self._expect(setting, setting if setting in known else ", ".join(known), said)
-            own = queues.setdefault(self._number(said, key, number), {})
-            own[setting] = said
+            self._expect(setting, setting if setting in known else ", ".join(known), statement)
+            own = queues.setdefault(self._number(statement, key, number), {})
+            own[setting] = statement
         alike: dict[tuple[Any, ...], list[int]] = {}
         for queue, own in sorted(queues.items()):
             marks = "ecn" not in own or self._is_on(own["ecn"], "ecn")
             drops = "red" in own and self._is_on(own["red"], "red")
-            line = max(said.line for said in own.values())
+            line = max(statement.line for statement in own.values())
             if not marks and not drops:
                 if left := [key for key in roce if key in own]:
                     what = f"congestion-control of queue {queue}: {', '.join(left)}"
@@ -428,15 +438,15 @@ class Commands:
                 taken = ", ".join(f"{key} {_ASSUMED[key]}" for key in missing)
                 self.reported.append(f"{line}: assumed: congestion-control of queue {queue}: {taken}")
             least, most = (
-                self._whole(own.get(key, Said(default, 1)), key, 1, 2**40)
+                self._whole(own.get(key, Statement(default, 1)), key, 1, 2**40)
                 for key, default in (("min-threshold", "150000"), ("max-threshold", "1500000"))
             )
             if least >= most:
-                line = max(said.line for said in own.values())
+                line = max(statement.line for statement in own.values())
                 raise self.document.error(
                     line, f"queue {queue}: min-threshold {least} is not below max-threshold {most}"
                 )
-            percent = self._whole(own.get("probability", Said("100", 1)), "probability", 1, 100)
+            percent = self._whole(own.get("probability", Statement("100", 1)), "probability", 1, 100)
             if marks or drops:
                 action = ("mark" if drops else "mark_only") if marks else "drop"
                 alike.setdefault((least, most, percent, action), []).append(queue)
@@ -462,25 +472,26 @@ class Commands:
         priorities = {3} if mode == "lossless" else set()
         pfc: dict[str, Any] = {}
         length = self.roce.get("cable-length") if mode == "lossless" else None
-        for (key, number, _), said in self._of("pfc").items():
+        for (key, number, _), statement in self._of("pfc").items():
             if key == "switch-priority":
-                priorities.add(self._number(said, key, number))
+                priorities.add(self._number(statement, key, number))
             elif key == "cable-length":
-                length = said
+                length = statement
             elif key in ("xoff-threshold", "xon-threshold"):
-                pfc[key[: key.index("-")]] = f"{self._whole(said, key, 1, 2**40)} B"
+                pfc[key[: key.index("-")]] = f"{self._whole(statement, key, 1, 2**40)} B"
             elif key in ("tx", "rx"):
-                if not self._is_on(said, key) and key == "rx":
+                if not self._is_on(statement, key) and key == "rx":
                     self.reported.append(
-                        f"{said.line}: assumed: rx is {said.value}: switches of a scenario stop for pauses"
+                        f"{statement.line}: assumed: rx is {statement.value}: "
+                        "switches of a scenario stop for pauses"
                     )
-                elif not self._is_on(said, key):
+                elif not self._is_on(statement, key):
                     raise self.document.error(
-                        said.line,
-                        f"{key} is {said.value}: PFC of a scenario has both directions; expected enable",
+                        statement.line,
+                        f"{key} is {statement.value}: PFC of a scenario has both directions; expected enable",
                     )
             else:
-                self.leave(said.line, f"pfc {key}", "headroom is computed from the link")
+                self.leave(statement.line, f"pfc {key}", "headroom is computed from the link")
         links = {} if length is None else {"length": f"{self._whole(length, 'cable-length', 1, 100_000)} m"}
         if not priorities:
             return {"flow_control": "off"}, links

@@ -63,11 +63,11 @@ def commands(effective: Mapping[str, Any], port: Port) -> tuple[list[str], list[
         "egress-scheduler": _schedulers(port),
         "congestion-control": _marks(effective, port, entries),
     }
-    said = {kind: list(lines) for kind, lines in parts.items()}
-    lines = [f"nv set qos {kind} {profile} {line}" for kind, own in said.items() for line in own]
+    sections = {kind: list(lines) for kind, lines in parts.items()}
+    lines = [f"nv set qos {kind} {profile} {line}" for kind, own in sections.items() for line in own]
     if port.interface is not None:
         ports = f"nv set interface {port.interface} qos"
-        lines += [f"{ports} {kind} profile {profile}" for kind, own in said.items() if own]
+        lines += [f"{ports} {kind} profile {profile}" for kind, own in sections.items() if own]
     entries += _left_out(effective["switch"])
     return lines, entries
 

@@ -12,7 +12,7 @@ _PORT = re.compile(r"swp\d+(?:s\d+)?", re.ASCII)
 _SPEED = re.compile(r"(\d{1,4})([GM])", re.ASCII)
 
 
-class Said(NamedTuple):
+class Statement(NamedTuple):
     """A value with its line."""
 
     value: str
@@ -20,7 +20,7 @@ class Said(NamedTuple):
 
 
 def links_of(
-    document: Document, ports: Collection[str], speeds: Mapping[str, Said], length: str | None, name: str
+    document: Document, ports: Collection[str], speeds: Mapping[str, Statement], length: str | None, name: str
 ) -> tuple[list[LinkClass], dict[str, Any]]:
     """Classes of links by speed, the largest first, and the keys of a star of the ports.
 
@@ -61,7 +61,7 @@ def links_of(
     return classes, alone
 
 
-def _rate(document: Document, speed: Said | None) -> str | None:
+def _rate(document: Document, speed: Statement | None) -> str | None:
     """The rate of a port: its own, or that of the command line."""
     if speed is None or speed.value == "auto":
         return document.rate

@@ -164,9 +164,12 @@ class PortKeys:
         if not exact and used <= weights.keys():
             return {"drr": {"weights": [weights.get(number, 1) for number in queues]}}
         if not exact:
-            asked = ", ".join(map(str, weights.values()))
-            said = ", ".join(map(str, shares.values()))
-            self._report("scheduler", f"weights {asked} beside strict priority: as whole per cent, {said}")
+            given_weights = ", ".join(map(str, weights.values()))
+            given_shares = ", ".join(map(str, shares.values()))
+            self._report(
+                "scheduler",
+                f"weights {given_weights} beside strict priority: as whole per cent, {given_shares}",
+            )
         how: dict[int, dict[str, Any]] = {number: {"percent": shares[number]} for number in weights}
         return {"ets": {"classes": [{"queues": [one], **how.get(one, {"strict": True})} for one in queues]}}
 

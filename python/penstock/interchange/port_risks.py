@@ -312,13 +312,13 @@ def _pools(switch: Ports, classes: Sequence[ClassRows]) -> Iterator[Finding]:
         shared = switch.repairs.shared_headroom(name)
         if not shared:
             continue
-        promised = sum(count * given for count, given, _ in groups)
+        committed = sum(count * given for count, given, _ in groups)
         needed = sum(count * flight for count, _, flight in groups)
         most = max(flight for _, _, flight in groups)
         if shared >= needed:
             continue
         text = (
-            f"shares {shared} B of headroom, over-subscribed {promised / shared:.1f} times: enough for "
+            f"shares {shared} B of headroom, over-subscribed {committed / shared:.1f} times: enough for "
             f"{shared // most} groups that pause at once, of {sum(count for count, _, _ in groups)}"
         )
         repair = switch.repairs.pool(name, needed)

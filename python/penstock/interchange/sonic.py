@@ -156,8 +156,10 @@ def _new_code_points(
         number = class_of.get(str(dscp), class_of.get("other", 0))
         found.setdefault(number, set()).add(remap[0]["dscp"].get(str(dscp), dscp))
     new = {number: points for number, points in found.items() if len(points) == 1}
-    said = {str(dscp) for dscp in CODE_POINTS if class_of.get(str(dscp), class_of.get("other", 0)) in new}
-    if missed := sorted({*remap[0]["dscp"]} - said, key=int):
+    code_points = {
+        str(dscp) for dscp in CODE_POINTS if class_of.get(str(dscp), class_of.get("other", 0)) in new
+    }
+    if missed := sorted({*remap[0]["dscp"]} - code_points, key=int):
         reported.append(
             f"switch.maps.remap of DSCP {', '.join(missed)} is left out: SONiC has one new DSCP for a class"
         )

@@ -37,7 +37,7 @@ class Connection:
     line: int
     sender: int
     receiver: int
-    said: Mapping[str, str]
+    fields: Mapping[str, str]
 
 
 def after(
@@ -53,14 +53,14 @@ def after(
     fired: dict[int, list[tuple[Connection, str]]] = {number: [] for number in triggers}
     for one in connections:
         for word in DONE:
-            if word in one.said:
-                fired[int(one.said[word])].append((one, word))
+            if word in one.fields:
+                fired[int(one.fields[word])].append((one, word))
     waits: dict[int, tuple[int, ...]] = {}
     assumed: dict[str, list[str]] = {"arrives": [], "is acknowledged": []}
     for own in connections:
-        if "trigger" not in own.said:
+        if "trigger" not in own.fields:
             continue
-        number = int(own.said["trigger"])
+        number = int(own.fields["trigger"])
         trigger = triggers[number]
         begins = f"begins when trigger {number} (line {trigger.line}) fires"
         if not fired[number]:
@@ -120,6 +120,6 @@ def _unobserved(own: Connection, other: Connection) -> str:
             f"node {own.sender} does not observe it; expected connections from or to that node, "
             "or a program of ranks: penstock trace convert"
         )
-    if int(other.said.get("size", "0")) == 0:
+    if int(other.fields.get("size", "0")) == 0:
         return "it has no end"
     return ""

@@ -60,8 +60,8 @@ def parse(
         count += 1
         name = tag.rpartition(" ")[2]
         open_elements.append(name)
-        said = {key: value for key, value in attributes.items() if key.rpartition(" ")[2] not in _SCHEMA}
-        begin(name, document.ledger.fields(said, (name, str(count))), parser.CurrentLineNumber)
+        stated = {key: value for key, value in attributes.items() if key.rpartition(" ")[2] not in _SCHEMA}
+        begin(name, document.ledger.fields(stated, (name, str(count))), parser.CurrentLineNumber)
 
     def closed(tag: str) -> None:
         open_elements.pop()

@@ -25,7 +25,7 @@ def labels(values: Iterable[Any]) -> dict[Any, str]:
     """
     texts = list(dict.fromkeys(values))
     found = [_read(text) for text in texts]
-    entries = [_spoken(one) for one in (_different(found) if len(found) > 1 else found)]
+    entries = [_entry(one) for one in (_different(found) if len(found) > 1 else found)]
     return dict(zip(texts, entries if len({*entries}) == len(entries) else map(str, texts), strict=True))
 
 
@@ -66,14 +66,14 @@ def _different(values: Sequence[Any]) -> Sequence[Any]:
     return rest if {} in inner else _different(inner)
 
 
-def _spoken(value: Any) -> str:
+def _entry(value: Any) -> str:
     """A value without braces and quotes."""
     if isinstance(value, list):
-        parts = [_spoken(one) for one in value]
+        parts = [_entry(one) for one in value]
         return "; ".join(parts) if any(isinstance(one, dict) for one in value) else f"[{', '.join(parts)}]"
     if not isinstance(value, dict):
         return str(value)
     return ", ".join(
-        f"{key}{':' if isinstance(one, dict) and one else ''} {_spoken(one)}".strip()
+        f"{key}{':' if isinstance(one, dict) and one else ''} {_entry(one)}".strip()
         for key, one in value.items()
     )

@@ -135,7 +135,7 @@ class Outcome:
         if record is None:
             raise ResultError(f"{self.directory}: no finished run {run}")
         source = Source(record.scenario, str(self.directory / "scenario.toml"))
-        return run_source(source, seed=record.told.get("seed"))
+        return run_source(source, seed=record.facts.get("seed"))
 
 
 _COLUMNS = {
@@ -195,7 +195,7 @@ Column = tuple[str, pa.DataType, list[Any], str, str]
 
 
 def _runs(plan: Plan, finished: list[Finished]) -> tuple[pa.Table, dict[str, Any]]:
-    kept = [one.record.told for one in finished]
+    kept = [one.record.facts for one in finished]
     columns: list[Column] = [
         ("run", pa.string(), [one.record.run for one in finished], "", "Name of the run: its file in runs/."),
         ("point", pa.int64(), [one.run.point.number for one in finished], "", "Setting of the varied keys."),
@@ -336,7 +336,7 @@ def _values(record: Record, text: str) -> list[tuple[str, float]]:
 
 
 def _seed(one: Finished) -> int | None:
-    return one.run.seed if one.run.seed is not None else one.record.told.get("seed")
+    return one.run.seed if one.run.seed is not None else one.record.facts.get("seed")
 
 
 def _turned(rows: list[tuple[Any, ...]], columns: int) -> list[list[Any]]:

@@ -231,11 +231,11 @@ class Plan:
                     _core.check(first.source.text, first.source.file, allow_files=first.source.allow_files)
                 return
             except ScenarioError as error:
-                wrong = wrong or self._as_asked(error, point)
+                wrong = wrong or self._at_first_point(error, point)
         if wrong is not None:
             raise wrong from None
 
-    def _as_asked(self, error: ScenarioError, point: Point) -> ScenarioError:
+    def _at_first_point(self, error: ScenarioError, point: Point) -> ScenarioError:
         """The error of a point, in the words of the plan.
 
         Its scenario is not in a file, so that line numbers would be misleading. Errors of the file itself are
@@ -252,9 +252,9 @@ class Plan:
                 return own
         values = ", ".join(f"{key} = {value}" for key, value in point.values.items())
         what = "; ".join(f"{one['message']}: {one['help']}".rstrip(": ") for one in report[:MOST_TOLD])
-        asked = ScenarioError(f"error: {what}\nin the first point of the sweep, with {values}")
-        asked.diagnostics = json.dumps([{**one, "line": 0, "column": 0} for one in report])
-        return asked
+        wrong_point = ScenarioError(f"error: {what}\nin the first point of the sweep, with {values}")
+        wrong_point.diagnostics = json.dumps([{**one, "line": 0, "column": 0} for one in report])
+        return wrong_point
 
     def _combinations(self) -> Iterator[dict[str, Any]]:
         spans = [key for key, values in self.values.items() if isinstance(values, Span)]

@@ -229,45 +229,45 @@ class _Search:
         self._directory = directory
         self._study = study
         self._engine = engine
-        self._asked = 0
+        self._drawn = 0
         self.beginning: Plan | None = None
         """The plan with a shorter duration, if hopeless points are given up."""
         self.finished: list[Trial] = [found for found in map(_recalled, study.trials) if found is not None]
 
     def step(self, number: int, *, refine: bool) -> list[Trial]:
         """Draws points, runs them, and reports their values to the optimiser."""
-        asked: list[tuple[Any, Point]] = []
+        drawn: list[tuple[Any, Point]] = []
         for _ in range(number):
-            done = len(self.finished) + len(asked)
+            done = len(self.finished) + len(drawn)
             if done < len(self._plan.settings):
                 self._study.enqueue_trial(self._parameters(self._plan.settings[done].values))
             elif refine and (refined := self._refined()) is not None:
                 self._study.enqueue_trial(refined)
             trial = self._study.ask()
             chosen = {key: suggested(trial, key, values) for key, values in self._plan.values.items()}
-            asked.append((trial, self._plan.point(trial.number, chosen)))
-        made = [] if self.beginning is None else self._begin(asked, self.beginning)
+            drawn.append((trial, self._plan.point(trial.number, chosen)))
+        made = [] if self.beginning is None else self._begin(drawn, self.beginning)
         given_up = {trial.number for trial in made}
-        points = [point for _, point in asked if point.number not in given_up]
+        points = [point for _, point in drawn if point.number not in given_up]
         finished = run_points(self._plan, points, self._directory, self._engine) if points else []
-        for trial, point in asked:
+        for trial, point in drawn:
             if point.number not in given_up:
-                made.append(self._tell(trial, point.values, _runs_of(finished, point)))
+                made.append(self._record(trial, point.values, _runs_of(finished, point)))
         self.finished += made
         return made
 
-    def _begin(self, asked: Sequence[tuple[Any, Point]], beginning: Plan) -> list[Trial]:
+    def _begin(self, drawn: Sequence[tuple[Any, Point]], beginning: Plan) -> list[Trial]:
         """Runs first parts; the trials that are given up."""
         import optuna
 
-        points = [point for _, point in asked]
+        points = [point for _, point in drawn]
         finished = run_points(beginning, points, self._directory, self._engine)
         sign = 1 if self._goal.direction == "minimize" else -1
         known = sorted(
             sign * one.first_part for one in self.finished if one.is_feasible and one.first_part is not None
         )
         made = []
-        for trial, point in asked:
+        for trial, point in drawn:
             runs = _runs_of(finished, point)
             value = self._goal.value(runs)
             error = _error_of(runs)
@@ -289,7 +289,7 @@ class _Search:
                 )
         return made
 
-    def _tell(self, trial: Any, values: dict[str, Any], runs: Sequence[Finished]) -> Trial:
+    def _record(self, trial: Any, values: dict[str, Any], runs: Sequence[Finished]) -> Trial:
         value, violations = self._goal.value(runs), self._goal.violations(runs)
         error = _error_of(runs)
         failed = bool(error) or math.isnan(value)
@@ -307,8 +307,8 @@ class _Search:
             missed=missed,
         )
         trial.set_user_attr("missed", missed)
-        for name, said in _account(runs).items():
-            trial.set_user_attr(name, said)
+        for name, figure in _account(runs).items():
+            trial.set_user_attr(name, figure)
         trial.set_user_attr("values", values)
         trial.set_user_attr("error", error)
         trial.set_user_attr("objective", reported.objective)
@@ -331,8 +331,8 @@ class _Search:
         tried = [self._parameters(trial.values) for trial in self.finished]
         turns = [(key, side) for key in at for side in (-1, 1)]
         for _ in turns:
-            key, side = turns[self._asked % len(turns)]
-            self._asked += 1
+            key, side = turns[self._drawn % len(turns)]
+            self._drawn += 1
             beyond = [one[key] for one in tried if (one[key] - at[key]) * side > 0]
             if not beyond:
                 continue
@@ -349,7 +349,7 @@ def _account(runs: Sequence[Finished]) -> dict[str, Any]:
     known = [(name, judged) for name, judged in named if judged is not None]
     return {
         "unfinished": sum(one.unfinished for one in runs),
-        "transfers": sum(int(one.record.told.get("transfers") or 0) for one in runs),
+        "transfers": sum(int(one.record.facts.get("transfers") or 0) for one in runs),
         "verdict": together(known).state if known else "",
     }
 

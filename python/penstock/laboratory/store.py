@@ -42,7 +42,7 @@ class Record:
         Its name.
     scenario : str
         The text of the scenario; its own seed does not count.
-    told : dict
+    facts : dict
         ``seed``, ``fingerprint``, ``simulated_s``, ``frame_hops``, ``wall_s``, ``verdict`` (its findings),
         ``unfinished`` and ``transfers`` of the result; of a run that failed before it began only the seed,
         ``None`` if it is that of the scenario.
@@ -54,7 +54,7 @@ class Record:
 
     run: str
     scenario: str
-    told: dict[str, Any]
+    facts: dict[str, Any]
     measures: dict[str, Value]
     error: str = ""
 
@@ -69,13 +69,13 @@ class Finished:
     @property
     def verdict(self) -> Verdict | None:
         """The verdict on the run; ``None`` if it failed before it began."""
-        findings = self.record.told.get("verdict")
+        findings = self.record.facts.get("verdict")
         return None if findings is None else Verdict(tuple(Finding(**one) for one in findings))
 
     @property
     def unfinished(self) -> int:
         """Transfers of the run that were not complete at its end."""
-        return int(self.record.told.get("unfinished") or 0)
+        return int(self.record.facts.get("unfinished") or 0)
 
     def value(self, text: str) -> float:
         """The value of an expression for the whole run; NaN if the run failed.

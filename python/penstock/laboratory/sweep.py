@@ -107,8 +107,8 @@ def sweep(
     engine = executor if isinstance(executor, Engine) else Engine(executor)
     if engine.executor is not None and not isinstance(engine.executor, Executor):
         raise ArgumentError(f"executor is {executor!r}; expected one of concurrent.futures")
-    asked = os.cpu_count() or 1 if engine.workers is None else engine.workers
-    workers = whole("workers", asked, 1, MAX_WORKERS)
+    processes = os.cpu_count() or 1 if engine.workers is None else engine.workers
+    workers = whole("workers", processes, 1, MAX_WORKERS)
     front = None if pareto is None else measures_of(pareto, plan)
     directory = Path(out).absolute()
     plan.check()

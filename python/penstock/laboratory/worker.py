@@ -45,9 +45,9 @@ def carry_out(task: Task) -> Record:
     try:
         result = run_source(task.source, seed=task.seed, threads=1, beside=task.beside)
     except SimulationError as error:
-        told = record.told if error.result is None else _account(error.result)
-        return replace(record, told=told, error=str(error))
-    record = replace(record, told=_account(result))
+        facts = record.facts if error.result is None else _account(error.result)
+        return replace(record, facts=facts, error=str(error))
+    record = replace(record, facts=_account(result))
     if not result.complete:
         if result.run.get("cut_short_by"):
             raise PenstockError(str(result.run["cut_short_by"]))

@@ -214,10 +214,10 @@ def _draw(axes: Axes, result: Measurements, tree: Tree, placed: list[Placed]) ->
     hidden = len(tree.edges) - len(placed)
     rest = f" ({hidden:,} edges with shorter pauses are not shown)" if hidden else ""
     victims = len(tree.victims)
-    said = f", {victims:,} victim{'s' if victims != 1 else ''}" if victims else ""
+    note = f", {victims:,} victim{'s' if victims != 1 else ''}" if victims else ""
     ports = len({edge.port for edge in tree.edges})
     stopped = f"paused {ports:,} port{'s' if ports != 1 else ''}"
-    axes.set_title(f"{tree.root} {WHY[tree.why]}, {stopped}{said}{rest}", fontsize=9, pad=18)
+    axes.set_title(f"{tree.root} {WHY[tree.why]}, {stopped}{note}{rest}", fontsize=9, pad=18)
     axes.set_axis_off()
 
 

@@ -38,9 +38,9 @@ def waiting_classes(result: Measurements) -> set[tuple[str, int]]:
 @of_result
 def fullest_splits(result: Measurements) -> list[Split]:
     """Those that are drawn: with most bytes, of schedulers whose weights say what to expect."""
-    promised = [split for split in all_splits(result) if split.promised]
-    waiting = waiting_classes(result) if promised else set()
-    found = [split for split in promised if all((split.port, one) in waiting for one in split.classes)]
+    with_guarantee = [split for split in all_splits(result) if split.guaranteed]
+    waiting = waiting_classes(result) if with_guarantee else set()
+    found = [split for split in with_guarantee if all((split.port, one) in waiting for one in split.classes)]
     most = sum(split.sent_bytes for split in found)
     return [split for split in found if split.sent_bytes >= _LEAST * most][:MAX_ROWS]
 
@@ -50,20 +50,23 @@ def draw_splits(axes: Axes, splits: list[Split], colors: Mapping[int, str], more
     axes.set_title("Split while classes contend (dashed: configured)")
     of_class = dict(colors)
     for height, split in enumerate(splits):
-        left = promised = 0.0
-        shares = zip(split.classes, split.kept, split.promised or (), strict=True)
-        for one, kept, promise in sorted(shares, reverse=True):
+        left = with_guarantee = 0.0
+        shares = zip(split.classes, split.kept, split.guaranteed or (), strict=True)
+        for one, kept, guarantee in sorted(shares, reverse=True):
             color = of_class.setdefault(one, next(more, INK))
             axes.barh(height, 100 * kept, left=100 * left, height=0.7, color=color, edgecolor="white")
             if kept > _ROOM:
-                text = f"class {one}: {100 * kept:.1f} of {100 * promise:.3g} %"
+                text = f"class {one}: {100 * kept:.1f} of {100 * guarantee:.3g} %"
                 axes.text(
                     100 * (left + kept / 2), height, text, ha="center", va="center", color="white", fontsize=7
                 )
-            left, promised = left + kept, promised + promise
-            if promised < 1 - 1e-9:
+            left, with_guarantee = left + kept, with_guarantee + guarantee
+            if with_guarantee < 1 - 1e-9:
                 axes.plot(
-                    [100 * promised] * 2, [height - 0.48, height + 0.48], color=INK, linestyle=(0, (2, 1))
+                    [100 * with_guarantee] * 2,
+                    [height - 0.48, height + 0.48],
+                    color=INK,
+                    linestyle=(0, (2, 1)),
                 )
     axes.set_yticks(range(len(splits)), [split.port for split in splits], fontsize=7)
     axes.set_ylim(len(splits) - 0.4, -0.6)

@@ -48,7 +48,7 @@ def read(files: Sequence[tuple[str, bytes]], options: Options) -> Found:
 
 
 def _size(document: Document, one: Connection) -> int:
-    return document.whole(one.line, "size", one.said.get("size", "0"))
+    return document.whole(one.line, "size", one.fields.get("size", "0"))
 
 
 class _Assembly:
@@ -83,12 +83,12 @@ class _Assembly:
         fired: dict[int, list[tuple[Connection, str]]] = {number: [] for number in self.matrix.triggers}
         for one in connections:
             for word in DONE:
-                if word in one.said:
-                    fired[int(one.said[word])].append((one, word))
+                if word in one.fields:
+                    fired[int(one.fields[word])].append((one, word))
         for one in connections:
-            if "trigger" in one.said:
+            if "trigger" in one.fields:
                 self._trigger(
-                    one, self.matrix.triggers[int(one.said["trigger"])], fired[int(one.said["trigger"])]
+                    one, self.matrix.triggers[int(one.fields["trigger"])], fired[int(one.fields["trigger"])]
                 )
         self.found.repairs += self.repairs.lines()
         return self.builder.build()
@@ -98,8 +98,8 @@ class _Assembly:
         unit = UNITS["time"][self.document.time_unit or "us"]
         by_host: dict[int, list[tuple[Fraction, Op]]] = {}
         for one in self.matrix.connections:
-            if "start" in one.said:
-                start = self.document.instant(one.line, "start", one.said["start"], unit) / PS_PER_NS
+            if "start" in one.fields:
+                start = self.document.instant(one.line, "start", one.fields["start"], unit) / PS_PER_NS
                 by_host.setdefault(one.sender, []).append((start, self.sends[one.line]))
                 if start.denominator != 1:
                     self.repairs.count("starts that are no whole number of ns: rounded", f"line {one.line}")
@@ -114,7 +114,7 @@ class _Assembly:
 
     def _trigger(self, own: Connection, trigger: Trigger, fired: Sequence[tuple[Connection, str]]) -> None:
         """Lets a connection wait for those that fire its trigger."""
-        number = own.said["trigger"]
+        number = own.fields["trigger"]
         needed = trigger.count if trigger.kind == "barrier" else 1
         if len(fired) != needed:
             raise self.document.error(

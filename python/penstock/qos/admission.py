@@ -6,7 +6,7 @@ and refused otherwise. Network control and best effort need no admission (give t
     from penstock.qos.admission import Broker, Refused
 
     broker = Broker({"sw.3->h3": 2e9, "h0.0->sw": 2e9}, {6: 0.1875, 5: 0.1875})
-    answer = broker.ask("call", ["h0.0->sw", "sw.3->h3"], 6, 64_000)
+    answer = broker.request("call", ["h0.0->sw", "sw.3->h3"], 6, 64_000)
     if isinstance(answer, Refused):
         print(answer.port, answer.lacks_bps)
     broker.release("call")
@@ -147,7 +147,9 @@ class Broker:
         left = self._left(port, traffic_class)
         return min((own for own, _ in left), default=None)
 
-    def ask(self, name: str, ports: Sequence[str], traffic_class: int, rate_bps: float) -> Accepted | Refused:
+    def request(
+        self, name: str, ports: Sequence[str], traffic_class: int, rate_bps: float
+    ) -> Accepted | Refused:
         """Requests a connection.
 
         Parameters
@@ -350,7 +352,7 @@ def timetable(
     Raises
     ------
     InputError
-        If a call ends before it begins, or as `Broker.ask` does.
+        If a call ends before it begins, or as `Broker.request` does.
     """
     events: list[tuple[int, bool, int]] = []
     for nth, call in enumerate(calls):
@@ -365,7 +367,7 @@ def timetable(
     for now, begins, nth in sorted(events):
         call = calls[nth]
         if begins:
-            answers[call.name] = broker.ask(call.name, call.ports, call.traffic_class, call.rate_bps)
+            answers[call.name] = broker.request(call.name, call.ports, call.traffic_class, call.rate_bps)
         if isinstance(answers[call.name], Refused):
             continue
         if not begins:
@@ -388,5 +390,5 @@ def rates_of(result: Measurements) -> dict[str, float]:
 
 
 def ports_of(result: Measurements) -> dict[tuple[str, str], list[str]]:
-    """The egress ports on the path of each flow and destination of a result: the input of `Broker.ask`."""
+    """The egress ports on the path of each flow and destination of a result, for `Broker.request`."""
     return {(row["flow"], row["destination"]): row["ports"].split() for row in result.rows("paths")}

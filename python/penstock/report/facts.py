@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from penstock import arrow
-from penstock.analysis.asking import asked_rates, evenness
+from penstock.analysis.demand import demand_rates, evenness
 from penstock.library import toml
 from penstock.measurements import of_result
 
@@ -40,15 +40,17 @@ def _names(scenario: Mapping[str, Any]) -> Iterator[str]:
     stations = [scenario, scenario.get("host", {}), scenario.get("switch", {})]
     stations += [*scenario.get("hosts", {}).values(), *scenario.get("switches", {}).values()]
     for station in stations:
-        said = station.get("flow_control", {})
-        for kind, keys in {said: {}}.items() if isinstance(said, str) else said.items():
+        flow_control = station.get("flow_control", {})
+        for kind, keys in (
+            {flow_control: {}}.items() if isinstance(flow_control, str) else flow_control.items()
+        ):
             if kind == "none":
                 continue
             yield _TARGETED if kind == "pfc" and "target" in keys else _NAMES.get(kind, kind)
 
 
 ASKED = {
-    "name": "asked_bps",
+    "name": "demand_bps",
     "unit": "b/s",
     "about": "Demand of the source, which exceeds the traffic passed to its NIC if that was full. A greedy "
     "source demands the rate of the links of its host; for connections and transfers it is the traffic sent.",
@@ -56,9 +58,11 @@ ASKED = {
 
 
 @of_result
-def with_asked(result: Measurements) -> pa.Table:
+def with_demand(result: Measurements) -> pa.Table:
     """The table of flows with their demands."""
-    return result.table("flows").append_column("asked_bps", arrow.numbers(asked_rates(result), null_nan=True))
+    return result.table("flows").append_column(
+        "demand_bps", arrow.numbers(demand_rates(result), null_nan=True)
+    )
 
 
 @of_result

@@ -22,7 +22,7 @@ from penstock.measurements import numpy_of, of_result, values_of
 
 from .delays import delays
 from .fabric import fabric
-from .facts import described, facts, with_asked
+from .facts import described, facts, with_demand
 from .groups import with_groups
 from .shorten import largest_series, shorten
 
@@ -118,7 +118,7 @@ def document(result: Measurements) -> dict[str, Any]:
     """The result as the page reads it; where series or pauses are thinned out, its warnings say so."""
     shown = {name: result.table(name) for name in result.table_names if name not in _NOT_SHOWN}
     if "flows" in shown:
-        shown["flows"] = with_asked(result)
+        shown["flows"] = with_demand(result)
     page = shorten(shown, result.topology, node_numbers(result) if "ports" in shown else None)
     tables, notes = page.tables, page.notes
     recorded = tables["series"].num_rows if "series" in tables else 0

@@ -131,8 +131,8 @@ def record(data: bytes) -> dict[str, Any] | None:
         found = _object(Path("record"), data)
         _check(Path("record"), found, _RECORD)
         needed = _ACCOUNT if not found["error"] else {"seed": _may_be_none(_is_whole)}
-        _check(Path("record"), found["told"], needed, "told.")
-        _check(Path("record"), found["told"], _ACCOUNT_OF_FAILURES, "told.", required=False)
+        _check(Path("record"), found["facts"], needed, "facts.")
+        _check(Path("record"), found["facts"], _ACCOUNT_OF_FAILURES, "facts.", required=False)
     except ResultError:
         return None
     return found if set(found) == set(_RECORD) else None
@@ -292,7 +292,7 @@ def _are_measures(value: object) -> bool:
 _RECORD: Mapping[str, Test] = {
     "run": _is_text,
     "scenario": _is_text,
-    "told": lambda value: isinstance(value, dict),
+    "facts": lambda value: isinstance(value, dict),
     "measures": _are_measures,
     "error": _is_text,
 }

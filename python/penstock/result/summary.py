@@ -197,5 +197,5 @@ def against_max_min(result: Measurements) -> dict[str, Any] | None:
         found = assess(result, counts=counts, proportional=False, most_steps=MOST_STEPS_JUDGED)
     except ConvergenceError:
         return None  # more changes than are worth waiting for
-    verdict = found.verdict() if found.is_promised else None
+    verdict = found.verdict() if found.is_guaranteed else None
     return None if verdict is None else asdict(verdict)

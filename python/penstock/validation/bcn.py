@@ -100,8 +100,8 @@ def bcn(bench: Bench) -> Iterator[Row]:
         label = f"{count} sources, {delay / 1e6:g} us, one of {every} frames: "
         alike = sum(one == other for one, other in zip(measured(found), modelled, strict=True))
         yield exact(label + "sources as in the model", "sources", count, alike)
-        heard = sum(row[1] for row in measured(found))
-        yield exact(label + "messages", "messages", sum(it.messages for it in sources), heard)
+        counted = sum(row[1] for row in measured(found))
+        yield exact(label + "messages", "messages", sum(it.messages for it in sources), counted)
         lowest = min(row[2] for row in measured(found))
         yield exact(label + "lowest rate", "b/s", min(it.lowest for it in sources), lowest)
         yield exact(label + "longest queue", "B", longest, queue(found)["queue_bytes_max"])

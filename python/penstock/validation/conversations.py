@@ -134,8 +134,8 @@ def ends(messages: Sequence[int], outstanding: int, links: int) -> Iterator[int]
     full = wire(DATA + HEADERS)
     reads = len(messages) == 2 and messages[1] > messages[0]
     # All read commands come in one segment; then the target sends without a gap.
-    asked = path_time(frames(outstanding * messages[0]), path) + _SERVICE if reads else 0
-    begins = _START + asked
+    request_time = path_time(frames(outstanding * messages[0]), path) + _SERVICE if reads else 0
+    begins = _START + request_time
     first = path_time([DATA + HEADERS], path)
     sent = 0
     while True:

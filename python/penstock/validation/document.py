@@ -165,8 +165,8 @@ def _found(rows: Sequence[Row]) -> str:
     """Number of rows by rule, and the largest deviation."""
     kinds = (f"{len(alike)} {kind}" for kind, alike in _by_kind(rows) if alike)
     reasons = dict.fromkeys(row.reason for row in rows if row.reason)
-    said = f"**Rows.** {', '.join(kinds)}; largest deviation: {_largest(rows)}."
-    return said + (f" Not exact: {'; '.join(reasons)}." if reasons else "")
+    summary = f"**Rows.** {', '.join(kinds)}; largest deviation: {_largest(rows)}."
+    return summary + (f" Not exact: {'; '.join(reasons)}." if reasons else "")
 
 
 def _by_kind(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:

@@ -52,7 +52,7 @@ def in_row(rates: Sequence[float], delay: int) -> str:
 # Round trips
 
 
-def _asking(start: str, keys: str) -> str:
+def _window_keys(start: str, keys: str) -> str:
     """A client that sends requests to a server, which answers each after 700 ns."""
     source = f'source = {{ request_response = {{ {keys}, service = "700 ns" }} }}'
     return flow_text("asks", "$client", "$server", 'frame = "1000 B"', f'start = "{start}"', source)
@@ -66,7 +66,7 @@ $topology
 forwarding = "$forwarding"
 latency = "250 ns"
 """
-    + _asking("1 us", 'request = "$request B", response = "$response B", think = "300 ns"')
+    + _window_keys("1 us", 'request = "$request B", response = "$response B", think = "300 ns"')
 )
 _START, _SERVICE, _THINK, _LATENCY, _CABLE = 1_000_000, 700_000, 300_000, 250_000, 100_000
 _STAR, _CHAIN, _FAT_TREE = (
@@ -87,7 +87,7 @@ _PATHS = (
 _BUSY = (
     summaries("$duration ps")
     + "$topology"
-    + _asking("1000137 ps", 'request = "64 B", response = "1000 B", think = "1234567 ps"')
+    + _window_keys("1000137 ps", 'request = "64 B", response = "1000 B", think = "1234567 ps"')
 )
 _CROSSING = (
     (True, 1522, 1_522_000, 0),
@@ -184,7 +184,7 @@ def round_trips(bench: Bench) -> Iterator[Row]:
         for request, response in (sizes[place % 2], sizes[2 + place % 3]):
             path = [(10 * GBPS, _CABLE)] * links
             there, back = (path_time(segments(size), path, _LATENCY) for size in (request, response))
-            yield from _asked(
+            yield from _requested(
                 bench,
                 f"{name}: {request} B, {response} B: ",
                 there + _SERVICE + back,
@@ -198,7 +198,7 @@ def round_trips(bench: Bench) -> Iterator[Row]:
             )
         hops = [theory.Hop(10 * GBPS, _CABLE + _LATENCY)] * (links - 1) + [theory.Hop(10 * GBPS, _CABLE)]
         way = theory.path_latency(1000, OVERHEAD, hops, cut_through=True)
-        yield from _asked(
+        yield from _requested(
             bench,
             f"cut-through, {name}: 1000 B, 1000 B: ",
             2 * way + _SERVICE,
@@ -230,7 +230,7 @@ def _busy(bench: Bench, path: tuple[str, str, str, str, int], switches: tuple[st
     yield exact(label + "sum", "ps", sum(took), summed)
 
 
-def _asked(bench: Bench, name: str, expected: int, duration: int, **keys: object) -> Iterator[Row]:
+def _requested(bench: Bench, name: str, expected: int, duration: int, **keys: object) -> Iterator[Row]:
     found = only(bench.once(_ASKS, duration=f"{duration} ps", **keys).rows("connections"), flow="asks")
     yield from extremes(name, [expected], found, "exchange")
     count = (duration - _START - expected) // (expected + _THINK) + 1

@@ -119,7 +119,7 @@ def _carried(found: Result) -> float:
     return carried / _PAYLOAD / LINE
 
 
-def _asked(count: int) -> float:
+def _probes(count: int) -> float:
     """Share of the link used by request messages, one per source in eight intervals."""
     return count * 84 * 8 / (8 * _INTERVAL) / LINE
 
@@ -150,7 +150,7 @@ def prc(bench: Bench) -> Iterator[Row]:
         yield exact(label + "shortest round trip", "ns", trip, shortest)
         rest = _TARGET * _BUFFER + _EQUAL / _LENGTH * math.log(count) * (trip * 1e-9 + _INTERVAL) * LINE / 8
         yield within(label + "mean queue", "B", rest, [queue(found)["queue_bytes_mean"]], 0.15, frames)
-        yield within(label + "link", "share", 1 - _asked(count), [_carried(found)], 0.001, "it begins empty")
+        yield within(label + "link", "share", 1 - _probes(count), [_carried(found)], 0.001, "it begins empty")
     for law in ("scaled", "fixed"):
         for count, delay in ((2, 12), (2, 50), (8, 50)):
             ms = 40
@@ -158,5 +158,5 @@ def prc(bench: Bench) -> Iterator[Row]:
             carried, _ = fluid(law, count, delay * 1e-6, ms * 1e-3, ms * 5e-4)
             label = f"{law}, {count} sources, {delay} us a link: "
             yield within(
-                label + "link", "share", carried * (1 - _asked(count)), [_carried(found)], 0.05, frames
+                label + "link", "share", carried * (1 - _probes(count)), [_carried(found)], 0.05, frames
             )

@@ -166,7 +166,7 @@ class Pages(ThreadingHTTPServer):
     def __init__(self, directories: Sequence[Path], port: int = 0) -> None:
         self.directories = [directory.resolve() for directory in directories]
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
-        self._asking: dict[socket.socket, float] = {}
+        self._pending: dict[socket.socket, float] = {}
         self._lock = threading.Lock()
         self._levels: dict[Path, Levels] = {}
         super().__init__((ADDRESS, port), _Handler)
@@ -176,23 +176,23 @@ class Pages(ThreadingHTTPServer):
         """Address of the pages."""
         return f"http://{ADDRESS}:{self.server_port}/{self.token}/"
 
-    def hear(self, client: socket.socket) -> None:
+    def begin_request(self, client: socket.socket) -> None:
         """Starts the timeout `ASKS_S` for the request of a client."""
         with self._lock:
-            self._asking[client] = time.monotonic() + ASKS_S
+            self._pending[client] = time.monotonic() + ASKS_S
 
-    def heard(self, client: socket.socket) -> None:
+    def end_request(self, client: socket.socket) -> None:
         """Ends the timeout of a client that has sent its request or disconnected."""
         with self._lock:
-            self._asking.pop(client, None)
+            self._pending.pop(client, None)
 
     def service_actions(self) -> None:
         """Drops clients that time out; the server calls this twice per second."""
         now = time.monotonic()
         with self._lock:
-            late = [client for client, until in self._asking.items() if until < now]
+            late = [client for client, until in self._pending.items() if until < now]
             for client in late:
-                del self._asking[client]
+                del self._pending[client]
                 with contextlib.suppress(OSError):
                     client.shutdown(socket.SHUT_RDWR)
 
@@ -221,14 +221,14 @@ class _Handler(SimpleHTTPRequestHandler):
 
     def setup(self) -> None:
         super().setup()
-        self.server.hear(self.connection)
+        self.server.begin_request(self.connection)
 
     def finish(self) -> None:
-        self.server.heard(self.connection)
+        self.server.end_request(self.connection)
         super().finish()
 
     def do_GET(self) -> None:
-        self.server.heard(self.connection)
+        self.server.end_request(self.connection)
         if not self._is_ours():
             self.send_error(HTTPStatus.FORBIDDEN)
             return
@@ -298,9 +298,9 @@ class _Handler(SimpleHTTPRequestHandler):
     def _answer(self, directory: Path, query: str) -> None:
         """Sends points of a part of some series of the result to its page."""
         try:
-            asked = parse_qs(query, max_num_fields=_MOST_FIELDS)
-            begin, end = (float(asked[key][0]) for key in ("from", "to"))
-            metric, entities, points = asked["metric"][0], asked["entity"], int(asked["points"][0])
+            fields = parse_qs(query, max_num_fields=_MOST_FIELDS)
+            begin, end = (float(fields[key][0]) for key in ("from", "to"))
+            metric, entities, points = fields["metric"][0], fields["entity"], int(fields["points"][0])
             if not (math.isfinite(begin) and math.isfinite(end)):
                 raise ValueError
         except (KeyError, ValueError):

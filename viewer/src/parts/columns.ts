@@ -13,7 +13,7 @@ export const TABLES: readonly Shown[] = [
   {
     name: "flows",
     title: "Flows",
-    main: ["flow", "class", "source", "destination", "asked_bps", "throughput_bps", "frames_delivered", "frames_dropped", "latency_mean_ns", "latency_p99_ns", "latency_max_ns"],
+    main: ["flow", "class", "source", "destination", "demand_bps", "throughput_bps", "frames_delivered", "frames_dropped", "latency_mean_ns", "latency_p99_ns", "latency_max_ns"],
     empty: "This run had no flows.",
   },
   {

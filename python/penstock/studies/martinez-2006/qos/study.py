@@ -314,7 +314,7 @@ def ask(context: Context, classes: Mapping[str, Class], extent: Extent) -> tuple
             if nth >= CALLS * counts[flow]:
                 continue
             asked += 1
-            answer = broker.ask(f"{name} {nth}", ports, voice.priority, bits(voice.each))
+            answer = broker.request(f"{name} {nth}", ports, voice.priority, bits(voice.each))
             if isinstance(answer, Refused):
                 first.append(answer)
             else:

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.analysis.asking import HELD_BACK, SAME, asked_rates, evenness, stem, stems
 from penstock.analysis.connections import rows as connection_rows
 from penstock.analysis.connections import unfinished
 from penstock.analysis.copies import receivers
+from penstock.analysis.demand import HELD_BACK, SAME, demand_rates, evenness, stem, stems
 from penstock.analysis.latencies import tails
 from penstock.analysis.node_numbers import numbers_of
 from penstock.cli.flows import _Served, grouped
@@ -126,8 +126,8 @@ def plain_rates(result: Measurements) -> list[float | None]:
 @settings(deadline=None)
 @given(results())
 def test_asked_rates_are_those_of_each_flow(result: Measurements) -> None:
-    assert same(asked_rates(result).tolist(), plain_rates(result))
-    assert asked_rates(result) is asked_rates(result), "found once"
+    assert same(demand_rates(result).tolist(), plain_rates(result))
+    assert demand_rates(result) is demand_rates(result), "found once"
 
 
 @settings(deadline=None)

@@ -42,7 +42,7 @@ class _Found:
     """Values computed from a table of flows."""
 
     flows: pa.Table
-    asked: NDArray[np.float64]
+    rates_bps: NDArray[np.float64]
     even: list[Evenness] | None = None
 
 
@@ -50,7 +50,7 @@ _found: WeakKeyDictionary[Measurements, _Found] = WeakKeyDictionary()
 
 
 @of_result
-def asked_rates(result: Measurements) -> NDArray[np.float64]:
+def demand_rates(result: Measurements) -> NDArray[np.float64]:
     """The demand of each flow, in b/s; above the offered rate where the NIC was full.
 
     A greedy source asks for the rate of the links of its host that its paths begin at. The rate of
@@ -62,7 +62,7 @@ def asked_rates(result: Measurements) -> NDArray[np.float64]:
     numpy.ndarray of float
         One entry per row of the table ``flows``, not to be written to; NaN where it is not known.
     """
-    return _of(result).asked
+    return _of(result).rates_bps
 
 
 @of_result
@@ -74,7 +74,7 @@ def evenness(result: Measurements) -> list[Evenness]:
     """
     found = _of(result)
     if found.even is None:
-        found.even = _evenness(result, found.asked)
+        found.even = _evenness(result, found.rates_bps)
     return list(found.even)
 
 
@@ -92,13 +92,13 @@ def stems(flows: arrow.Column) -> tuple[NDArray[np.int64], list[str]]:
 def _of(result: Measurements) -> _Found:
     flows, found = result.table("flows"), _found.get(result)
     if found is None or found.flows is not flows:
-        asked = _asked_rates(result)
-        asked.flags.writeable = False
-        found = _found[result] = _Found(flows, asked)
+        rates_bps = _demand_rates(result)
+        rates_bps.flags.writeable = False
+        found = _found[result] = _Found(flows, rates_bps)
     return found
 
 
-def _asked_rates(result: Measurements) -> NDArray[np.float64]:
+def _demand_rates(result: Measurements) -> NDArray[np.float64]:
     taken = numpy_of(result.table("flows")["offered_bps"]).astype(np.float64)
     if "demands" not in result.table_names:
         return taken
@@ -130,11 +130,11 @@ def _demand(result: Measurements) -> NDArray[np.float64]:
     until = np.append(time[1:], end)
     until[stops - 1] = end
     spans = np.maximum(0.0, np.minimum(until, end) - np.maximum(time, begin))
-    asked = np.minimum(rate, _line_rates(result)[flow]) * spans
-    sums = np.add.reduceat(asked, starts)
+    rates_bps = np.minimum(rate, _line_rates(result)[flow]) * spans
+    sums = np.add.reduceat(rates_bps, starts)
     # Two rounded terms have one rounded sum; three and more would depend on their order.
     for at in np.flatnonzero(stops - starts > 2).tolist():
-        sums[at] = math.fsum(asked[starts[at] : stops[at]].tolist())
+        sums[at] = math.fsum(rates_bps[starts[at] : stops[at]].tolist())
     found[flow[starts[pushes]]] = sums[pushes] / (end - begin)
     return found
 
@@ -177,20 +177,22 @@ def _of_entries(flows: arrow.Column, entries: Iterable[str]) -> NDArray[np.bool_
     return found
 
 
-def _evenness(result: Measurements, asked: NDArray[np.float64]) -> list[Evenness]:
+def _evenness(result: Measurements, rates_bps: NDArray[np.float64]) -> list[Evenness]:
     flows = result.table("flows")
     names = flows["flow"]
     got = numpy_of(flows["throughput_bps"]).astype(np.float64)
-    counts = ~(np.isnan(asked) | (asked == 0.0) | np.isnan(got)) & ~_of_entries(names, _transfers(result))
+    counts = ~(np.isnan(rates_bps) | (rates_bps == 0.0) | np.isnan(got)) & ~_of_entries(
+        names, _transfers(result)
+    )
     counts[_ended(result)] = False
-    asks = _most(result, asked)
+    largest = _most(result, rates_bps)
     number, entries = stems(names)
     of_class = numpy_of(flows["class"])
     found = []
     for one in dict.fromkeys(of_class[counts].tolist()):
         own = np.flatnonzero(counts & (of_class == one))
-        own = own[np.argsort(asks[own], kind="stable")]
-        ordered = asks[own]
+        own = own[np.argsort(largest[own], kind="stable")]
+        ordered = largest[own]
         begin = 0
         while begin < len(own):
             end = int(np.searchsorted(ordered, SAME * ordered[begin], side="right"))
@@ -222,15 +224,15 @@ def _ended(result: Measurements) -> NDArray[np.int64]:
     return rows[completed & (rows >= 0)]
 
 
-def _most(result: Measurements, asked: NDArray[np.float64]) -> NDArray[np.float64]:
+def _most(result: Measurements, rates_bps: NDArray[np.float64]) -> NDArray[np.float64]:
     """The rate of each flow; the demand of a connection is the rate that its window allows."""
     if "demands" not in result.table_names:
-        return asked
+        return rates_bps
     demands = result.table("demands")
     turns = numpy_of(demands["turn_frames"]).astype(np.float64)
     rows = arrow.places(demands["flow"], result.table("flows")["flow"])
     own = (turns != 0) & ~np.isnan(turns) & (rows >= 0)
-    most = asked.copy()
+    most = rates_bps.copy()
     # Of several demands the last one counts.
     most[rows[own]] = numpy_of(demands["rate_bps"]).astype(np.float64)[own]
     return most

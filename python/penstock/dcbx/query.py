@@ -59,7 +59,7 @@ class Question:
     def __init__(self, name: str, patience_s: float) -> None:
         self.name = name
         self._until = time.monotonic() + patience_s
-        self._heard = bytearray()
+        self._received = bytearray()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self._socket.setblocking(False)
@@ -103,8 +103,8 @@ class Question:
         """
         try:
             while piece := self._socket.recv(_PIECE):
-                self._heard += piece
-                if len(self._heard) > MOST_BYTES:
+                self._received += piece
+                if len(self._received) > MOST_BYTES:
                     raise self._no("sends a longer answer than an agent does")
         except BlockingIOError:
             if self.left_s <= 0.0:
@@ -113,7 +113,7 @@ class Question:
         except OSError as error:  # the agent ended during the query
             raise self._no("does not answer") from error
         try:
-            state = json.loads(self._heard)
+            state = json.loads(self._received)
         except (ValueError, RecursionError) as error:
             raise self._no("does not answer") from error
         if not isinstance(state, dict) or state.get("schema") != SCHEMA:
@@ -124,7 +124,7 @@ class Question:
         return AnswerError(f"--interface {self.name}: the agent there {what}")
 
 
-def ask(name: str, patience_s: float = ANSWER_S) -> State:
+def request_state(name: str, patience_s: float = ANSWER_S) -> State:
     """Queries the state of the agent at an interface.
 
     Parameters
