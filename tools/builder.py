@@ -10,18 +10,24 @@ key of a mechanism reaches the builder, editors and type checkers without an edi
 from __future__ import annotations
 
 import json
+import pprint
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import penstock
 from schema_types import Schema, Types, begin, quoted, references
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "python/penstock/scenario"
 MADE_BY = "Made by `make docs` from the JSON Schema of scenarios; do not edit."
+EXAMPLES = tomllib.loads((Path(__file__).parent / "builder_examples.toml").read_text("utf-8"))
+"""Arguments of the example of each function, and the key that takes its value."""
+QUOTES = '"""'
 CHOICES = {"Topology": "topology", "FlowControl": "flow_control"}
 """Definitions of which a scenario has exactly one, with their key."""
 
@@ -143,9 +149,27 @@ def _function(types: Types, name: str, forms: list[Form]) -> Iterator[str]:
     classes = {made for made, _, _ in forms}
     result = f"k.{classes.pop()}" if len(classes) == 1 else "Any"
     yield f"def {name}({', '.join(parameters)}) -> {result}:"
-    yield f"    {quoted(' Or: '.join(begin(about) for about in {about: 0 for _, about, _ in forms}))}"
+    about = quoted(" Or: ".join(begin(about) for about in {about: 0 for _, about, _ in forms}))
+    yield f"    {about.removesuffix(QUOTES)}{_example(name)}"
     yield f'    made: {result} = table("{name}", {value}{"".join(f", {key}={key}" for key in ordered)})'
     yield "    return made\n"
+
+
+def _example(name: str) -> str:
+    """The example of a function: a call, and the table that it returns."""
+    call = f"ps.{name}({EXAMPLES[name]['call']})"
+    returned = eval(call, {"ps": penstock})
+    lines = [
+        "",
+        "",
+        "Examples",
+        "--------",
+        ">>> import penstock as ps",
+        f">>> {call}",
+        *pprint.pformat(returned, width=99, sort_dicts=False).splitlines(),
+        QUOTES,
+    ]
+    return "\n".join(f"    {line}" if line else "" for line in lines).removeprefix("    ")
 
 
 def _type(types: Types, value: Schema) -> str:

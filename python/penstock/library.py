@@ -39,6 +39,12 @@ def allow_files() -> Iterator[None]:
 
     Without it a scenario reads only files inside its folder, or inside the current one if it is not a file. A
     message about a wrong line quotes the line, so that a scenario from somebody else could show any file.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> with ps.allow_files():
+    ...     scenario = ps.Scenario.from_file("first-light")
     """
     global _allow_files
     before, _allow_files = _allow_files, True

@@ -205,6 +205,13 @@ class Measurements:
         ------
         UnknownNameError
             If there is no table of this name.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> ps.run("first-light").show("flows")
+        flow ... throughput ...
+        victim-1 ... 2.499 Gb/s ...
         """
         table = self.table(name)
         return Shown(name, table, rows(table.slice(0, ROWS_SHOWN)))
@@ -246,6 +253,12 @@ class Measurements:
             If there is no table of this name.
         MissingPackageError
             If Polars is not installed.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> ps.run("first-light").to_polars("flows").columns[:3]  # doctest: +SKIP
+        ['flow', 'class', 'source']
         """
         try:
             import polars as pl

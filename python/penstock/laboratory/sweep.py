@@ -103,6 +103,17 @@ def sweep(
         If `out` is something else, or no run has what is measured.
     OSError
         If `out` cannot be written.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> plan = ps.Plan(
+    ...     "first-light", vary={"simulation.seed": [1, 2]}, measure={"sent": "sum(flows.frames_sent)"}
+    ... )
+    >>> outcome = ps.sweep(plan, "out/seeds", executor=ThreadPoolExecutor(2))
+    >>> outcome.table("summary").select(["metric", "mean", "runs"]).to_pylist()
+    [{'metric': 'sent', 'mean': 6674.5, 'runs': 2}]
     """
     engine = executor if isinstance(executor, Engine) else Engine(executor)
     if engine.executor is not None and not isinstance(engine.executor, Executor):

@@ -199,6 +199,11 @@ class Result(Measurements):
             If `height` is not such a number.
         InputError
             If anywidget is not installed.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> ps.run("pause-storm").view()  # in a notebook  # doctest: +SKIP
         """
         if type(height) is not int or not 100 <= height <= MOST_HEIGHT:
             raise ArgumentError(f"height is {height!r}; expected a whole number from 100 to {MOST_HEIGHT}")
@@ -222,6 +227,11 @@ class Result(Measurements):
         ------
         InputError
             If the suffix is another, ffmpeg is missing, or the run has no time series of its ports.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> ps.run("pause-storm").record("storm.gif")  # doctest: +SKIP
         """
         from penstock.plots.recording import record
 
@@ -231,7 +241,18 @@ class Result(Measurements):
 
     @of_result
     def write_into(self, directory: Path, *, report: bool, pictures: bool = False) -> None:
-        """Writes the files of the result, without manifest, into an existing directory."""
+        """Writes the files of the result, without manifest, into an existing directory.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> from pathlib import Path
+        >>> directory = Path("out/tables")
+        >>> directory.mkdir(parents=True)
+        >>> ps.run("first-light").write_into(directory, report=False)
+        >>> (directory / "flows.parquet").exists()
+        True
+        """
         storage.write_json(directory / "run.json", self.run)
         (directory / "topology.json").write_bytes(orjson.dumps(self.topology) + b"\n")  # may be long
         storage.write_json(directory / "description.json", self.description)

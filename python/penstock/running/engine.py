@@ -160,6 +160,15 @@ def guarantees(scenario: Runnable) -> list[Guarantee]:
         If it cannot be run.
     InputError
         If there is no such file or name.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> scenario = ps.Scenario(duration="1 ms").topology.star(hosts=2, rate="10 Gb/s")
+    >>> scenario = scenario.flow("one", from_="h0", to="h1", source="greedy")
+    >>> guarantee = ps.guarantees(scenario.with_value("switch.scheduler", "drr"))[0]
+    >>> guarantee.port, guarantee.rate_bps
+    ('sw.0->h0', 1250000000)
     """
     source = source_of(scenario)
     with engine_errors():

@@ -53,6 +53,15 @@ def run_many(
         As `penstock.run`; a note names the scenario. Runs that have not begun are left out.
     InputError
         If there is no such file or name.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> scenario = ps.Scenario.from_file("first-light")
+    >>> seeds = [scenario.with_value("simulation.seed", seed) for seed in (1, 2)]
+    >>> [result.seed for result in ps.run_many(seeds, executor=ThreadPoolExecutor(2))]
+    [1, 2]
     """
     if isinstance(scenarios, str | bytes | PathLike) or not isinstance(scenarios, Iterable):
         raise ArgumentError(f"scenarios is {scenarios!r}; expected a list of scenarios")

@@ -195,6 +195,13 @@ class Scenario:
             ``"occupancy"``, ``"latency"``. Lists: ``"pauses"``, ``"frames"``.
         **keys
             `ProbeKeys`, such as ``which="the 20 busiest"``; see ``penstock explain probes``.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> scenario = ps.Scenario(duration="1 ms").topology.star(hosts=2, rate="10 Gb/s")
+        >>> scenario.probe("queue", which="sw.0->h0").to_dict()["probes"]
+        [{'what': 'queue', 'which': 'sw.0->h0'}]
         """
         if isinstance(self._model.get("probes"), dict):
             raise ArgumentError("probes() records everything already; probe() chooses instead of it")
@@ -229,6 +236,13 @@ class Scenario:
         ----------
         **keys
             `LinkKeys`, such as ``llr="on"``; see ``penstock explain llr``.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> scenario = ps.Scenario(duration="1 ms").topology.star(hosts=2, rate="10 Gb/s")
+        >>> scenario.link(llr="on").to_dict()["link"]
+        {'llr': 'on'}
         """
         path = ("link",) if between is None else ("links", between)
         return self._merged(path, known(keys, LinkKeys, "link"))
@@ -310,6 +324,15 @@ class Scenario:
         **keys
             `JobKeys`, such as ``ranks="all", workload={"collective": "all_reduce", "bytes": "1 GB"}``; see
             ``penstock explain jobs``.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> scenario = ps.Scenario(duration="10 ms").topology.star(hosts=4, rate="100 Gb/s")
+        >>> ring = {"collective": "all_reduce", "bytes": "1 MB"}
+        >>> scenario = scenario.job("train", ranks="all", workload=ring, over="rdma")
+        >>> scenario.run().rows("jobs")[0]["step_ns"]
+        146664.32
         """
         return self._appended("jobs", {"name": text_of("job.name", name), **known(keys, JobKeys, "job")})
 
@@ -402,6 +425,13 @@ class Scenario:
         """Text and file name for the checker.
 
         The text is that of the file, whose lines errors name, unless the scenario has been changed since.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> scenario = ps.Scenario(duration="1 ms").topology.star(hosts=2, rate="10 Gb/s")
+        >>> scenario.source().file
+        'scenario.toml'
         """
         simulation = self._model.get("simulation")
         name = simulation.get("name", "scenario") if isinstance(simulation, dict) else "scenario"
@@ -414,6 +444,14 @@ class Scenario:
         ------
         FileExistsError
             If there is such a file.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> scenario = ps.Scenario(duration="1 ms").topology.star(hosts=2, rate="10 Gb/s")
+        >>> scenario.save("star.toml")
+        >>> ps.Scenario.from_file("star.toml").to_dict()["topology"]["star"]["hosts"]
+        2
         """
         with library.path_of("file", file).open("x", encoding="utf-8") as out:
             out.write(self.to_toml())

@@ -71,37 +71,79 @@ __all__: list[str] = [
 
 
 def bernoulli(rate: str) -> k.SourceTable:
-    """A frame with a fixed probability in each frame time of the link."""
+    """A frame with a fixed probability in each frame time of the link.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.bernoulli(rate="2 Gb/s")
+    {'bernoulli': {'rate': '2 Gb/s'}}
+    """
     made: k.SourceTable = table("bernoulli", None, rate=rate)
     return made
 
 
 def bimodal(small: str, large: str, small_share: float) -> k.FrameTable:
-    """Two sizes."""
+    """Two sizes.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.bimodal(small="64 B", large="1522 B", small_share=0.6)
+    {'bimodal': {'small': '64 B', 'large': '1522 B', 'small_share': 0.6}}
+    """
     made: k.FrameTable = table("bimodal", None, small=small, large=large, small_share=small_share)
     return made
 
 
 def bitmap(entropies: int | None = None) -> k.PathSelectionTable:
-    """All values in turn, but those with a score of marks, trims and timeouts (STrack)."""
+    """All values in turn, but those with a score of marks, trims and timeouts (STrack).
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.bitmap(entropies=64)
+    {'bitmap': {'entropies': 64}}
+    """
     made: k.PathSelectionTable = table("bitmap", None, entropies=entropies)
     return made
 
 
 def bounded_pareto(shape: float, *, min: str | None = None, max: str | None = None) -> k.FrameTable:
-    """Pareto, cut off at the largest: what would be longer is drawn again."""
+    """Pareto, cut off at the largest: what would be longer is drawn again.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.bounded_pareto(shape=1.5, min="64 B", max="1522 B")
+    {'bounded_pareto': {'shape': 1.5, 'min': '64 B', 'max': '1522 B'}}
+    """
     made: k.FrameTable = table("bounded_pareto", None, shape=shape, min=min, max=max)
     return made
 
 
 def bursts(rate: str, *, frames: int | None = None) -> k.SourceTable:
-    """Bursts of frames at once to one destination, with exponential gaps."""
+    """Bursts of frames at once to one destination, with exponential gaps.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.bursts(rate="2 Gb/s", frames=16)
+    {'bursts': {'rate': '2 Gb/s', 'frames': 16}}
+    """
     made: k.SourceTable = table("bursts", None, rate=rate, frames=frames)
     return made
 
 
 def constant(rate: str, *, random_phase: bool | None = None) -> k.SourceTable:
-    """One frame every `bytes * 8 / rate`."""
+    """One frame every `bytes * 8 / rate`.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.constant("2.5 Gb/s")
+    {'constant': {'rate': '2.5 Gb/s'}}
+    """
     made: k.SourceTable = table("constant", None, rate=rate, random_phase=random_phase)
     return made
 
@@ -116,7 +158,14 @@ def conversation(
     rdma: k.RdmaKeys | None = None,
     uet: k.UetKeys | None = None,
 ) -> k.SourceTable:
-    """Exchanges of messages over TCP or RDMA."""
+    """Exchanges of messages over TCP or RDMA.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.conversation("iscsi_read", outstanding=4, tcp={})
+    {'conversation': {'messages': 'iscsi_read', 'outstanding': 4, 'tcp': {}}}
+    """
     made: k.SourceTable = table(
         "conversation",
         None,
@@ -138,7 +187,14 @@ def cubic(
     fast_convergence: bool | None = None,
     friendly: bool | None = None,
 ) -> k.TcpControllerTable:
-    """A window that is a cubic function of time."""
+    """A window that is a cubic function of time.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.cubic(beta=0.7)
+    {'cubic': {'beta': 0.7}}
+    """
     made: k.TcpControllerTable = table(
         "cubic", None, scaling=scaling, beta=beta, fast_convergence=fast_convergence, friendly=friendly
     )
@@ -166,7 +222,14 @@ def dcqcn(
     clamp_target: bool | None = None,
     clamp_target_after_time: bool | None = None,
 ) -> k.RdmaControlTable:
-    """Rates that CNPs cut, and time and bytes bring back."""
+    """Rates that CNPs cut, and time and bytes bring back.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.dcqcn(g=0.004)
+    {'dcqcn': {'g': 0.004}}
+    """
     made: k.RdmaControlTable = table(
         "dcqcn",
         None,
@@ -201,13 +264,27 @@ def dctcp(
 ) -> Any:
     """A rate that is cut by the share of packets that are marked. Or: Reduces its window by how much is
     marked.
+
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.dctcp(gain=0.0625)
+    {'dctcp': {'gain': 0.0625}}
     """
     made: Any = table("dctcp", None, gain=gain, ai_rate=ai_rate, min_rate=min_rate, alpha=alpha)
     return made
 
 
 def empirical(value: str, /) -> k.FrameTable:
-    """The path of a CSV file with the columns `bytes` and `weight`, relative to the scenario."""
+    """The path of a CSV file with the columns `bytes` and `weight`, relative to the scenario.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.empirical("sizes.csv")
+    {'empirical': 'sizes.csv'}
+    """
     made: k.FrameTable = table("empirical", value)
     return made
 
@@ -220,7 +297,14 @@ def eqds(
     slow_pulls: bool | None = None,
     pull_order: k.PullOrder | None = None,
 ) -> k.UetControlTable:
-    """Credits of the receiver, packet by packet, without marks."""
+    """Credits of the receiver, packet by packet, without marks.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.eqds(credit="100 kB")
+    {'eqds': {'credit': '100 kB'}}
+    """
     made: k.UetControlTable = table(
         "eqds", None, credit=credit, pull=pull, share=share, slow_pulls=slow_pulls, pull_order=pull_order
     )
@@ -232,6 +316,13 @@ def exponential(
 ) -> Any:
     """Exponential with this mean. Or: Exponential, cut to a range: what would lie outside has the
     nearest length.
+
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.exponential(mean="800 B", min="64 B", max="1522 B")
+    {'exponential': {'mean': '800 B', 'min': '64 B', 'max': '1522 B'}}
     """
     made: Any = table("exponential", value, mean=mean, min=min, max=max)
     return made
@@ -248,7 +339,14 @@ def fcoe(
     ulp_tov: str | None = None,
     requires_lossless: bool | None = None,
 ) -> k.SourceTable:
-    """Exchanges of Fibre Channel over Ethernet (FCoE)."""
+    """Exchanges of Fibre Channel over Ethernet (FCoE).
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.fcoe("read", outstanding=8)
+    {'fcoe': {'operation': 'read', 'outstanding': 8}}
+    """
     made: k.SourceTable = table(
         "fcoe",
         None,
@@ -269,13 +367,27 @@ def file(value: str, /) -> k.ArrivalsTable:
     time, with the columns `time_us` (or `time_s`, `time_ms`, `time_ns`, `time_ps`, or `time` with a
     unit in each value), `from`, `to`, `bytes` and, if transfers differ in them, `priority`,
     `from_port` and `to_port`.
+
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.file("transfers.csv")
+    {'file': 'transfers.csv'}
     """
     made: k.ArrivalsTable = table("file", value)
     return made
 
 
 def hot_spot(host: str, share: float) -> k.ReceiversTable:
-    """Each frame to one host with a given probability, otherwise to any other."""
+    """Each frame to one host with a given probability, otherwise to any other.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.hot_spot(host="h3", share=0.2)
+    {'hot_spot': {'host': 'h3', 'share': 0.2}}
+    """
     made: k.ReceiversTable = table("hot_spot", None, host=host, share=share)
     return made
 
@@ -288,7 +400,14 @@ def hpcc(
     min_rate: str | None = None,
     int_bytes: str | None = None,
 ) -> k.RdmaControlTable:
-    """A window that holds the busiest link of its path at a share of its rate, by telemetry."""
+    """A window that holds the busiest link of its path at a share of its rate, by telemetry.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.hpcc(eta=0.95)
+    {'hpcc': {'eta': 0.95}}
+    """
     made: k.RdmaControlTable = table(
         "hpcc", None, eta=eta, max_stage=max_stage, ai_rate=ai_rate, min_rate=min_rate, int_bytes=int_bytes
     )
@@ -305,7 +424,14 @@ def hpcc_pint(
     probability: float | None = None,
     int_bytes: str | None = None,
 ) -> k.RdmaControlTable:
-    """A window that holds the busiest link of its path at a share of its rate, by one byte of telemetry."""
+    """A window that holds the busiest link of its path at a share of its rate, by one byte of telemetry.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.hpcc_pint(eta=0.95)
+    {'hpcc_pint': {'eta': 0.95}}
+    """
     made: k.RdmaControlTable = table(
         "hpcc_pint",
         None,
@@ -321,7 +447,14 @@ def hpcc_pint(
 
 
 def incast(every: str, *, senders: int | None = None) -> k.ArrivalsTable:
-    """Rounds: several senders begin a transfer to one receiver at the same time."""
+    """Rounds: several senders begin a transfer to one receiver at the same time.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.incast(every="1 ms", senders=2)
+    {'incast': {'every': '1 ms', 'senders': 2}}
+    """
     made: k.ArrivalsTable = table("incast", None, every=every, senders=senders)
     return made
 
@@ -333,7 +466,14 @@ def iscsi_read(
     first_burst: str | None = None,
     max_burst: str | None = None,
 ) -> k.MessagesTable:
-    """A command."""
+    """A command.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.iscsi_read(block="8 KiB")
+    {'iscsi_read': {'block': '8 KiB'}}
+    """
     made: k.MessagesTable = table(
         "iscsi_read",
         None,
@@ -352,7 +492,14 @@ def iscsi_write(
     first_burst: str | None = None,
     max_burst: str | None = None,
 ) -> k.MessagesTable:
-    """Command and data, further data on request."""
+    """Command and data, further data on request.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.iscsi_write(block="8 KiB")
+    {'iscsi_write': {'block': '8 KiB'}}
+    """
     made: k.MessagesTable = table(
         "iscsi_write",
         None,
@@ -365,31 +512,66 @@ def iscsi_write(
 
 
 def iwarp_read(message: str | None = None, *, markers: bool | None = None) -> k.MessagesTable:
-    """RDMA Read over TCP."""
+    """RDMA Read over TCP.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.iwarp_read(message="64 KiB")
+    {'iwarp_read': {'message': '64 KiB'}}
+    """
     made: k.MessagesTable = table("iwarp_read", None, message=message, markers=markers)
     return made
 
 
 def iwarp_send(message: str | None = None, *, markers: bool | None = None) -> k.MessagesTable:
-    """Send over TCP, and one back."""
+    """Send over TCP, and one back.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.iwarp_send(message="64 KiB")
+    {'iwarp_send': {'message': '64 KiB'}}
+    """
     made: k.MessagesTable = table("iwarp_send", None, message=message, markers=markers)
     return made
 
 
 def iwarp_write(message: str | None = None, *, markers: bool | None = None) -> k.MessagesTable:
-    """RDMA Write over TCP, followed by Sends that notify the peer."""
+    """RDMA Write over TCP, followed by Sends that notify the peer.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.iwarp_write(message="64 KiB")
+    {'iwarp_write': {'message': '64 KiB'}}
+    """
     made: k.MessagesTable = table("iwarp_write", None, message=message, markers=markers)
     return made
 
 
 def log_normal(mean: str, sigma: float, *, min: str | None = None, max: str | None = None) -> Any:
-    """Log-normal, cut to a range: what would lie outside has the nearest length. Or: Log-normal."""
+    """Log-normal, cut to a range: what would lie outside has the nearest length. Or: Log-normal.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.log_normal(mean="800 B", sigma=1.0, min="64 B", max="1522 B")
+    {'log_normal': {'mean': '800 B', 'sigma': 1.0, 'min': '64 B', 'max': '1522 B'}}
+    """
     made: Any = table("log_normal", None, mean=mean, sigma=sigma, min=min, max=max)
     return made
 
 
 def mixed(entropies: int | None = None) -> k.PathSelectionTable:
-    """Values that came back unmarked, else those of the bitmap."""
+    """Values that came back unmarked, else those of the bitmap.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.mixed(entropies=64)
+    {'mixed': {'entropies': 64}}
+    """
     made: k.PathSelectionTable = table("mixed", None, entropies=entropies)
     return made
 
@@ -406,7 +588,14 @@ def mpi_exchange(
     rdma: k.RdmaKeys | None = None,
     uet: k.UetKeys | None = None,
 ) -> k.SourceTable:
-    """Steps of the ranks of MPI in a ring, over TCP or RDMA."""
+    """Steps of the ranks of MPI in a ring, over TCP or RDMA.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.mpi_exchange("64 KiB", ranks=2, tcp={})
+    {'mpi_exchange': {'message': '64 KiB', 'ranks': 2, 'tcp': {}}}
+    """
     made: k.SourceTable = table(
         "mpi_exchange",
         None,
@@ -448,6 +637,13 @@ def mrc(
 ) -> Any:
     """Values in rotation. Or: Multipath Reliable Connection (MRC): a transfer is a message of the
     connection between its two hosts, which spreads its packets over the planes of their NICs.
+
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.mrc(paths="mrc")
+    {'mrc': {'paths': 'mrc'}}
     """
     made: Any = table(
         "mrc",
@@ -477,13 +673,27 @@ def mrc(
 
 
 def multicast(value: str | Sequence[str], /) -> k.ReceiversTable:
-    """Each frame to all of these hosts, never to the sender: switches copy it where their paths part."""
+    """Each frame to all of these hosts, never to the sender: switches copy it where their paths part.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.multicast(["h1", "h2"])
+    {'multicast': ['h1', 'h2']}
+    """
     made: k.ReceiversTable = table("multicast", value)
     return made
 
 
 def ndp(window: int | None = None, *, share: float | None = None) -> k.UetControlTable:
-    """A pull of the receiver for each packet that arrives, whole or trimmed."""
+    """A pull of the receiver for each packet that arrives, whole or trimmed.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.ndp(share=0.9)
+    {'ndp': {'share': 0.9}}
+    """
     made: k.UetControlTable = table("ndp", None, window=window, share=share)
     return made
 
@@ -504,7 +714,14 @@ def nscc(
     initial_window: str | None = None,
     max_window: str | None = None,
 ) -> k.UetControlTable:
-    """A window at the sender that follows delay and ECN marks."""
+    """A window at the sender that follows delay and ECN marks.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.nscc(target="9 us")
+    {'nscc': {'target': '9 us'}}
+    """
     made: k.UetControlTable = table(
         "nscc",
         None,
@@ -526,13 +743,27 @@ def nscc(
 
 
 def oblivious(entropies: int | None = None) -> k.PathSelectionTable:
-    """All values in turn, in another order each round."""
+    """All values in turn, in another order each round.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.oblivious(entropies=64)
+    {'oblivious': {'entropies': 64}}
+    """
     made: k.PathSelectionTable = table("oblivious", None, entropies=entropies)
     return made
 
 
 def on_off(peak: str, on: k.Period, off: k.Period) -> k.SourceTable:
-    """Bursts at the peak rate for a random time, then silence for a random time."""
+    """Bursts at the peak rate for a random time, then silence for a random time.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.on_off(peak="10 Gb/s", on={"exponential": "100 us"}, off={"exponential": "300 us"})
+    {'on_off': {'peak': '10 Gb/s', 'on': {'exponential': '100 us'}, 'off': {'exponential': '300 us'}}}
+    """
     made: k.SourceTable = table("on_off", None, peak=peak, on=on, off=off)
     return made
 
@@ -540,13 +771,27 @@ def on_off(peak: str, on: k.Period, off: k.Period) -> k.SourceTable:
 def pareto(mean: str, shape: float) -> Any:
     """Pareto, truncated: no period is longer than 100 times `mean`. Or: Pareto, truncated: no transfer
     is larger than 100 times `mean`.
+
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.pareto(mean="100 us", shape=1.5)
+    {'pareto': {'mean': '100 us', 'shape': 1.5}}
     """
     made: Any = table("pareto", None, mean=mean, shape=shape)
     return made
 
 
 def permutation(shift: int | None = None) -> k.ReceiversTable:
-    """Each sender has one destination of its own, and each destination one sender."""
+    """Each sender has one destination of its own, and each destination one sender.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.permutation(shift=1)
+    {'permutation': {'shift': 1}}
+    """
     made: k.ReceiversTable = table("permutation", "random", shift=shift)
     return made
 
@@ -554,7 +799,14 @@ def permutation(shift: int | None = None) -> k.ReceiversTable:
 def plb(
     entropies: int | None = None, *, rounds: int | None = None, marked_share: float | None = None
 ) -> k.PathSelectionTable:
-    """One path, which changes after congested round trips (PLB)."""
+    """One path, which changes after congested round trips (PLB).
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.plb(rounds=3)
+    {'plb': {'rounds': 3}}
+    """
     made: k.PathSelectionTable = table(
         "plb", None, entropies=entropies, rounds=rounds, marked_share=marked_share
     )
@@ -564,6 +816,13 @@ def plb(
 def points(value: str, /) -> k.SizesTable:
     """The path of a CSV file with the columns `bytes` and `cdf` (the share of transfers with at most so
     many, rising to 1 or to 100), relative to the scenario.
+
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.points("cdf.csv")
+    {'points': 'cdf.csv'}
     """
     made: k.SizesTable = table("points", value)
     return made
@@ -572,6 +831,13 @@ def points(value: str, /) -> k.SizesTable:
 def poisson(rate: str | None = None, *, load: float | None = None, gap: str | None = None) -> Any:
     """Exponential gaps between frames. Or: Each sender begins transfers with exponential gaps, drawn
     from a stream of its own.
+
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.poisson("2 Gb/s")
+    {'poisson': {'rate': '2 Gb/s'}}
     """
     made: Any = table("poisson", None, rate=rate, load=load, gap=gap)
     return made
@@ -585,7 +851,14 @@ def powertcp(
     min_rate: str | None = None,
     int_bytes: str | None = None,
 ) -> k.RdmaControlTable:
-    """A window that follows the power of its path, by telemetry."""
+    """A window that follows the power of its path, by telemetry.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.powertcp(gamma=0.9)
+    {'powertcp': {'gamma': 0.9}}
+    """
     made: k.RdmaControlTable = table(
         "powertcp", None, gamma=gamma, eta=eta, ai_rate=ai_rate, min_rate=min_rate, int_bytes=int_bytes
     )
@@ -593,7 +866,14 @@ def powertcp(
 
 
 def random_spray(entropies: int | None = None) -> k.PathSelectionTable:
-    """A random value for each packet (OPS)."""
+    """A random value for each packet (OPS).
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.random_spray(entropies=64)
+    {'random_spray': {'entropies': 64}}
+    """
     made: k.PathSelectionTable = table("random_spray", None, entropies=entropies)
     return made
 
@@ -607,7 +887,14 @@ def rccc(
     oversubscription: float | None = None,
     nscc: k.NsccKeys | None = None,
 ) -> k.UetControlTable:
-    """Credits of the receiver, with or without a window at the sender."""
+    """Credits of the receiver, with or without a window at the sender.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.rccc(credit="100 kB")
+    {'rccc': {'credit': '100 kB'}}
+    """
     made: k.UetControlTable = table(
         "rccc",
         None,
@@ -648,7 +935,14 @@ def rdma(
     cnp_priority: int | None = None,
     paths: k.PathSelection | None = None,
 ) -> Any:
-    """Messages over RDMA (RoCEv2). Or: RDMA (RoCEv2): a transfer is a message of a queue pair."""
+    """Messages over RDMA (RoCEv2). Or: RDMA (RoCEv2): a transfer is a message of a queue pair.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.rdma(control="dcqcn", message="1 MB")
+    {'rdma': {'control': 'dcqcn', 'message': '1 MB'}}
+    """
     made: Any = table(
         "rdma",
         None,
@@ -688,7 +982,14 @@ def reordering(
     time: str | None = None,
     nak: bool | None = None,
 ) -> k.RdmaRecoveryTable:
-    """The receiver places packets that arrive out of order."""
+    """The receiver places packets that arrive out of order.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.reordering(window=256)
+    {'reordering': {'window': 256}}
+    """
     made: k.RdmaRecoveryTable = table(
         "reordering", None, preset=preset, window=window, distance=distance, time=time, nak=nak
     )
@@ -702,7 +1003,14 @@ def reps(
     freeze: str | None = None,
     explore: int | None = None,
 ) -> k.PathSelectionTable:
-    """Values that came back unmarked, else random ones (REPS)."""
+    """Values that came back unmarked, else random ones (REPS).
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.reps(entropies=64)
+    {'reps': {'entropies': 64}}
+    """
     made: k.PathSelectionTable = table(
         "reps", None, entropies=entropies, buffer=buffer, freeze=freeze, explore=explore
     )
@@ -722,7 +1030,14 @@ def request_response(
     rdma: k.RdmaKeys | None = None,
     uet: k.UetKeys | None = None,
 ) -> k.SourceTable:
-    """Requests and responses."""
+    """Requests and responses.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.request_response("1 KiB", "64 KiB", outstanding=4)
+    {'request_response': {'request': '1 KiB', 'response': '64 KiB', 'outstanding': 4}}
+    """
     made: k.SourceTable = table(
         "request_response",
         None,
@@ -741,7 +1056,14 @@ def request_response(
 
 
 def streams(rate: str, *, count: int | None = None, counted: bool | None = None) -> k.SourceTable:
-    """Many streams at a constant rate, with random phases."""
+    """Many streams at a constant rate, with random phases.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.streams("100 Mb/s", count=8)
+    {'streams': {'rate': '100 Mb/s', 'count': 8}}
+    """
     made: k.SourceTable = table("streams", None, rate=rate, count=count, counted=counted)
     return made
 
@@ -758,7 +1080,14 @@ def swift(
     max_mdf: float | None = None,
     min_window: float | None = None,
 ) -> k.RdmaControlTable:
-    """A window that holds the round trip at a target."""
+    """A window that holds the round trip at a target.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.swift(base_target="25 us")
+    {'swift': {'base_target': '25 us'}}
+    """
     made: k.RdmaControlTable = table(
         "swift",
         None,
@@ -810,6 +1139,13 @@ def tcp(
 ) -> Any:
     """A transfer over TCP, or several. Or: TCP: a transfer has a connection for itself, one that is free
     or a new one.
+
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.tcp(controller="cubic")
+    {'tcp': {'controller': 'cubic'}}
     """
     made: Any = table(
         "tcp",
@@ -851,7 +1187,14 @@ def tcp(
 def theta_powertcp(
     gamma: float | None = None, *, ai_rate: str | None = None, min_rate: str | None = None
 ) -> k.RdmaControlTable:
-    """A window that follows the power of its path, by round trips alone."""
+    """A window that follows the power of its path, by round trips alone.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.theta_powertcp(gamma=0.9)
+    {'theta_powertcp': {'gamma': 0.9}}
+    """
     made: k.RdmaControlTable = table("theta_powertcp", None, gamma=gamma, ai_rate=ai_rate, min_rate=min_rate)
     return made
 
@@ -864,7 +1207,14 @@ def threads(
     delay: str | None = None,
     random_phase: bool | None = None,
 ) -> k.SourceTable:
-    """Threads that send in a loop, with a delay after a burst."""
+    """Threads that send in a loop, with a delay after a burst.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.threads("1 Gb/s", count=4)
+    {'threads': {'rate': '1 Gb/s', 'count': 4}}
+    """
     made: k.SourceTable = table(
         "threads", None, rate=rate, count=count, burst=burst, delay=delay, random_phase=random_phase
     )
@@ -884,7 +1234,14 @@ def timely(
     patched: bool | None = None,
     patched_beta: float | None = None,
 ) -> k.RdmaControlTable:
-    """A rate that follows the gradient of the round-trip time."""
+    """A rate that follows the gradient of the round-trip time.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.timely(t_low="50 us", t_high="500 us")
+    {'timely': {'t_low': '50 us', 't_high': '500 us'}}
+    """
     made: k.RdmaControlTable = table(
         "timely",
         None,
@@ -925,6 +1282,13 @@ def uet(
 ) -> Any:
     """Messages over Ultra Ethernet Transport (UET). Or: Ultra Ethernet Transport (UET): a transfer is a
     message of the packet delivery context between its two hosts.
+
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.uet(control="nscc")
+    {'uet': {'control': 'nscc'}}
     """
     made: Any = table(
         "uet",
@@ -956,6 +1320,13 @@ def uniform(
 ) -> Any:
     """Every size from `min` to `max`, equally likely. Or: Each frame to one of these hosts, equally
     likely, never to the sender.
+
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.uniform(min="64 B", max="1522 B")
+    {'uniform': {'min': '64 B', 'max': '1522 B'}}
     """
     made: Any = table("uniform", value, min=min, max=max)
     return made
@@ -970,7 +1341,14 @@ def video(
     pattern: str | None = None,
     trace: str | None = None,
 ) -> k.SourceTable:
-    """Video: pictures at a fixed interval, cut into frames."""
+    """Video: pictures at a fixed interval, cut into frames.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.video("10 Mb/s", count=4)
+    {'video': {'rate': '10 Mb/s', 'count': 4}}
+    """
     made: k.SourceTable = table(
         "video",
         None,
@@ -994,7 +1372,14 @@ def window(
     timeout: str | None = None,
     ecn: bool | None = None,
 ) -> k.SourceTable:
-    """A transfer that is clocked by acknowledgements."""
+    """A transfer that is clocked by acknowledgements.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.window(size="64 KiB")
+    {'window': {'size': '64 KiB'}}
+    """
     made: k.SourceTable = table(
         "window",
         None,
