@@ -89,7 +89,7 @@ def test_tables_follow_what_is_accepted() -> None:
     assert [own.table(PATH[0], 32, {6: 4}, rest=[0]).count(key) for key in (6, 4, 0)] == [0, 2, 30]
 
 
-def test_best_effort_is_never_refused_and_nobody_is_without_control() -> None:
+def test_best_effort_is_never_refused_and_no_one_is_without_control() -> None:
     assert isinstance(broker().request("a", PATH, 0, 1e12), Accepted)
     own = broker(enabled=False)
     assert isinstance(own.request("a", PATH, 6, 2e9), Accepted)
@@ -97,7 +97,7 @@ def test_best_effort_is_never_refused_and_nobody_is_without_control() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "says"),
+    ("wrong", "expected"),
     [
         (lambda: Broker({"a": 0}, {}), "rate of 0"),
         (lambda: Broker({}, {1: 1.5}), "may have 1.5"),
@@ -114,8 +114,8 @@ def test_best_effort_is_never_refused_and_nobody_is_without_control() -> None:
         (lambda: [(own := broker()).ask("a", PATH, 6, 1), own.weights(PATH[0], 6)], "has 6 classes"),
     ],
 )
-def test_what_cannot_be_meant(wrong: Callable[[], object], says: str) -> None:
-    with pytest.raises(InputError, match=says):
+def test_what_cannot_be_meant(wrong: Callable[[], object], expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
         wrong()
 
 

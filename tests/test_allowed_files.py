@@ -73,15 +73,15 @@ def test_others_are_read_if_they_are_allowed(place: Path, name: str) -> None:
     assert pickle.loads(pickle.dumps(source)).allow_files  # as workers get it
 
 
-def test_nothing_is_said_of_what_is_outside(place: Path) -> None:
+def test_nothing_is_reported_of_what_is_outside(place: Path) -> None:
     """Neither a line of it, nor whether it is there."""
-    said = []
+    output = []
     for name in ("../secret", "../nothing", "/etc/passwd", "/etc/nothing"):
         with pytest.raises(ps.ScenarioError) as refused:
             ps.check(scenario(place, name))
         assert "password" not in str(refused.value) and "root:" not in str(refused.value)
-        said.append(str(refused.value).replace(name, "NAME"))
-    assert [one.count("it lies outside the folder") for one in said] == [1] * len(said)
+        output.append(str(refused.value).replace(name, "NAME"))
+    assert [one.count("it lies outside the folder") for one in output] == [1] * len(output)
 
 
 def test_frames_and_pictures_keep_to_the_rule(place: Path) -> None:

@@ -53,11 +53,11 @@ def many() -> ps.Result:
 
 
 def test_asked_rates_are_what_the_source_asked_for(many: ps.Result) -> None:
-    asked = dict(zip(many.table("flows")["flow"].to_pylist(), demand_rates(many), strict=True))
+    requested = dict(zip(many.table("flows")["flow"].to_pylist(), demand_rates(many), strict=True))
     taken = {row["flow"]: row["offered_bps"] for row in many.rows("flows")}
-    assert asked["incast[h0]"] == 25e9 > 2 * taken["incast[h0]"]
-    assert asked["across[h40]"] == pytest.approx(2e9, rel=0.05)
-    assert asked["rpc[h63]"] == taken["rpc[h63]"]
+    assert requested["incast[h0]"] == 25e9 > 2 * taken["incast[h0]"]
+    assert requested["across[h40]"] == pytest.approx(2e9, rel=0.05)
+    assert requested["rpc[h63]"] == taken["rpc[h63]"]
 
 
 def test_a_flow_asks_for_no_more_than_the_link_that_its_path_begins_at() -> None:

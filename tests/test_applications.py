@@ -80,16 +80,17 @@ def message(data: int, first: int = 0, last: int = 0) -> float:
     return crosses(*packets(data, first, last))
 
 
-@pytest.mark.parametrize(("asked", "answer"), [(100, 100), (1024, 8192), (5000, 1), (20_000, 70_001)])
+@pytest.mark.parametrize(("requested", "answer"), [(100, 100), (1024, 8192), (5000, 1), (20_000, 70_001)])
 @pytest.mark.parametrize("over", [OVER_TCP, OVER_RDMA], ids=["tcp", "rdma"])
-def test_a_request_on_an_empty_star_takes_what_its_packets_take(over: str, asked: int, answer: int) -> None:
+def test_a_request_on_an_empty_star_takes_what_its_packets_take(
+    over: str, requested: int, answer: int
+) -> None:
     """Request, service, response; acknowledgements leave during the service."""
-    source = (
-        f'request_response = {{ request = "{asked} B", response = "{answer} B", service = "2 us", {over} }}'
-    )
-    count, shortest, longest = exchange(run(source, f"{3 * asked} B"))
+    lengths = f'request = "{requested} B", response = "{answer} B"'
+    source = f'request_response = {{ {lengths}, service = "2 us", {over} }}'
+    count, shortest, longest = exchange(run(source, f"{3 * requested} B"))
     # The acknowledgement of the last response is on the wire when the next request is due.
-    first = message(asked) + 2e-6 + message(answer)
+    first = message(requested) + 2e-6 + message(answer)
     assert count == 3
     assert shortest == pytest.approx(first, abs=1e-12)
     assert longest <= first + wire(ACKNOWLEDGEMENT - HEADERS) + 1e-12

@@ -56,7 +56,7 @@ def test_the_longest_turn_of_martinez() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "needs", "says"),
+    ("size", "needs", "expected"),
     [
         (63, {"a": Need(63)}, "expected 32, 64"),
         (64, {}, "no class"),
@@ -68,14 +68,14 @@ def test_the_longest_turn_of_martinez() -> None:
         (32, {"a": Need(16, 2), "b": Need(11, 3), "c": Need(1)}, "'b' is at most 3 apart .* with 1 more"),
     ],
 )
-def test_what_cannot_be_filled_is_told(size: int, needs: dict[str, Need], says: str) -> None:
-    with pytest.raises(InputError, match=says):
+def test_what_cannot_be_filled_is_reported(size: int, needs: dict[str, Need], expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
         fill(size, needs, steps=20_000)
 
 
 @pytest.mark.parametrize(
-    ("share", "distance", "says"), [(0, None, "share"), (1.5, None, "share"), (0.5, 0, "distance")]
+    ("share", "distance", "expected"), [(0, None, "share"), (1.5, None, "share"), (0.5, 0, "distance")]
 )
-def test_a_need_outside_of_its_range(share: float, distance: int | None, says: str) -> None:
-    with pytest.raises(InputError, match=says):
+def test_a_need_outside_of_its_range(share: float, distance: int | None, expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
         need(64, share, distance)

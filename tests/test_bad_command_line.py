@@ -114,10 +114,10 @@ def test_any_words_end_in_a_message(seed: int, work: Path, capsys: pytest.Captur
             words.insert(1, "nonsense")  # what it says of no name at all takes minutes
         capsys.readouterr()
         code = main(words)
-        said = capsys.readouterr()
+        output = capsys.readouterr()
         assert code in (0, 1, 2), words
-        assert code == 0 or said.err.startswith(("penstock: ", "error: ", "warning: ")), (words, said.err)
-        assert "Traceback" not in said.err
+        assert code == 0 or output.err.startswith(("penstock: ", "error: ", "warning: ")), (words, output.err)
+        assert "Traceback" not in output.err
         failed += code == 2
     assert failed > 30
 
@@ -215,11 +215,11 @@ def test_any_options_end_in_a_message(command: str, work: Path, capsys: pytest.C
             words += [draw.choice([*options, *WORDS]), draw.choice([*values, *WORDS])]
         capsys.readouterr()
         code = main(words)
-        said = capsys.readouterr()
+        output = capsys.readouterr()
         (work / "fresh.toml").unlink(missing_ok=True)
         assert code in (0, 1, 2), words
-        assert code == 0 or said.err.startswith(("penstock: ", "error: ", "warning: ")), (words, said.err)
-        assert "Traceback" not in said.err
+        assert code == 0 or output.err.startswith(("penstock: ", "error: ", "warning: ")), (words, output.err)
+        assert "Traceback" not in output.err
 
 
 _ARGUMENT = st.one_of(
@@ -239,8 +239,8 @@ def test_no_arguments_end_in_a_traceback(
 ) -> None:
     capsys.readouterr()
     assert main([command, *arguments]) in (0, 1, 2)
-    said = capsys.readouterr()
-    assert "Traceback" not in said.out + said.err
+    output = capsys.readouterr()
+    assert "Traceback" not in output.out + output.err
     (work / "fresh.toml").unlink(missing_ok=True)
 
 
@@ -308,17 +308,17 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("words", "said"), WRONG, ids=[" ".join(words) for words, _ in WRONG])
-def test_what_is_accepted_is_said(
-    words: list[str], said: str, work: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("words", "message"), WRONG, ids=[" ".join(words) for words, _ in WRONG])
+def test_what_is_accepted_is_reported(
+    words: list[str], message: str, work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()
     assert main(words) == 2
-    assert said in " ".join(capsys.readouterr().err.split())
+    assert message in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs named pipes")
-def test_a_pipe_is_a_scenario_if_somebody_writes(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_is_a_scenario_if_someone_writes(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo("pipe")
     assert main(["check", "pipe"]) == 2
     assert "a pipe into which nobody writes" in capsys.readouterr().err
@@ -345,11 +345,11 @@ def test_an_output_of_ascii_alone_gets_ascii(work: Path) -> None:
         command_line("run", "small.toml", "--json"), capture_output=True, env=environment, check=False
     )
     assert b"stetig-\\u00fc" in done.stdout
-    asked = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    requested = {**os.environ, "PYTHONIOENCODING": "utf-8"}
     for words in (
         ["run", "small.toml", "--ascii", "--no-report"],
         ["--ascii", "explain", "dynamic_threshold"],
     ):
-        done = subprocess.run(command_line(*words), capture_output=True, env=asked, check=False)
+        done = subprocess.run(command_line(*words), capture_output=True, env=requested, check=False)
         assert done.returncode == 0 and done.stdout.isascii(), done.stderr
     assert sys.getdefaultencoding() == "utf-8"

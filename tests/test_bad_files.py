@@ -164,14 +164,16 @@ def test_there_are_two_hundred() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_wrong_texts_are_told(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_texts_are_reported(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = []
     for _, what, data in (case for case in CASES if case[0] == kind):
         Path("it.csv").write_bytes(data)
-        code, said = _check(kind, capsys)
-        reported = code == 2 and said.startswith("error: ") and "help: " in said and "Traceback" not in said
-        if not (reported and "it.csv" in said):
-            wrong.append((what, code, said))
+        code, output = _check(kind, capsys)
+        reported = (
+            code == 2 and output.startswith("error: ") and "help: " in output and "Traceback" not in output
+        )
+        if not (reported and "it.csv" in output):
+            wrong.append((what, code, output))
     assert not wrong, f"{len(wrong)}: {wrong[:3]}"
 
 
@@ -185,11 +187,11 @@ def test_the_line_is_named(kind: str, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_no_text_is_told(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_text_is_reported(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     def refused() -> str:
-        code, said = _check(kind, capsys)
+        code, output = _check(kind, capsys)
         assert code == 2
-        return said
+        return output
 
     assert 'cannot read "it.csv"' in refused()
     Path("it.csv").mkdir()

@@ -188,7 +188,7 @@ def test_check_says_what_cannot_come_about() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (lossy(IN % "", PG % "200 kB", '{ profile = "pgs" }'), 'did you mean "pg"?'),
         (lossy(IN % "", PG % "200 kB", '{ profile = "pg", to = ["h99"] }'), 'has a link to "h99"'),
@@ -222,10 +222,10 @@ def test_check_says_what_cannot_come_about() -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_said(text: str, said: str) -> None:
+def test_what_is_wrong_is_reported(text: str, message: str) -> None:
     with pytest.raises(ScenarioError) as caught, running.engine_errors():
         _core.check(text, "s.toml")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 ONE_QUEUE = """\

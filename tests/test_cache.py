@@ -27,16 +27,16 @@ SOURCE = Source(SMALL, "small.toml")
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int | None]]:
     """The seeds with which the engine was asked to run."""
-    asked: list[int | None] = []
+    requested: list[int | None] = []
     run = _core.run
 
     def counted(*arguments: Any, **options: Any) -> Any:
         if arguments[1] != "smallest.toml":  # the schema of tables, which a cached run is compared with
-            asked.append(options["overridden"][0])
+            requested.append(options["overridden"][0])
         return run(*arguments, **options)
 
     monkeypatch.setattr(_core, "run", counted)
-    return asked
+    return requested
 
 
 def test_a_kept_run_is_the_run(tmp_path: Path, engine: list[int | None]) -> None:
@@ -141,10 +141,10 @@ def test_replications_go_on(tmp_path: Path, engine: list[int | None]) -> None:
     engine.clear()
     with cache.keeping(tmp_path):
         replicate_source(SOURCE, 3)
-        heard: list[float] = []
-        again = replicate_source(SOURCE, 5, progress=lambda told: heard.append(told.simulated_s))
+        received: list[float] = []
+        again = replicate_source(SOURCE, 5, progress=lambda message: received.append(message.simulated_s))
     assert sorted(engine, key=str) == [1, 2, 3, 4, 5]
-    assert max(heard) == pytest.approx(5 * 200e-6)
+    assert max(received) == pytest.approx(5 * 200e-6)
     assert again.summary() == whole.summary()
 
 

@@ -69,7 +69,7 @@ def test_flows_transfers_and_changes(tmp_path: Path) -> None:
     assert not remarks
 
 
-def test_a_change_within_a_class_is_told(tmp_path: Path) -> None:
+def test_a_change_within_a_class_is_reported(tmp_path: Path) -> None:
     seen, remarks = captured(tmp_path, SCENARIO.format(flows=FLOWS, of_34=3))
     assert seen["spine0.1->leaf1", 3] == {26}
     assert len(remarks) == 2

@@ -199,10 +199,10 @@ def test_explain(penstock: Command, name: str, expected: str) -> None:
 
 
 def test_explain_says_the_same_once(penstock: Command) -> None:
-    said = penstock("explain", "xoff").stdout
-    assert said.count("High watermark: at or above it, XOFF is sent.") == 1
-    assert "The same in 12 more places, such as host.flow_control.pause.xoff." in said
-    assert "default: computed" not in said
+    output = penstock("explain", "xoff").stdout
+    assert output.count("High watermark: at or above it, XOFF is sent.") == 1
+    assert "The same in 12 more places, such as host.flow_control.pause.xoff." in output
+    assert "default: computed" not in output
 
 
 def test_all_that_headroom_prints_is_explained(penstock: Command) -> None:
@@ -354,9 +354,9 @@ def test_differences_too_small_to_show(capsys: pytest.CaptureFixture[str]) -> No
         for name, one, other in ends
     ]
     compare._show(console.console(), "Flows that differ", rows, compare.FLOWS, ("first", "second"))
-    said = capsys.readouterr().out
-    assert "\nseen " in said and "+100.0 %" in said and "unseen" not in said
-    assert said.endswith("1 measure differs by less than is shown; --json has all of them\n")
+    output = capsys.readouterr().out
+    assert "\nseen " in output and "+100.0 %" in output and "unseen" not in output
+    assert output.endswith("1 measure differs by less than is shown; --json has all of them\n")
 
 
 def test_a_title_is_not_broken_at_the_width_of_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
@@ -432,9 +432,9 @@ def test_a_panic_of_the_engine_ends_in_a_message(
 
     monkeypatch.setattr(_core, "examine", panic)
     assert main(["check", "first-light"]) == 1
-    said = capsys.readouterr().err
-    assert said.startswith("penstock: the engine has failed: index out of bounds")
-    assert "Traceback" not in said
+    output = capsys.readouterr().err
+    assert output.startswith("penstock: the engine has failed: index out of bounds")
+    assert "Traceback" not in output
 
 
 def test_help_is_an_answer(penstock: Command) -> None:
@@ -542,11 +542,11 @@ def test_a_second_interrupt_leaves_out_the_report_alone(tmp_path: Path) -> None:
     process = long_run(tmp_path, "--out", "cut")
     assert process.stderr is not None
     process.send_signal(signal.SIGINT)
-    said = process.stderr.readline()
+    output = process.stderr.readline()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, said + err
-    assert "what was measured is saved" in said
+    assert process.returncode == 130, output + err
+    assert "what was measured is saved" in output
     assert "report" not in out
     assert "of 3000 s" in err
     assert not Result.load(tmp_path / "cut").complete
@@ -607,14 +607,14 @@ def test_warnings_of_a_kind_are_one_with_its_count(penstock: Command, small: Pat
     text = small.read_text("utf-8") + "".join(flow.format(n, 40 + n % 2) for n in range(200))
     small.write_text(text, "utf-8")
     for words in (["check", small], ["run", small, "--json"]):
-        said = penstock(*words).stderr
-        assert said.count("is not standard") == 1
-        assert f"at least 99 more like it, at {small}:" in said
-        assert "and 96 others" in said
+        output = penstock(*words).stderr
+        assert output.count("is not standard") == 1
+        assert f"at least 99 more like it, at {small}:" in output
+        assert "and 96 others" in output
     few = text[: text.index('name = "f30"')].rpartition("[[flows]]")[0]
     small.write_text(few, "utf-8")
-    said = penstock("check", small).stderr
-    assert "   = 29 more like it" in said
+    output = penstock("check", small).stderr
+    assert "   = 29 more like it" in output
 
 
 def test_json_of_many_hosts_is_the_summary_row_by_row(

@@ -317,7 +317,7 @@ def test_a_log_that_is_half_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--case", "DX-99"], "no such case"),
         (["--case", "DX-3"], "did you mean DX-3"),
@@ -327,9 +327,9 @@ def test_a_log_that_is_half_written() -> None:
         (["--scenario", "incast", "--node", "sw", "--against", "sim"], "a station of that"),
     ],
 )
-def test_what_cannot_be(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["conform", *words]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_lldpad_that_is_not_there(

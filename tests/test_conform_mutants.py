@@ -25,9 +25,9 @@ class Mutant(SimDevice):
 
     builds: Callable[[dict[str, Any]], object] = lambda scenario: scenario
     hears: Callable[[bytes], Iterable[bytes]] = lambda frame: [frame]
-    tells: Callable[[list[Logged]], list[Logged]] = lambda frames: frames
+    reports: Callable[[list[Logged]], list[Logged]] = lambda frames: frames
     writes: Callable[[bytes], bytes] = lambda octets: octets
-    heard: list[bytes] = field(default_factory=list)
+    received: list[bytes] = field(default_factory=list)
 
     def start(self, settings: Mapping[str, Any]) -> None:
         """Begins anew."""
@@ -55,7 +55,7 @@ class Told(Traffic):
 
     def sent(self, port: str | None = None) -> list[Logged]:
         """What a port has sent."""
-        return self.mutant.tells(super().sent(port))
+        return self.mutant.reports(super().sent(port))
 
     def octets(self) -> Octets:
         """Octet by octet."""
@@ -82,11 +82,11 @@ def of_pfc(change: Callable[[dict[int, int]], dict[int, int]]) -> Callable[[byte
 
 
 def only_once() -> Callable[[bytes], Octets]:
-    heard: Octets = []
+    received: Octets = []
 
     def hears(frame: bytes) -> Octets:
-        heard.append(frame)
-        return [frame] if len(heard) == 1 else []
+        received.append(frame)
+        return [frame] if len(received) == 1 else []
 
     return hears
 
@@ -124,11 +124,11 @@ def fewer(key: str, share: float) -> Callable[[dict[str, Any]], object]:
 def of_pauses(change: Callable[[Logged], Logged | None]) -> Callable[[list[Logged]], list[Logged]]:
     """Other pause frames than were sent."""
 
-    def tells(frames: list[Logged]) -> list[Logged]:
+    def reports(frames: list[Logged]) -> list[Logged]:
         changed = (change(one) if one.kind in ("pause", "pfc") else one for one in frames)
         return [one for one in changed if one is not None]
 
-    return tells
+    return reports
 
 
 def is_xon(one: Logged) -> bool:
@@ -232,17 +232,17 @@ MUTANTS: dict[str, tuple[str, Mutant]] = {
         Mutant(builds=fewer("headroom", 64 / 144)),
     ),
     "counts bytes where its memory is of cells": ("PF-20", Mutant(builds=fewer("xoff", 144 / 64))),
-    "never sends XON": ("PF-22", Mutant(tells=of_pauses(lambda one: None if is_xon(one) else one))),
+    "never sends XON": ("PF-22", Mutant(reports=of_pauses(lambda one: None if is_xon(one) else one))),
     "knows no XON": ("PF-22", Mutant(builds=under("flow_control.pfc", resume=False))),
-    "sends XON twice": ("PF-22", Mutant(tells=twice)),
+    "sends XON twice": ("PF-22", Mutant(reports=twice)),
     "does not renew a pause": ("PF-21", Mutant(builds=under("flow_control.pfc", refresh=False))),
     "pauses all priorities": (
         "PF-24",
-        Mutant(tells=of_pauses(lambda one: replace(one, word=one.word | (0 if is_xon(one) else 0xFF)))),
+        Mutant(reports=of_pauses(lambda one: replace(one, word=one.word | (0 if is_xon(one) else 0xFF)))),
     ),
     "pauses a lossy priority": (
         "PF-23",
-        Mutant(tells=of_pauses(lambda one: replace(one, word=one.word | (0 if is_xon(one) else 1)))),
+        Mutant(reports=of_pauses(lambda one: replace(one, word=one.word | (0 if is_xon(one) else 1)))),
     ),
     "has two lossless classes": ("PF-24", Mutant(builds=under("flow_control.pfc", priorities=[3, 4]))),
     "has too little headroom": (
@@ -251,7 +251,7 @@ MUTANTS: dict[str, tuple[str, Mutant]] = {
     ),
     "has too small a buffer": ("PF-19", Mutant(builds=under("switch", buffer={"queue": "60 kB"}))),
     "sends pauses without PFC": ("PF-25", Mutant(builds=under("flow_control.pfc", priorities=[3]))),
-    "sends no pauses": ("PF-26", Mutant(tells=of_pauses(lambda _: None))),
+    "sends no pauses": ("PF-26", Mutant(reports=of_pauses(lambda _: None))),
     "sends pauses to itself": ("PF-18", Mutant(writes=put(0, mac("02:00:00:00:00:01")))),
     "sends from a group address": ("PF-18", Mutant(writes=put(6, b"\x03"))),
     "writes PAUSE for PFC": ("PF-18", Mutant(writes=put(14, b"\x00\x01"))),
@@ -289,7 +289,7 @@ MUTANTS: dict[str, tuple[str, Mutant]] = {
     "writes no feedback": ("QN-01", Mutant(writes=put(18, b"\x00\x00"))),
     "sends no messages": (
         "QN-05",
-        Mutant(tells=lambda frames: [one for one in frames if one.kind != "cnm"]),
+        Mutant(reports=lambda frames: [one for one in frames if one.kind != "cnm"]),
     ),
     "takes messages for others": (
         "QN-09",
@@ -307,7 +307,7 @@ MUTANTS: dict[str, tuple[str, Mutant]] = {
     ),
     "keeps tags at the edge": (
         "QN-14",
-        Mutant(tells=lambda frames: [replace(one, cn_tag="0") for one in frames]),
+        Mutant(reports=lambda frames: [replace(one, cn_tag="0") for one in frames]),
     ),
     "hears no neighbour": ("QN-15", Mutant(hears=lambda _: [])),
     "believes any bit": (

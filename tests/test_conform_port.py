@@ -179,7 +179,7 @@ def test_one_priority_and_all_of_them_leave_cases_without_trials() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--interface", "lo"], "go together"),
         (["--feed", "lo"], "go together"),
@@ -188,9 +188,9 @@ def test_one_priority_and_all_of_them_leave_cases_without_trials() -> None:
         (["--interface", "lo", "--feed", "lo", "--against", "sim"], "a device of its own"),
     ],
 )
-def test_what_cannot_be(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["conform", *words]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def ip(*words: str) -> bool:

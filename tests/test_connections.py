@@ -52,12 +52,12 @@ def test_a_connection_says_what_held_it_back() -> None:
     assert shares["application"] == shares["pause"] == shares["congestion_control"] == 0
     # The second of the two waits for the first to leave, once: then acknowledgements come as segments went.
     assert shares["receive_window"] > 0.9
-    said = "\n".join(forensics.why(result, "bulk"))
+    output = "\n".join(forensics.why(result, "bulk"))
     assert (
         f"held back by: the receive window or its send buffer {shares['receive_window']:.1%}".replace(
             "%", " %"
         )
-        in said
+        in output
     )
     window = star().flow("window", from_="h0", to="h3", source=ps.window("2 frames")).run()
     row = connections.of_flow(window, "window")
@@ -94,7 +94,7 @@ def test_shares_of_time_add_up(
         assert all(0 <= share <= 1 for share in shares.values())
 
 
-def test_a_conversation_is_told_as_exchanges() -> None:
+def test_a_conversation_is_reported_as_exchanges() -> None:
     talk = ps.conversation("iscsi_write", outstanding=4)
     result = star(duration="5 ms").flow("talk", from_="h0", to="h3", source=talk).run()
     row = connections.of_flow(result, "talk")
@@ -190,10 +190,10 @@ def test_results_that_differ_in_connections_are_compared(penstock: Command, tmp_
 
 
 def test_why_says_what_a_connection_waited_for() -> None:
-    said = "\n".join(forensics.why(ps.run("closed-loops"), "requests"))
-    assert "its load depends on its responses" in said
-    assert "exchanges: minimum 55.44 us" in said
-    assert "The busiest port on its path, left.2->right" in said
+    output = "\n".join(forensics.why(ps.run("closed-loops"), "requests"))
+    assert "its load depends on its responses" in output
+    assert "exchanges: minimum 55.44 us" in output
+    assert "The busiest port on its path, left.2->right" in output
 
 
 def test_why_tells_of_overtaking_and_of_paths_that_switches_choose() -> None:
@@ -209,9 +209,9 @@ def test_why_tells_of_overtaking_and_of_paths_that_switches_choose() -> None:
     assert any("without a timeout" in str(warning) for warning in result.run["warnings"])
     (bulk,) = connections.rows(result)
     assert bulk["frames_discarded"] > 0
-    said = "\n".join(forensics.why(result, "bulk"))
-    assert "it has stopped" in said
-    assert "planned path" in said
+    output = "\n".join(forensics.why(result, "bulk"))
+    assert "it has stopped" in output
+    assert "planned path" in output
     assert "planned path" in "\n".join(forensics.why(result, "raw"))
     assert any("planned path" in note for note in oracle.assess(result).notes)
     kept = scenario.switch(path_choice="hash").run()

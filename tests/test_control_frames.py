@@ -58,10 +58,10 @@ def test_rates_have_bounds_and_every_control_frame_is_accounted_for(drawn: dict[
 
     lost = sum(row["frames"] for row in result.rows("drops") if row["class"] == CONTROL_CLASS)
     sent = sum(row["messages"] for row in result.rows("queues"))
-    heard = sum(row["messages"] for row in limiters)
-    assert sent - lost <= heard <= sent
+    received = sum(row["messages"] for row in limiters)
+    assert sent - lost <= received <= sent
     if not drawn["damaged"]:
-        assert heard == sent
+        assert received == sent
         tags, returned = (sum(row[name] for row in limiters) for name in ("tags_sent", "tags_returned"))
         assert drawn["scheme"] not in ANSWERED or returned == tags
 
@@ -74,11 +74,11 @@ def test_the_property_is_not_empty() -> None:
         for scheme in ("qcn", "fecn")
         for damaged in (False, True)
     }
-    heard = {key: sum(row["messages"] for row in of.rows("rate_limiters")) for key, of in record.items()}
+    received = {key: sum(row["messages"] for row in of.rows("rate_limiters")) for key, of in record.items()}
     tags = {key: sum(row["tags_returned"] for row in of.rows("rate_limiters")) for key, of in record.items()}
-    assert heard["qcn", False] > 20 and tags["fecn", False] > 20
+    assert received["qcn", False] > 20 and tags["fecn", False] > 20
     sent = sum(row["messages"] for row in record["qcn", True].rows("queues"))
-    assert heard["qcn", True] < sent
+    assert received["qcn", True] < sent
     assert tags["fecn", True] < sum(row["tags_sent"] for row in record["fecn", True].rows("rate_limiters"))
 
 

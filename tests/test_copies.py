@@ -69,10 +69,12 @@ def test_receivers_share_the_links_of_a_frame(result: Result) -> None:
     assert share.fair_bps["max_min"] == pytest.approx(10e9)
 
 
-def test_what_holds_the_sender_is_told(result: Result) -> None:
-    said = "\n".join(forensics.why(result, "all"))
-    assert "all (h0.0 to all of 3 hosts) got 1.0" in said and "at each of 3 hosts, on average, of " in said
-    assert "because sw1." in said and "->h1.1, which it passes, was stopped by its slow receiver" in said
+def test_what_holds_the_sender_is_reported(result: Result) -> None:
+    output = "\n".join(forensics.why(result, "all"))
+    assert (
+        "all (h0.0 to all of 3 hosts) got 1.0" in output and "at each of 3 hosts, on average, of " in output
+    )
+    assert "because sw1." in output and "->h1.1, which it passes, was stopped by its slow receiver" in output
 
 
 def test_copies_need_a_multicast_channel(tmp_path: Path) -> None:

@@ -300,8 +300,8 @@ def test_operations_that_wait_for_a_processor_follow_each_other(tmp_path: Path) 
 def test_why_names_the_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(two_rings('"none"')).save(tmp_path / "out", report=False)
     assert cli.main(["why", "one", str(tmp_path / "out")]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "The critical path" in said and "pauses" in said and "late" in said
+    output = " ".join(capsys.readouterr().out.split())
+    assert "The critical path" in output and "pauses" in output and "late" in output
     assert cli.main(["why", "one#0", str(tmp_path / "out"), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     parts = answer["critical_path"]["parts_ns"]

@@ -173,11 +173,11 @@ def test_a_link_that_goes_down_takes_the_peer_along(pair: tuple[str, str], tmp_p
 def test_a_peer_that_falls_silent_is_forgotten(pair: tuple[str, str]) -> None:
     """What holds for six seconds is adopted, and gone after them."""
     part = frames.pfc((3,))
-    said = frames.lldp("02:00:00:00:00:0f", [part], ttl_s=6)
+    output = frames.lldp("02:00:00:00:00:0f", [part], ttl_s=6)
     with running(pair[1]), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as wire:
         wait_until(lambda: shown(pair[1]) != {}, "the agent does not run")
         wire.bind((pair[0], 0))
-        wire.send(said.octets)
+        wire.send(output.octets)
         wait_until(lambda: pfc_of(shown(pair[1])) == [3], "PFC is not adopted")
         assert shown(pair[1])["neighbours"][0]["remaining_s"] <= 6
         wait_until(lambda: shown(pair[1])["neighbours"] == [], "the peer is not forgotten")
@@ -240,8 +240,8 @@ def test_a_port_inherits_from_its_uplink(pair: tuple[str, str], tmp_path: Path) 
         wait_until(lambda: pfc_of(shown(pair[1])) == [5], "the port does not go back to its own")
 
 
-@pytest.mark.parametrize("said", [b"", b'{"schema": "pen'])
-def test_an_agent_that_ends_while_it_is_asked_is_one_that_does_not_answer(said: bytes) -> None:
+@pytest.mark.parametrize("output", [b"", b'{"schema": "pen'])
+def test_an_agent_that_ends_while_it_is_asked_is_one_that_does_not_answer(output: bytes) -> None:
     """It was a traceback, and ended the agent that asked its uplink."""
     name = f"ends{os.getpid()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
@@ -251,7 +251,7 @@ def test_an_agent_that_ends_while_it_is_asked_is_one_that_does_not_answer(said: 
         def end() -> None:
             caller, _ = door.accept()
             with caller:
-                caller.sendall(said)
+                caller.sendall(output)
 
         thread = threading.Thread(target=end)
         thread.start()
@@ -309,11 +309,11 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("said", ANSWERS.values(), ids=ANSWERS)
-def test_what_is_no_answer_is_told(said: bytes) -> None:
+@pytest.mark.parametrize("output", ANSWERS.values(), ids=ANSWERS)
+def test_what_is_no_answer_is_reported(output: bytes) -> None:
     name = f"odd{os.getpid()}"
     with (
-        answering(name, lambda caller: caller.sendall(said)),
+        answering(name, lambda caller: caller.sendall(output)),
         pytest.raises(InputError, match="the agent there"),
     ):
         ask(name)
@@ -375,8 +375,8 @@ def test_no_state_does_harm(place: str, capsys: pytest.CaptureFixture[str]) -> N
         states.append(state)
         station = _Station(Interfaceless(), agent, Settings("", "settings", "up"), None, lambda *_: None)  # type: ignore[arg-type]
         station._take_over(state)
-    name, said = f"wrong{os.getpid()}", iter(states)
-    with answering(name, lambda caller: caller.sendall(json.dumps(next(said)).encode())):
+    name, output = f"wrong{os.getpid()}", iter(states)
+    with answering(name, lambda caller: caller.sendall(json.dumps(next(output)).encode())):
         for _ in LEAVES:
             assert main(["dcbx", "show", "--interface", name]) in (0, 2)
             assert "Traceback" not in capsys.readouterr().err
@@ -548,21 +548,21 @@ WRONG = [
 
 
 @virtual
-@pytest.mark.parametrize(("text", "said"), WRONG, ids=[said for _, said in WRONG])
+@pytest.mark.parametrize(("text", "message"), WRONG, ids=[message for _, message in WRONG])
 def test_settings_that_are_wrong(
-    text: str, said: str, pair: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: str, message: str, pair: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text(text, "utf-8")
     code = main(["dcbx", "run", "--interface", pair[0], "--settings", str(file), "--seconds", "0"])
     reported = capsys.readouterr().err
     assert code == 2
-    assert said in reported
+    assert message in reported
     assert "wrong.toml" in reported
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["run", "--interface", "nowhere0"], "no such interface"),
         (["run", "--interface", "lo"], "Ethernet"),
@@ -579,11 +579,11 @@ def test_settings_that_are_wrong(
         (["shw"], "run, show"),
     ],
 )
-def test_what_cannot_be(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     if words[:3] == ["run", "--interface", "lo"] and len(words) == 3 and os.geteuid() != 0:
-        said = "CAP_NET_RAW"
+        message = "CAP_NET_RAW"
     assert main(["dcbx", *words]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give privilege away")

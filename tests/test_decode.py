@@ -85,7 +85,7 @@ def test_filters_that_mean_the_same(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("vlan.prio == 3", "no field or protocol vlan.prio; did you mean vlan.priority"),
         ("vlan.priority = 3", "is not a sign"),
@@ -98,10 +98,10 @@ def test_filters_that_mean_the_same(
         ("", "at the end: expected a field"),
     ],
 )
-def test_filters_that_are_none(text: str, said: str) -> None:
+def test_filters_that_are_none(text: str, message: str) -> None:
     with pytest.raises(InputError) as wrong:
         compiled(text)
-    assert said in str(wrong.value)
+    assert message in str(wrong.value)
 
 
 WORDS = st.sampled_from(

@@ -117,9 +117,9 @@ def plain_rates(result: Measurements) -> list[float | None]:
             for row, until in zip(own, ends, strict=True)
         ]
         parts = [min(row["rate_bps"], line) * span for row, span in zip(own, spans, strict=True)]
-        asked = math.fsum(parts) / (end - begin)
-        if taken < HELD_BACK * asked:
-            found[-1] = asked
+        requested = math.fsum(parts) / (end - begin)
+        if taken < HELD_BACK * requested:
+            found[-1] = requested
     return found
 
 
@@ -137,10 +137,10 @@ def test_evenness_is_that_of_flows_that_ask_for_the_same(result: Measurements) -
     transfers = {row["name"] for row in rows(result, "transfers")}
     most = {row["flow"]: row["rate_bps"] for row in rows(result, "demands") if row["turn_frames"]}
     by_class: dict[int, list[tuple[float, str, float]]] = defaultdict(list)
-    for row, asked in zip(rows(result, "flows"), plain_rates(result), strict=True):
+    for row, requested in zip(rows(result, "flows"), plain_rates(result), strict=True):
         name, got = row["flow"], row["throughput_bps"]
-        if name not in ended and stem(name) not in transfers and got is not None and asked:
-            by_class[row["class"]].append((most.get(name, asked), name, got))
+        if name not in ended and stem(name) not in transfers and got is not None and requested:
+            by_class[row["class"]].append((most.get(name, requested), name, got))
     expected = []
     for asking in by_class.values():
         asking.sort()
@@ -161,8 +161,8 @@ def test_the_worst_served_and_groups_are_those_of_each_flow(result: Measurements
     flows = rows(result, "flows")
 
     def served(at: int) -> tuple[float, float]:
-        asked, got = plain[at], flows[at]["throughput_bps"] or 0.0
-        return (got / asked if asked else 2.0, -(flows[at]["latency_p99_ns"] or 0.0))
+        requested, got = plain[at], flows[at]["throughput_bps"] or 0.0
+        return (got / requested if requested else 2.0, -(flows[at]["latency_p99_ns"] or 0.0))
 
     plain = plain_rates(result)
     if flows:

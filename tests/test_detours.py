@@ -81,7 +81,8 @@ def lossless(choice: str, classes: int) -> ps.Scenario:
 def test_three_classes_leave_no_circle(choice: str) -> None:
     def has_circle(classes: int) -> bool:
         return any(
-            "can deadlock" in said for said in _core.warnings(lossless(choice, classes).to_toml(), "t.toml")
+            "can deadlock" in output
+            for output in _core.warnings(lossless(choice, classes).to_toml(), "t.toml")
         )
 
     assert [has_circle(classes) for classes in (1, 2, 3)] == [True, True, False]
@@ -112,15 +113,15 @@ phy = "none"
 
 
 @pytest.mark.parametrize(
-    ("topology", "more", "told"),
+    ("topology", "more", "message"),
     [
         ('[topology.star]\nhosts = 4\nrate = "10 Gb/s"\nphy = "none"\n', "", "fabric of 1"),
         (SMALL + "groups = 2\n", "", "3 to"),
         (SMALL, '[switches."sw0.0"]\npath_choice = "hash"\n', "same path_choice"),
     ],
 )
-def test_bad_fabrics_name_what_is_expected(topology: str, more: str, told: str) -> None:
+def test_bad_fabrics_name_what_is_expected(topology: str, more: str, message: str) -> None:
     text = f'[simulation]\nduration = "1 us"\n{topology}[switch]\npath_choice = "valiant"\n{more}'
     text += '[[flows]]\nname = "f"\nfrom = "h0"\nto = "h1"\nsource = "greedy"\n'
-    with pytest.raises(ps.ScenarioError, match=told):
+    with pytest.raises(ps.ScenarioError, match=message):
         ps.run(ps.Scenario.from_toml(text))

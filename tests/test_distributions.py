@@ -26,7 +26,7 @@ def _incast() -> ps.Scenario:
 
 
 @pytest.fixture(scope="module")
-def told() -> ps.Result:
+def report() -> ps.Result:
     return (
         _incast()
         .probe("occupancy", which=["sw*"])
@@ -37,22 +37,22 @@ def told() -> ps.Result:
     )
 
 
-def test_curves_rise_to_one(told: ps.Result) -> None:
+def test_curves_rise_to_one(report: ps.Result) -> None:
     for what, of in (("occupancy_bytes", QUEUE), ("occupancy_frames", "sw"), ("latency_ns", "incast[h1]")):
-        values, shares = told.cdf(what, of)
+        values, shares = report.cdf(what, of)
         assert (np.diff(values) > 0).all()
         assert (np.diff(shares) > 0).all()
         assert shares[-1] == pytest.approx(1.0)
 
 
-def test_the_mean_of_a_distribution_is_that_of_the_queue(told: ps.Result) -> None:
-    table = told.table("occupancies")
+def test_the_mean_of_a_distribution_is_that_of_the_queue(report: ps.Result) -> None:
+    table = report.table("occupancies")
     own = table.filter(pc.and_(pc.equal(table["entity"], QUEUE), pc.equal(table["unit"], "B")))
     weights = own["time_ns"].to_numpy()
     assert weights.sum() == pytest.approx(200e3)
     low = (own["from"].to_numpy() * weights).sum() / weights.sum()
     high = ((own["to"].to_numpy() - 1) * weights).sum() / weights.sum()
-    (queue,) = (row for row in told.rows("queues") if f"{row['port']}/{row['class']}" == QUEUE)
+    (queue,) = (row for row in report.rows("queues") if f"{row['port']}/{row['class']}" == QUEUE)
     assert 0 < low <= queue["queue_bytes_mean"] <= high
 
 
@@ -91,25 +91,25 @@ def test_poisson_arrivals_wait_as_m_d_1_has_it(load: float, apart: float) -> Non
         assert float(shares[levels <= waiting][-1]) == pytest.approx(expected, abs=apart)
 
 
-def test_lists_are_what_was_chosen(told: ps.Result) -> None:
-    frames = told.rows("frames")
+def test_lists_are_what_was_chosen(report: ps.Result) -> None:
+    frames = report.rows("frames")
     assert {row["port"] for row in frames} == {"sw.0->h0"}
     sent = [row["time_ps"] for row in frames if row["event"] == "sent" and row["kind"] == "raw"]
     assert (np.diff(sent) > 0).all()
-    (port,) = (row for row in told.rows("ports") if row["port"] == "sw.0->h0")
+    (port,) = (row for row in report.rows("ports") if row["port"] == "sw.0->h0")
     assert len(sent) == port["frames_sent"]
-    assert len(told.rows("pauses")) == 2
-    assert {row["flow"] for row in told.rows("latencies")} == {"incast[h1]"}
+    assert len(report.rows("pauses")) == 2
+    assert {row["flow"] for row in report.rows("latencies")} == {"incast[h1]"}
 
 
-def test_the_picture_is_drawn(told: ps.Result, tmp_path: Path) -> None:
-    for path in save(occupancies(told), tmp_path, "occupancies"):
+def test_the_picture_is_drawn(report: ps.Result, tmp_path: Path) -> None:
+    for path in save(occupancies(report), tmp_path, "occupancies"):
         assert path.stat().st_size > 1000
-    told.save(tmp_path / "saved", pictures=True)
+    report.save(tmp_path / "saved", pictures=True)
     assert (tmp_path / "saved" / "pictures" / "occupancies.png").exists()
     # As pandas has it, what is not a number is equal to itself.
     loaded = ps.Result.load(tmp_path / "saved").table("frames")
-    assert loaded.to_pandas().equals(told.table("frames").to_pandas())
+    assert loaded.to_pandas().equals(report.table("frames").to_pandas())
 
 
 def test_completion_times_count_those_that_are_not_complete() -> None:

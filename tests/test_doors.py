@@ -23,9 +23,9 @@ LIKE = Source((DOORS / "d1_like.toml").read_text("utf-8"), "like.toml")
 SOON_S = 1.0
 
 
-def imported(*names: str, **told: str) -> Joined:
+def imported(*names: str, **message: str) -> Joined:
     """What `penstock import` makes of files that go together."""
-    documents = [document(DOORS / name, **told) for name in names]
+    documents = [document(DOORS / name, **message) for name in names]
     found = [(format_of(one), one) for one in documents]
     pieces = read_all(found)
     return join(list(zip(documents, pieces, strict=True)), Path("x.toml"), like=LIKE)

@@ -134,10 +134,10 @@ def test_unknown_fields_are_reported_wherever_they_stand(name: str) -> None:
             assert unique in seen or any(table in report(piece) for table in tables), (way, report(piece))
 
 
-def lines_of(told: str) -> set[int]:
+def lines_of(message: str) -> set[int]:
     """The lines that a report lists, such as "lines 3, 7-9"."""
     found: set[int] = set()
-    for one in re.findall(r"lines? ([\d, -]+)", told):
+    for one in re.findall(r"lines? ([\d, -]+)", message):
         for run in re.findall(r"(\d+)(?:-(\d+))?", one):
             found |= {*range(int(run[0]), int(run[1] or run[0]) + 1)}
     return found

@@ -102,11 +102,11 @@ def test_a_short_run_is_known_exactly(penstock: Command) -> None:
 
 
 def test_an_estimate_in_words(penstock: Command) -> None:
-    said = penstock("check", "incast", "--estimate").stdout
-    assert "10 nodes, 9 links, 8 flows" in said
-    assert "10,528 frame-hops" in said
-    assert "on one thread of this machine" in said
-    assert "without the program itself" in said
+    output = penstock("check", "incast", "--estimate").stdout
+    assert "10 nodes, 9 links, 8 flows" in output
+    assert "10,528 frame-hops" in output
+    assert "on one thread of this machine" in output
+    assert "without the program itself" in output
 
 
 @pytest.mark.parametrize(

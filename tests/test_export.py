@@ -57,7 +57,7 @@ def test_ets_and_pfc_for_mlnx_qos(penstock: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["dcb", "mlnx_qos"])
-def test_what_frames_depend_on_and_no_format_has_is_told(
+def test_what_frames_depend_on_and_no_format_has_is_reported(
     form: str, penstock: Command, tmp_path: Path
 ) -> None:
     maps = "[switch]\nqueues = 'per_priority'\nmaps.dscp_to_tc = { 26 = 3 }\n"
@@ -78,7 +78,7 @@ def test_strict_priority_without_pfc(penstock: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "said"),
+    ("keys", "message"),
     [
         ('[switch]\nscheduler = "drr"\n', "switch.scheduler is drr; strict_priority and ets can be exported"),
         ('[switch]\nqueues = "shared"\n', "switch.queues is shared; per_priority"),
@@ -87,11 +87,11 @@ def test_strict_priority_without_pfc(penstock: Command, tmp_path: Path) -> None:
     ],
     ids=["scheduler", "queues", "flow control", "shaper"],
 )
-def test_what_the_tools_have_no_words_for(keys: str, said: str, penstock: Command, tmp_path: Path) -> None:
+def test_what_the_tools_have_no_words_for(keys: str, message: str, penstock: Command, tmp_path: Path) -> None:
     answer = exported(penstock, tmp_path, keys, "--format", "dcb")
     assert answer.startswith("2: ")
     assert "x.toml: " in answer
-    assert said in answer
+    assert message in answer
 
 
 def test_what_is_no_scenario(penstock: Command, tmp_path: Path) -> None:
@@ -216,12 +216,12 @@ def test_the_published_profile_of_sonic(penstock: Command, tmp_path: Path) -> No
 def test_headroom_of_the_link_in_cells(penstock: Command, tmp_path: Path) -> None:
     computed = SONIC.replace('headroom = "38912 B"', "")
     for cell, key in (((), "headroom_bytes"), (("--cell", "144 B"), "headroom_memory_bytes")):
-        asked = penstock(
+        requested = penstock(
             "headroom", "--rate", "100 Gb/s", "--length", "40 m", "--mtu", "9216 B", *cell, "--json"
         )
         tables = config_db(penstock, tmp_path, computed, *cell)
         (profile,) = tables["BUFFER_PROFILE"].values()
-        assert profile["xoff"] == str(json.loads(asked.stdout)[key])
+        assert profile["xoff"] == str(json.loads(requested.stdout)[key])
 
 
 def test_thresholds_and_watchdog_of_sonic(penstock: Command, tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_shares_of_sonic(penstock: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "said"),
+    ("text", "options", "message"),
     [
         (SONIC.replace('total = "12 MiB"', ""), [], "switch.buffer.total is unlimited; sizes in bytes"),
         (SONIC.partition("xoff =")[0], [], "flow_control.pfc.xoff is computed"),
@@ -274,10 +274,10 @@ def test_shares_of_sonic(penstock: Command, tmp_path: Path) -> None:
     ids=lambda value: value if isinstance(value, str) and len(value) < 60 else "",
 )
 def test_what_sonic_has_no_words_for(
-    text: str, options: list[str], said: str, penstock: Command, tmp_path: Path
+    text: str, options: list[str], message: str, penstock: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "x.toml").write_text(text, "utf-8")
     done = penstock("export", "x.toml", "--format", "sonic", *options)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert "x.toml" in done.stderr

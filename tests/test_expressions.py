@@ -39,7 +39,7 @@ INTERNALS = re.compile(
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("count(flows)", "flows is a table; name a column, such as flows[.]"),
         ("-flows", "flows is a table; name a column"),
@@ -77,8 +77,8 @@ INTERNALS = re.compile(
         ("10000000" * 100, "no finite number"),
     ],
 )
-def test_wrong_measures(text: str, told: str) -> None:
-    with pytest.raises(ArgumentError, match=told) as wrong:
+def test_wrong_measures(text: str, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message) as wrong:
         measured(text)
     assert not INTERNALS.search(str(wrong.value).replace(text, "")), wrong.value
 
@@ -186,7 +186,7 @@ HOSTS = {"topology.star.hosts": [10**19]}
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("hosts / 0", "a division by zero"),
         ("3 - xoff", "do not go together"),
@@ -199,8 +199,8 @@ HOSTS = {"topology.star.hosts": [10**19]}
         ("xoff[0]", "has no such entry"),
     ],
 )
-def test_wrong_keys_that_follow(text: str, told: str) -> None:
-    with pytest.raises(ArgumentError, match=told):
+def test_wrong_keys_that_follow(text: str, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
         _ = ps.Plan(BASE, {XOFF: "20 frames", **HOSTS}, {"host.queue_limit": text}).settings
 
 

@@ -440,7 +440,7 @@ def test_frames_are_shared_where_weights_count_frames() -> None:
 
 
 @pytest.mark.parametrize("kind", ["connections", "shaper", "slope", "fault"])
-def test_what_no_scheduler_promises_is_not_told(kind: str) -> None:
+def test_what_no_scheduler_promises_is_not_reported(kind: str) -> None:
     """A percentage of something else than its due would only mislead."""
     found = star(duration="1 ms")
     if kind == "connections":
@@ -490,7 +490,7 @@ def test_a_queue_counts_what_it_counts_at_its_bottleneck() -> None:
     assert tree.max_min(found) == pytest.approx([40, 960, 60])
 
 
-def test_shares_are_told_by_run_and_by_fair(penstock: Command, small: Path) -> None:
+def test_shares_are_reported_by_run_and_by_fair(penstock: Command, small: Path) -> None:
     reported = penstock("run", small, "--out", "out", "--no-report")
     assert "of weighted max-min (Jain), largest deviation" in reported.stdout
     against = json_of(penstock("run", small, "--json"))["fairness"]["max_min"]
@@ -505,7 +505,7 @@ def test_shares_are_told_by_run_and_by_fair(penstock: Command, small: Path) -> N
     assert "counts   payload (18 B a frame less); for others --counts frame or --counts wire" in table
 
 
-def test_what_the_scheduler_divides_is_told(penstock: Command, tmp_path: Path) -> None:
+def test_what_the_scheduler_divides_is_reported(penstock: Command, tmp_path: Path) -> None:
     """Frames of 64 B and 1522 B that share the wire 60 to 40 do not share bytes of frames so."""
     (tmp_path / "mixed.toml").write_text(
         """
@@ -547,11 +547,11 @@ frame = "1522 B"
 @pytest.mark.parametrize(
     "weight", ["greedy", "=2", "greedy=", "greedy=two", "greedy=0", "greedy=nan", "who=1"]
 )
-def test_wrong_weights_are_told(penstock: Command, small: Path, weight: str) -> None:
-    said = penstock("fair", small, "--weight", weight)
-    assert said.returncode == 2
-    assert "expected" in said.stderr or "no flow" in said.stderr
-    assert "Traceback" not in said.stderr
+def test_wrong_weights_are_reported(penstock: Command, small: Path, weight: str) -> None:
+    output = penstock("fair", small, "--weight", weight)
+    assert output.returncode == 2
+    assert "expected" in output.stderr or "no flow" in output.stderr
+    assert "Traceback" not in output.stderr
 
 
 def test_a_result_without_paths_says_what_to_do(made_up: ps.Result) -> None:
@@ -588,8 +588,8 @@ source = { poisson = { rate = "4 Gb/s" } }
     assert paths["h3"]["ports"].endswith("->h3")
     (flow,) = result.rows("flows")
     assert sum(row["bytes_delivered"] for row in paths.values()) == flow["bytes_delivered"] == 40_000
-    (asked,) = result.table("demands").to_pylist()
-    assert asked == {
+    (requested,) = result.table("demands").to_pylist()
+    assert requested == {
         "flow": "hot",
         "time_ns": 100_000.0,
         "rate_bps": 4e9,

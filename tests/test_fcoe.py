@@ -109,8 +109,8 @@ def test_a_loss_costs_the_whole_exchange_and_its_timer(operation: str) -> None:
     assert round(row["exchange_min_ns"] * 1_000) == took
     assert row["exchanges"] == (20_000_000_000 - 1 - START - aborted) // took
     assert row["segments_sent_again"] > 100
-    said = "\n".join(forensics.why(result, "san"))
-    assert "had not ended after ulp_tov, and were aborted and repeated as a whole: 1." in said
+    output = "\n".join(forensics.why(result, "san"))
+    assert "had not ended after ulp_tov, and were aborted and repeated as a whole: 1." in output
 
 
 ISCSI = """
@@ -149,9 +149,9 @@ def test_t11_has_fcoe_on_lossless_ethernet_only(
     assert (sent["san"] > 0) == (not withheld)
     (tmp_path / "t11.toml").write_text(text)
     assert ("sends nothing to" in call("check", str(tmp_path / "t11.toml"))[1]) == bool(withheld)
-    said = "\n".join(forensics.why(result, "san"))
+    output = "\n".join(forensics.why(result, "san"))
     for port in withheld.split():
-        assert f"Nothing is sent through {port}" in said
+        assert f"Nothing is sent through {port}" in output
 
 
 def test_pauses_hold_exchanges_and_threads_change_nothing() -> None:

@@ -139,7 +139,7 @@ def test_a_priority_without_credits_takes_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("control", "said"),
+    ("control", "message"),
     [
         (
             {"by_class": {"pfc": {"priorities": [3, 4]}, "credit": CREDIT}},
@@ -156,6 +156,6 @@ def test_a_priority_without_credits_takes_none() -> None:
         ({"credit": {"priorities": [4], "channels": "all"}}, 'priorities beside channels = "all"'),
     ],
 )
-def test_lists_that_cannot_be_meant_are_refused(control: Keys, said: str) -> None:
-    with pytest.raises(ps.ScenarioError, match=said):
+def test_lists_that_cannot_be_meant_are_refused(control: Keys, message: str) -> None:
+    with pytest.raises(ps.ScenarioError, match=message):
         fabric(control, [flow("a", "h0", "h2", 3), flow("b", "h0", "h2", 4)]).run(seed=1)

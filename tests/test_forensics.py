@@ -135,9 +135,9 @@ priorities = [3]
         "  No pause held it back.",
         *[line for line in forensics.why(result, "early") if "The busiest port" in line],
     ]
-    said = forensics.why(result, "late[h2]")
-    assert "which it passes, was oversubscribed by late[h2] (" in said[1]
-    assert said[-1] == forensics.SHARES
+    output = forensics.why(result, "late[h2]")
+    assert "which it passes, was oversubscribed by late[h2] (" in output[1]
+    assert output[-1] == forensics.SHARES
 
 
 BYPASS = (
@@ -164,15 +164,15 @@ def test_what_waits_in_a_bypass_queue_is_explained() -> None:
     result = Scenario.from_toml(BYPASS).run()
     got = {row["flow"]: row["throughput_bps"] for row in result.rows("flows")}
     assert got["writes"] > 1.9e9 > 1e9 > got["other-reads"]
-    said = " ".join(forensics.why(result, "other-reads"))
+    output = " ".join(forensics.why(result, "other-reads"))
     # Between two writes its class waits as a whole, and while one is sent its bypass queue does.
     assert (
         "It was held back at h0.0->sw for 83 % of the time, for 20 % in a bypass queue that others passed,"
-        in said
+        in output
     )
     assert (
         "because sw.3->h3, which it does not pass, was stopped by its slow receiver, on the path of reads"
-        in said
+        in output
     )
     assert "It was held back" not in " ".join(forensics.why(result, "writes"))
 
@@ -212,8 +212,8 @@ def test_reads_that_starve_beside_greedy_writes_are_victims() -> None:
 
 def test_how_long_a_bypass_queue_held_a_flow_is_not_said_where_waits_are_chosen() -> None:
     chosen = '[[probes]]\nwhat = "pauses"\nwhich = "h0"\nmax_rows = 200\n'
-    said = " ".join(forensics.why(Scenario.from_toml(BYPASS + chosen).run(), "other-reads"))
-    assert "at h0.0->sw for 83 % of the time, also in a bypass queue that others passed, because" in said
+    output = " ".join(forensics.why(Scenario.from_toml(BYPASS + chosen).run(), "other-reads"))
+    assert "at h0.0->sw for 83 % of the time, also in a bypass queue that others passed, because" in output
 
 
 def test_who_passes_the_root_but_had_no_frame_there_is_upstream() -> None:
@@ -229,14 +229,14 @@ def test_who_passes_the_root_but_had_no_frame_there_is_upstream() -> None:
     assert [part.passes for part in tree.parts] == [True, True, False]
 
 
-def test_a_deadlock_is_told(stuck: Result) -> None:
+def test_a_deadlock_is_reported(stuck: Result) -> None:
     [deadlock] = forensics.deadlocks(stuck)
     assert len(deadlock.queues) == 4
     assert deadlock.ended_ns is None
     assert forensics.describe(deadlock) in forensics.why(stuck, "sw2")
 
 
-def test_a_flow_in_a_deadlock_is_told(stuck: Result) -> None:
+def test_a_flow_in_a_deadlock_is_reported(stuck: Result) -> None:
     assert (
         "  It was stuck in deadlock 1: its queue sw1.2->sw2/3 is one of 4 that wait for each other, "
         "from 160.726 us to the end of the run." in forensics.why(stuck, "f1")
@@ -284,7 +284,7 @@ def _storm_with(text: str) -> Result:
         ),
     ],
 )
-def test_losses_are_told_with_place_and_cause(fault: str, flow: str, place: str, port: str) -> None:
+def test_losses_are_reported_with_place_and_cause(fault: str, flow: str, place: str, port: str) -> None:
     """Also at the sending port of a link, although the table names the one where frames would arrive."""
     result = _storm_with(f"\n{fault}\n")
     entries = [line for line in forensics.why(result, flow) if line.endswith(f" {place}.")]
@@ -293,52 +293,52 @@ def test_losses_are_told_with_place_and_cause(fault: str, flow: str, place: str,
     assert any(f" lost {place}: " in line for line in forensics.why(result, port))
 
 
-def test_losses_of_a_flow_that_goes_another_way_since_are_told() -> None:
+def test_losses_of_a_flow_that_goes_another_way_since_are_reported() -> None:
     file = Path(package.__file__).parent / "scenarios/leaf-spine.toml"
     fault = '\n[[faults]]\nlink = ["leaf0", "spine0"]\nat = "500 us"\ndown = true\nreroute = true\n'
     result = Scenario.from_toml(file.read_text("utf-8") + fault).run()
-    said = " ".join(forensics.why(result, "incast[h0]"))
-    assert "at leaf0.4->spine0, whose link was down, waiting for it or arriving on it (link_down)." in said
+    output = " ".join(forensics.why(result, "incast[h0]"))
+    assert "at leaf0.4->spine0, whose link was down, waiting for it or arriving on it (link_down)." in output
 
 
-def test_losses_without_flow_control_are_told() -> None:
+def test_losses_without_flow_control_are_reported() -> None:
     file = Path(package.__file__).parent / "scenarios/pause-storm.toml"
     text = file.read_text("utf-8").replace("[flow_control.pfc]\npriorities = [3]\n", "")
     result = Scenario.from_toml(text).run()
     [flow] = [row for row in result.rows("flows") if row["flow"] == "to-sick"]
     lost = f"{flow['frames_dropped']:,} frames"
     share = f"{100 * flow['frames_dropped'] / flow['frames_sent']:.0f} % of what it sent"
-    said = " ".join(forensics.why(result, "to-sick"))
-    assert f"It lost {lost} ({share}) in h0, whose receive buffer was full" in said
+    output = " ".join(forensics.why(result, "to-sick"))
+    assert f"It lost {lost} ({share}) in h0, whose receive buffer was full" in output
     assert (
         f"{lost} were lost in h0, whose receive buffer was full (receive_buffer): to-sick."
         in forensics.why(result, "h0")
     )
 
 
-def test_a_link_that_is_full_is_told() -> None:
+def test_a_link_that_is_full_is_reported() -> None:
     scenario = '[simulation]\nduration = "1 ms"\n' + star(3, rate="10 Gb/s")
     scenario += flow_text("f", '["h0", "h1"]', "h2", 'source = { constant = { rate = "8 Gb/s" } }')
-    said = forensics.why(Scenario.from_toml(scenario).run(), "f[h0]")
-    assert said[1] == "  No pause held it back."
-    assert said[2] == (
+    output = forensics.why(Scenario.from_toml(scenario).run(), "f[h0]")
+    assert output[1] == "  No pause held it back."
+    assert output[2] == (
         "  The busiest port on its path, sw.2->h2, was in use for 100 % of the time, "
         "shared with one other flow."
     )
-    assert said[3].endswith("of its frames were waiting or in flight when the run ended.")
+    assert output[3].endswith("of its frames were waiting or in flight when the run ended.")
 
 
 def test_a_name_of_several_flows_lists_them() -> None:
-    said = forensics.why(package.run("incast"), "answer")
-    assert said[0].startswith("answer has 8 senders and got 6.4 Gb/s of 6.4 Gb/s offered.")
-    assert [line.split()[0] for line in said[1:6]] == [f"answer[h{n}]" for n in range(1, 6)]
-    assert said[6] == "  And 3 more."
+    output = forensics.why(package.run("incast"), "answer")
+    assert output[0].startswith("answer has 8 senders and got 6.4 Gb/s of 6.4 Gb/s offered.")
+    assert [line.split()[0] for line in output[1:6]] == [f"answer[h{n}]" for n in range(1, 6)]
+    assert output[6] == "  And 3 more."
 
 
-def test_what_began_before_a_host_is_told_of_the_host(sick: Result) -> None:
-    said = forensics.why(sick, "h0")
-    assert any(line.startswith("leaf0.0->h0/3 was stopped by its slow receiver") for line in said)
-    assert said[-1] == forensics.SHARES
+def test_what_began_before_a_host_is_reported_of_the_host(sick: Result) -> None:
+    output = forensics.why(sick, "h0")
+    assert any(line.startswith("leaf0.0->h0/3 was stopped by its slow receiver") for line in output)
+    assert output[-1] == forensics.SHARES
 
 
 def test_pictures_are_repeatable(stuck: Result, tmp_path: Path) -> None:
@@ -365,12 +365,12 @@ def test_why_on_the_command_line(penstock: Command, tmp_path: Path) -> None:
     assert run["complete"] is False
     assert run["ended_by"].startswith("a deadlock of 4 queues")
     assert "Deadlock 1 closed at" in penstock("why", "sw0").stdout
-    asked = penstock("why", "f1", "--json")
-    assert asked.returncode == 1  # that of the run, whose verdict comes first
-    said = json.loads(asked.stdout)
-    assert said["verdict"]["state"] == "deadlocked"
-    assert said["schema"] == "penstock-why/1"
-    assert said["because"][0].startswith("f1 (h1.0 to h3.0) got")
+    requested = penstock("why", "f1", "--json")
+    assert requested.returncode == 1  # that of the run, whose verdict comes first
+    output = json.loads(requested.stdout)
+    assert output["verdict"]["state"] == "deadlocked"
+    assert output["schema"] == "penstock-why/1"
+    assert output["because"][0].startswith("f1 (h1.0 to h3.0) got")
     assert penstock("why", "nobody").returncode == 2
     assert penstock("why", "f1", tmp_path).returncode == 2
 
@@ -402,12 +402,12 @@ def test_why_without_a_name(sick: Result, penstock: Command, tmp_path: Path) -> 
     root, *victims = [line for line in overview(sick) if line.startswith(("leaf0.0->h0", "  Victim"))]
     assert "was stopped by its slow receiver" in root and victims
     sick.save(tmp_path / "out/sick")
-    asked = penstock("why")
-    assert asked.stdout.splitlines()[:2] == ["verdict  complete", root]
-    assert asked.stderr.endswith("for another: penstock why RESULT\n")
-    assert penstock("why", "out/sick").stdout == asked.stdout
-    said = json_of(penstock("why", "--json"))
-    assert said["about"] is None and said["because"][0] == root
+    requested = penstock("why")
+    assert requested.stdout.splitlines()[:2] == ["verdict  complete", root]
+    assert requested.stderr.endswith("for another: penstock why RESULT\n")
+    assert penstock("why", "out/sick").stdout == requested.stdout
+    output = json_of(penstock("why", "--json"))
+    assert output["about"] is None and output["because"][0] == root
     lossy = (
         Scenario(duration="1 ms")
         .topology.star(hosts=3, rate="10 Gb/s", phy="none")
@@ -443,8 +443,8 @@ def test_congestion_points_are_named_by_what_they_measure(
     result = scenario.run(seed=1)
     assert {(row["class"], row["measures"]) for row in result.rows("slowdowns")} == {(3, measures)}
     where = {"class": "(class 3)", "port": "(all classes)"}[measures]
-    said = "\n".join(forensics.why(result, "f"))
-    assert f"The congestion point at sw.0->h0 {where} lowered its rate" in said
+    output = "\n".join(forensics.why(result, "f"))
+    assert f"The congestion point at sw.0->h0 {where} lowered its rate" in output
 
 
 def test_times_are_those_of_a_clock(penstock: Command, tmp_path: Path) -> None:
@@ -454,7 +454,7 @@ def test_times_are_those_of_a_clock(penstock: Command, tmp_path: Path) -> None:
     assert units.instant(1_200_000.0) == "1.2 ms"
     assert penstock("run", "dcqcn-incast", "--no-report").returncode == 0
     name = next(iter(Result.load(tmp_path / "out/dcqcn-incast").rows("transfers")))["name"]
-    said = penstock("why", f"{name}#0", "--clock", "2026-11-28 14:03:00").stdout
-    assert "began at 2026-11-28 14:03:00.0" in said
+    output = penstock("why", f"{name}#0", "--clock", "2026-11-28 14:03:00").stdout
+    assert "began at 2026-11-28 14:03:00.0" in output
     wrong = penstock("why", "--clock", "noon")
     assert (wrong.returncode, "expected date and time" in wrong.stderr) == (2, True)

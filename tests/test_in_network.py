@@ -83,8 +83,8 @@ def test_a_lost_frame_is_the_root_of_what_hangs() -> None:
     assert jobs.hangs(result, chain)
     assert chain.root["cause"] == "lost"
     assert "h2" in (chain.root["host"], chain.root["peer_host"])
-    said = jobs.hung(result)
-    assert said is not None and said.endswith("of which a frame is lost and not retransmitted")
+    output = jobs.hung(result)
+    assert output is not None and output.endswith("of which a frame is lost and not retransmitted")
     assert jobs.hung(run(ring)) is None
 
 

@@ -142,7 +142,7 @@ def _topology(found: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("form", "text", "said"),
+    ("form", "text", "message"),
     [
         ("ns3-topology", "6 2\n", "file.txt:1: 2 words; expected the numbers of nodes, switches and links"),
         ("ns3-topology", "6 x 2\n", "file.txt:1: the number is x"),
@@ -197,14 +197,14 @@ def _topology(found: dict[str, Any]) -> str:
         ("ns3-flows", "1\n0 1 3 100 5 nan\n", "file.txt:2: the start is nan"),
     ],
 )
-def test_what_is_wrong_has_its_line(form: str, text: str, said: str) -> None:
+def test_what_is_wrong_has_its_line(form: str, text: str, message: str) -> None:
     with pytest.raises(InputError) as reported:
         piece(text, form)
-    assert said in str(reported.value)
+    assert message in str(reported.value)
 
 
 @pytest.mark.parametrize(
-    ("texts", "said"),
+    ("texts", "message"),
     [
         ([FLOWS], "file.txt: has no fabric"),
         ([TOPOLOGY, TOPOLOGY.replace("25G", "40G")], "file.txt: says topology, which another file says"),
@@ -213,14 +213,14 @@ def test_what_is_wrong_has_its_line(form: str, text: str, said: str) -> None:
     ],
     ids=["no fabric", "two fabrics", "a switch", "itself"],
 )
-def test_what_does_not_go_together(texts: list[str], said: str) -> None:
+def test_what_does_not_go_together(texts: list[str], message: str) -> None:
     with pytest.raises(InputError) as reported:
         joined(*texts)
-    assert said in str(reported.value)
+    assert message in str(reported.value)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["missing.txt"], "missing.txt: No such file"),
         (["plain.txt"], "plain.txt: looks like none of the formats"),
@@ -233,7 +233,7 @@ def test_what_does_not_go_together(texts: list[str], said: str) -> None:
         ([], "Try: penstock import --help"),
     ],
 )
-def test_what_the_command_refuses(words: list[str], said: str, penstock: Command, tmp_path: Path) -> None:
+def test_what_the_command_refuses(words: list[str], message: str, penstock: Command, tmp_path: Path) -> None:
     (tmp_path / "plain.txt").write_text("hello\n", "utf-8")
     (tmp_path / "empty.txt").write_text("\n", "utf-8")
     (tmp_path / "latin.txt").write_bytes(b"6 2 7\ncaf\xe9\n")
@@ -241,7 +241,7 @@ def test_what_the_command_refuses(words: list[str], said: str, penstock: Command
     before = sorted(tmp_path.iterdir())
     done = penstock("import", *words)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert sorted(tmp_path.iterdir()) == before
 

@@ -21,22 +21,22 @@ from penstock.interchange.piece import Document, Piece
 from penstock.library import Source
 
 
-def piece(text: str, form: str | None = None, **told: str) -> Piece:
-    document = Document("file", text, **told)
+def piece(text: str, form: str | None = None, **message: str) -> Piece:
+    document = Document("file", text, **message)
     found = format_of(document)
     assert form is None or found.name == form
     return found.read(document)
 
 
-def joined(*texts: str, like: str | None = None, **told: str) -> Joined:
-    documents = [Document(f"file{number}", text, **told) for number, text in enumerate(texts)]
+def joined(*texts: str, like: str | None = None, **message: str) -> Joined:
+    documents = [Document(f"file{number}", text, **message) for number, text in enumerate(texts)]
     read = [(one, format_of(one).read(one)) for one in documents]
     return join(read, Path("out.toml"), like=None if like is None else Source(like, "like.toml"))
 
 
-def built(text: str, **told: str) -> dict[str, Any]:
+def built(text: str, **message: str) -> dict[str, Any]:
     """The fabric as the engine builds it."""
-    return running.run_source(Source(joined(text, **told).text, "out.toml")).topology
+    return running.run_source(Source(joined(text, **message).text, "out.toml")).topology
 
 
 def degrees(topology: dict[str, Any]) -> Counter[str]:
@@ -112,7 +112,7 @@ def test_three_tiers_of_htsim_with_bundles() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         (("Tiers 2", "Tiers 4"), "file:3: Tiers is 4; expected 2 or 3"),
         (
@@ -129,10 +129,10 @@ def test_three_tiers_of_htsim_with_bundles() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_tiers_that_do_not_fit(change: tuple[str, str], said: str) -> None:
+def test_tiers_that_do_not_fit(change: tuple[str, str], expected: str) -> None:
     with pytest.raises(InputError) as reported:
         piece(TWO_TIERS.replace(*change))
-    assert said in str(reported.value)
+    assert expected in str(reported.value)
 
 
 MATRIX = """Nodes 8
@@ -155,8 +155,12 @@ def test_messages_of_one_connection_and_one_without_an_end() -> None:
     ]
     keys = tomllib.loads(found.text)
     assert keys["flows"] == [{"name": "file0-6", "from": "h2", "to": "h0", "source": "greedy"}]
-    for said in ("# file0:1: Nodes 8", "# file1:9: tier 0: radix_down 4", "# Note: 1 transfers have no end"):
-        assert said in found.text
+    for output in (
+        "# file0:1: Nodes 8",
+        "# file1:9: tier 0: radix_down 4",
+        "# Note: 1 transfers have no end",
+    ):
+        assert output in found.text
     alone = joined("Nodes 8\n2->0 start 3 size 0\n", TWO_TIERS)
     assert "transfers" not in tomllib.loads(alone.text)
     assert not alone.transfers
@@ -247,7 +251,7 @@ def test_a_network_of_astra_sim() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         (
             ("Ring, Switch ]", "Ring, Mesh ]"),
@@ -263,10 +267,10 @@ def test_a_network_of_astra_sim() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_networks_that_are_none(change: tuple[str, str], said: str) -> None:
+def test_networks_that_are_none(change: tuple[str, str], expected: str) -> None:
     with pytest.raises(InputError) as reported:
         piece(RING.replace(*change))
-    assert said in str(reported.value)
+    assert expected in str(reported.value)
 
 
 SERVER = """<!-- two GPUs and a NIC behind a bridge -->
@@ -307,7 +311,7 @@ def test_the_inside_of_a_server() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ('<graphs version="1"><graph id="0"/></graphs>', "file:1: a file of graphs (NCCL_GRAPH_FILE)"),
         ("<system><cpu>", "file:1: this is no XML"),
@@ -321,10 +325,10 @@ def test_the_inside_of_a_server() -> None:
         ),
     ],
 )
-def test_servers_that_are_none(text: str, said: str) -> None:
+def test_servers_that_are_none(text: str, expected: str) -> None:
     with pytest.raises(InputError) as reported:
         piece(text)
-    assert said in str(reported.value)
+    assert expected in str(reported.value)
 
 
 GML = """# a comment
@@ -363,7 +367,7 @@ def test_a_graph_of_the_topology_zoo() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         (("target 2 ", "target 1 "), "file:16: a link from 1 to itself"),
         (("id 2", "id 1"), "file:14: the node 1 is there twice"),
@@ -381,11 +385,11 @@ def test_a_graph_of_the_topology_zoo() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_graphs_that_are_none(change: tuple[str, str], said: str) -> None:
+def test_graphs_that_are_none(change: tuple[str, str], expected: str) -> None:
     document = Document("file", GML.replace(*change))
     with pytest.raises(InputError) as reported:
         format_of(document, "gml").read(document)
-    assert said in str(reported.value)
+    assert expected in str(reported.value)
 
 
 @pytest.mark.parametrize(
@@ -437,7 +441,7 @@ def test_a_distribution_of_sizes(penstock: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         (SIZES.replace("20000", "5000"), "file:3: size or share is less than in the line above"),
         (SIZES.replace("20.5", "5"), "file:3: size or share is less"),
@@ -446,8 +450,8 @@ def test_a_distribution_of_sizes(penstock: Command, tmp_path: Path) -> None:
         (SIZES.replace("10000 15", "10000 1 15"), "file:2: 3 words; expected bytes and the share"),
     ],
 )
-def test_distributions_that_are_none(text: str, said: str) -> None:
+def test_distributions_that_are_none(text: str, expected: str) -> None:
     document = Document("file", text)
     with pytest.raises(InputError) as reported:
         format_of(document, "sizes").read(document)
-    assert said in str(reported.value)
+    assert expected in str(reported.value)

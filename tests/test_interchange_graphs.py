@@ -99,7 +99,7 @@ def test_a_graph_of_networkx_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (("<graph edge", "<graph"), "file:12: this is no XML: mismatched tag"),
         (('<node id="b"/>', '<node id="a"/>'), "file:7: the node a is there twice"),
@@ -117,16 +117,16 @@ def test_a_graph_of_networkx_runs() -> None:
     ],
     ids=lambda change: change if isinstance(change, str) else None,
 )
-def test_what_is_wrong_in_a_graph_has_its_line(change: tuple[str, str], said: str) -> None:
+def test_what_is_wrong_in_a_graph_has_its_line(change: tuple[str, str], message: str) -> None:
     text = GRAPH.replace(*change)
-    if not said:
+    if not message:
         assert piece(text).keys["topology"]["explicit"]["switches"] == []
         return
-    if "mismatched" in said:
+    if "mismatched" in message:
         text = GRAPH.replace("</graph>", "")
     with pytest.raises(InputError) as reported:
         piece(text)
-    assert said in str(reported.value)
+    assert message in str(reported.value)
 
 
 def test_what_is_no_graph_of_networkx() -> None:
@@ -189,7 +189,7 @@ def test_any_table_of_transfers_is_the_one_that_was_written(rows: list[tuple[int
 
 
 @pytest.mark.parametrize(
-    ("form", "text", "said"),
+    ("form", "text", "message"),
     [
         ("htsim", MATRIX.replace("4\n", "3\n"), "file:3: a node is 3; expected a whole number from 0 to 2"),
         ("htsim", MATRIX.replace("ns 2", "ns 3"), "file:2: says 3 connections; the file has 2"),
@@ -238,10 +238,10 @@ def test_any_table_of_transfers_is_the_one_that_was_written(rows: list[tuple[int
         ),
     ],
 )
-def test_what_is_wrong_has_its_line(form: str, text: str, said: str) -> None:
+def test_what_is_wrong_has_its_line(form: str, text: str, message: str) -> None:
     with pytest.raises(InputError) as reported:
         piece(text, form)
-    assert said in str(reported.value)
+    assert message in str(reported.value)
 
 
 def test_tables_as_csv_and_parquet_are_the_tables(penstock: Command, made_up: Result, tmp_path: Path) -> None:
@@ -278,11 +278,11 @@ def test_prometheus_reads_totals_and_series(made_up: Result) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["flow"], "has no table flow; did you mean flows"),
-        (["flows", "ports"], "2 as csv do not fit standard output"),
-        (["flows", "--format", "parquet"], "1 as parquet do not fit standard output"),
+        (["flows", "ports"], "2 as csv do not fit standard message"),
+        (["flows", "--format", "parquet"], "1 as parquet do not fit standard message"),
         (["flows", "--format", "openmetrics"], "expected no names of tables"),
         (["flows", "--stretch", "5"], "--stretch is 5"),
         (["--format", "openmetrics", "--stretch", "0"], "--stretch is 0"),
@@ -292,20 +292,20 @@ def test_prometheus_reads_totals_and_series(made_up: Result) -> None:
     ],
 )
 def test_what_tables_refuses(
-    words: list[str], said: str, penstock: Command, made_up: Result, tmp_path: Path
+    words: list[str], message: str, penstock: Command, made_up: Result, tmp_path: Path
 ) -> None:
     made_up.save(tmp_path / "result", report=False)
     done = penstock("tables", "result", *words)
     if words[-1] == "result":
         assert done.returncode == 0  # a directory may hold other files
         done = penstock("tables", "result", *words)
-        said = "flows.csv: exists"
+        message = "flows.csv: exists"
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_what_readers_of_graphs_leave_out_is_told() -> None:
+def test_what_readers_of_graphs_leave_out_is_reported() -> None:
     stray = GRAPH.replace("<graph ", "stray <graph ", 1)
     line = stray[: stray.index("stray")].count("\n") + 1
     with pytest.raises(InputError, match=rf"file:{line}: stray stands in a graphml; expected text in data"):

@@ -85,7 +85,7 @@ def test_traffic_goes_by_the_numbers_of_hosts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("p 2\na 4\nh 2\nq 5\n", "a is a key of a dragonfly, q one of a Slim Fly"),
         ("p 2\na 4\nh 2\np 3\n", "file:4: p is there twice"),
@@ -95,8 +95,8 @@ def test_traffic_goes_by_the_numbers_of_hosts() -> None:
         ("p 2\na 4\nh 2\nLink_speed_host_Gbps 0\n", "file:4: Link_speed_host_Gbps is 0"),
     ],
 )
-def test_what_is_wrong_is_refused_with_its_line(text: str, said: str) -> None:
-    with pytest.raises(InputError, match=said.replace("(", r"\(")):
+def test_what_is_wrong_is_refused_with_its_line(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message.replace("(", r"\(")):
         piece(text, "htsim-groups")
 
 
@@ -121,8 +121,8 @@ def test_single_links_have_their_latency(text: str, lines: str, delays: dict[tup
 
 
 def test_a_latency_of_a_link_that_is_not_there_is_refused() -> None:
-    said = r"file:17: there is no link between switches 0 \(sw0.0\) and 9 \(sw2.1\)"
-    with pytest.raises(InputError, match=said):
+    output = r"file:17: there is no link between switches 0 \(sw0.0\) and 9 \(sw2.1\)"
+    with pytest.raises(InputError, match=output):
         piece(DRAGONFLY + "Link_latency_ns 0 9 700\n", "htsim-groups")
     with pytest.raises(InputError, match="a switch is x"):
         piece(DRAGONFLY + "Link_latency_ns x 9 700\n", "htsim-groups")

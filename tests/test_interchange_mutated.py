@@ -158,7 +158,7 @@ def mutated(text: str, draw: random.Random) -> str:
     return text[:first] + text[last : last + draw.randrange(20)] + text[first:]
 
 
-def said(piece: Piece) -> tuple[Any, ...]:
+def output(piece: Piece) -> tuple[Any, ...]:
     """All that a piece says, without the places where it stood."""
     return (
         repr(piece.keys),
@@ -272,7 +272,7 @@ def test_mutations_are_read_or_refused_and_never_go_without_a_word(name: str) ->
         found = reading(text, name)
         if isinstance(found, str):
             outcomes["refused"] += 1
-        elif said(found) != said(whole):
+        elif output(found) != output(whole):
             outcomes["other"] += 1
         else:
             outcomes["same"] += 1

@@ -81,7 +81,7 @@ def test_roce_is_what_it_stands_for() -> None:
     assert off == {"switch": {"queues": "per_priority"}, "flow_control": "off"}
 
 
-def test_what_is_not_read_is_told_once_with_its_meaning() -> None:
+def test_what_is_not_read_is_reported_once_with_its_meaning() -> None:
     text = (
         "nv set system timezone Etc/UTC\nnv set qos traffic-pool roce-lossless memory-percent 50\n"
         "nv set qos traffic-pool default-lossy memory-percent 50\nnv set qos roce\n"
@@ -216,7 +216,7 @@ def test_what_is_exported_is_what_was_imported(text: str) -> None:
     assert tomllib.loads(second) == tomllib.loads(first)
 
 
-def test_what_commands_cannot_say_is_told_or_refused(penstock: Command, tmp_path: Path) -> None:
+def test_what_commands_cannot_say_is_reported_or_refused(penstock: Command, tmp_path: Path) -> None:
     switch = (
         'queues = "per_priority"\nmtu = "9000 B"\n'
         'maps = { dscp_to_tc = { 26 = 3 }, dscp_to_color = { 10 = "yellow" } }\n'
@@ -271,7 +271,7 @@ def test_marks_of_a_queue_are_those_of_its_class(penstock: Command, tmp_path: Pa
     assert "queues of class 1 have two; one a class can be exported" in done.stderr
 
 
-def test_an_option_of_the_link_without_use_is_told(penstock: Command, tmp_path: Path) -> None:
+def test_an_option_of_the_link_without_use_is_reported(penstock: Command, tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     path.write_text(LIKE)
     done = penstock("export", path, "--format", "nvue", "--rate", "25 Gb/s", "--length", "7 m")

@@ -110,7 +110,7 @@ def test_what_the_program_prints(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (PFC + ETS.replace("[40,60,", "[40,50,"), "port.txt:2: the shares of ets classes sum to 90"),
         (PFC + "\n" + ETS.replace("[40,60,", "[40,160,"), "port.txt:3: tc_bw is 160"),
@@ -136,10 +136,10 @@ def test_what_the_program_prints(tmp_path: Path) -> None:
         (PFC.replace("{", '{"prio_pfc":[],'), '"prio_pfc" is there twice in one object'),
     ],
 )
-def test_what_dcb_never_prints(text: str, said: str) -> None:
+def test_what_dcb_never_prints(text: str, message: str) -> None:
     with pytest.raises(InputError, match=r"port\.txt") as wrong:
         format_of(Document("port.txt", text), "dcb").read(Document("port.txt", text))
-    assert said in str(wrong.value)
+    assert message in str(wrong.value)
 
 
 def test_a_row_of_a_shared_memory() -> None:
@@ -196,7 +196,7 @@ def test_a_scenario_with_published_headroom(penstock: Command, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("text", "link", "said"),
+    ("text", "link", "message"),
     [
         (INI, {}, "port.txt:2: 5 rows; name one by --rate and --length: 10000 Mb/s with 5 m"),
         (INI, {"rate": "40 Gb/s", "length": "5 m"}, "port.txt:6: no row up to here is for 40 Gb/s and 5 m"),
@@ -216,11 +216,11 @@ def test_a_scenario_with_published_headroom(penstock: Command, tmp_path: Path) -
         (INI, {"rate": "fast", "length": "5 m"}, "--rate is fast; expected a rate"),
     ],
 )
-def test_tables_that_are_none(text: str, link: dict[str, str], said: str) -> None:
+def test_tables_that_are_none(text: str, link: dict[str, str], message: str) -> None:
     document = Document("port.txt", text, **link)
     with pytest.raises(InputError) as wrong:
         format_of(document, "pg-profile").read(document)
-    assert said in str(wrong.value)
+    assert message in str(wrong.value)
 
 
 def test_every_published_row_can_be_read() -> None:

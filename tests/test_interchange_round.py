@@ -182,14 +182,14 @@ def test_import_export_import_gives_the_same_document(tables: dict[str, Any]) ->
     rounded = any("as whole per cent" in line for line in reported)
     if not rounded:
         scheduled = [tables["SCHEDULER"][f"s{one}"] for one in range(8)]
-        asked = [int(str(one["weight"])) for one in scheduled if "weight" in one]
+        requested = [int(str(one["weight"])) for one in scheduled if "weight" in one]
         given_back = [int(back["SCHEDULER"][f"scheduler.{one}"].get("weight", 0)) for one in range(8)]
-        assert [weight * sum(asked) for weight in given_back if weight] == [
-            weight * sum(filter(None, given_back)) for weight in asked
+        assert [weight * sum(requested) for weight in given_back if weight] == [
+            weight * sum(filter(None, given_back)) for weight in requested
         ]
 
 
-def test_wred_of_colors_that_no_flow_has_is_left_out_and_told_once() -> None:
+def test_wred_of_colors_that_no_flow_has_is_left_out_and_reported_once() -> None:
     """Every check would warn of it. What only marks yellow frames needs no `mark_above_max` without them."""
     thresholds = {"min_threshold": "250000", "max_threshold": "3000000", "drop_probability": "5"}
     profile = {

@@ -118,14 +118,14 @@ def test_the_usual_configuration() -> None:
     assert {"profile": PROFILE, "groups": [3, 4]} in memory["attach"]
     assert piece.keys["watchdog"]["detection_time"] == "400 ms"
     text = "\n".join(piece.remarks)
-    for said in (
+    for output in (
         "QUEUE: queues 7 have no scheduler: taken as strict priority",
         "BUFFER_POOL: size is read as the part that is shared",
         "not read: VERSIONS: no part of a scenario",
         "DSCP_TO_TC_MAP: is not in the document: dscp_to_tc_map has no effect",
         "not read: PFC_WD POLL_INTERVAL: a watchdog sees a storm at once",
     ):
-        assert text.count(said) == 1, said
+        assert text.count(output) == 1, output
 
 
 def changed(table: str, entry: str, **fields: object) -> dict[str, Any]:
@@ -140,7 +140,7 @@ PROFILE = "pg_lossless_100000_40m_profile"
 
 
 @pytest.mark.parametrize(
-    ("tables", "said"),
+    ("tables", "message"),
     [
         ("{", "config_db.json:1: this is no JSON"),
         ("[]", "config_db.json:1: expected the tables of CONFIG_DB"),
@@ -185,11 +185,11 @@ PROFILE = "pg_lossless_100000_40m_profile"
         (changed("CABLE_LENGTH", "AZURE", Ethernet0="40"), "Ethernet0 is 40; expected metres"),
     ],
 )
-def test_what_cannot_be_imported(tables: object, said: str) -> None:
+def test_what_cannot_be_imported(tables: object, message: str) -> None:
     """The message has the line, but of a text without lines."""
     with pytest.raises(InputError, match=r"config_db\.json") as wrong:
         read(tables)
-    assert said in str(wrong.value)
+    assert message in str(wrong.value)
 
 
 def test_maps_of_a_tunnel_and_of_colors() -> None:
@@ -220,12 +220,12 @@ def test_maps_of_a_tunnel_and_of_colors() -> None:
     assert manager["red"]["yellow"] == {"min": "500 B", "max": "600 B", "max_probability": 0.05}
     assert manager["red"]["mark_above_max"] is True
     text = "\n".join(piece.remarks)
-    for said in (
+    for output in (
         "TC_TO_QUEUE_MAP: traffic class 8 is taken as 1, which has the same queue",
         "TC_TO_DSCP_MAP: frames of DSCP 3 wait in the queue of their old code point",
         "WRED_PROFILE|W: spares red frames: they are taken as green",
     ):
-        assert text.count(said) == 1, (said, text)
+        assert text.count(output) == 1, (output, text)
     tables["TC_TO_QUEUE_MAP"]["AZURE"]["8"] = "9"
     with pytest.raises(InputError, match="traffic class 8 has queue 9, as no other"):
         read(tables)

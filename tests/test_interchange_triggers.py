@@ -71,7 +71,7 @@ def test_who_waits_for_acknowledgements_has_a_transport(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (
             ("2->3 id 4", "3->0 id 4"),
@@ -101,11 +101,11 @@ def test_who_waits_for_acknowledgements_has_a_transport(tmp_path: Path) -> None:
         (("2->1 id 2 start 0", "2->1 id 2 trigger 2"), ":5: waits, over others, for itself: lines "),
     ],
 )
-def test_what_cannot_be_is_refused_by_line(change: tuple[str, str], said: str) -> None:
+def test_what_cannot_be_is_refused_by_line(change: tuple[str, str], message: str) -> None:
     assert change[0] in CHAIN
     with pytest.raises(InputError) as error:
         htsim.read(Document("x.cm", CHAIN.replace(*change)))
-    assert f"x.cm{said}" in str(error.value)
+    assert f"x.cm{message}" in str(error.value)
 
 
 def test_triggers_that_nothing_waits_for_are_kept_in_a_comment() -> None:

@@ -88,7 +88,7 @@ def test_a_configuration_is_read_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "keys", "said"),
+    ("fields", "keys", "message"),
     [
         ({"size": None}, {"dscp": 48}, "assumed: no size: frames are trimmed to 128 B"),
         ({"dscp_value": None}, {"size": "256 B"}, "assumed: no dscp_value: trimmed frames have DSCP 48"),
@@ -102,17 +102,17 @@ def test_a_configuration_is_read_whole() -> None:
         ({"queue_index": "dynamic"}, {"size": "256 B", "dscp": 48}, ""),
     ],
 )
-def test_what_a_configuration_leaves_open_is_told(
-    fields: dict[str, str | None], keys: dict[str, Any], said: str
+def test_what_a_configuration_leaves_open_is_reported(
+    fields: dict[str, str | None], keys: dict[str, Any], message: str
 ) -> None:
     piece = read(trimming(**fields))
     assert piece.keys["switch"]["trimming"] == keys
     about = [line for line in piece.remarks if "SWITCH_TRIMMING" in line]
-    assert any(said in line for line in about) if said else not about
+    assert any(message in line for line in about) if message else not about
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"size": "32"}, "size is 32; expected a whole number from 64 to 4088"),
         ({"size": "4089"}, "from 64 to 4088"),
@@ -124,10 +124,12 @@ def test_what_a_configuration_leaves_open_is_told(
         (dict.fromkeys(("size", "dscp_value", "queue_index")), "expected at least one of size, dscp_value"),
     ],
 )
-def test_wrong_values_name_file_line_and_what_is_accepted(fields: dict[str, str | None], said: str) -> None:
+def test_wrong_values_name_file_line_and_what_is_accepted(
+    fields: dict[str, str | None], message: str
+) -> None:
     with pytest.raises(InputError, match=r"config_db\.json:[0-9]+") as error:
         read(trimming(**fields))
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_a_profile_of_a_priority_group_cannot_trim() -> None:
@@ -143,7 +145,7 @@ def test_a_profile_of_a_priority_group_cannot_trim() -> None:
         read(TRIMS | {"BUFFER_PROFILE": tables["BUFFER_PROFILE"]})
 
 
-def test_half_of_a_configuration_is_told() -> None:
+def test_half_of_a_configuration_is_reported() -> None:
     """Profiles that trim without a table, and a table without such profiles: nothing is trimmed."""
     tables = copy.deepcopy(TRIMS)
     del tables["SWITCH_TRIMMING"]
@@ -177,11 +179,11 @@ def test_what_is_imported_trims_and_is_exported_again(penstock: Command, tmp_pat
     assert again.keys["switch"]["trimming"] == scenario["switch"]["trimming"]
 
 
-def test_what_sonic_has_no_field_for_is_told(penstock: Command, tmp_path: Path) -> None:
+def test_what_sonic_has_no_field_for_is_reported(penstock: Command, tmp_path: Path) -> None:
     text = TRAFFIC + '[switch.trimming]\npreset = "htsim"\nthreshold = "100 kB"\nqueues = [3]\n'
     (tmp_path / "x.toml").write_text(text, "utf-8")
     done = penstock("export", "x.toml", "--format", "sonic")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["SWITCH_TRIMMING"]["GLOBAL"]["size"] == "64"
-    for said in ("threshold is left out", "preset is htsim", "the queues that trim are left out"):
-        assert said in done.stderr
+    for output in ("threshold is left out", "preset is htsim", "the queues that trim are left out"):
+        assert output in done.stderr

@@ -46,8 +46,8 @@ def exchange(operation: str, data: int, *, markers: bool) -> tuple[list[int], li
     if operation == "read":
         return fpdus(REQUEST, UNTAGGED, markers=markers), fpdus(data, TAGGED, markers=markers)
     sent = fpdus(data, UNTAGGED if operation == "send" else TAGGED, markers=markers)
-    tells = fpdus(0, UNTAGGED, markers=markers)
-    return sent + (tells if operation == "write" else []), tells
+    reports = fpdus(0, UNTAGGED, markers=markers)
+    return sent + (reports if operation == "write" else []), reports
 
 
 def run(operation: str, data: int, *, markers: bool) -> dict[str, object]:

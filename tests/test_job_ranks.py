@@ -119,7 +119,7 @@ def test_a_straggler_is_slow_and_on_the_critical_path() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "says"),
+    ("keys", "message"),
     [
         ('ranks = "all"\ncompute = []', "an empty list of times"),
         ('ranks = "all"\ncompute = "1 us"\ncompute_jitter = 11', "a jitter of 11"),
@@ -132,6 +132,6 @@ def test_a_straggler_is_slow_and_on_the_critical_path() -> None:
         ('ranks = "all"\ntimeline_rows = 1000000000', "1000000000 rows"),
     ],
 )
-def test_bad_values_are_named(keys: str, says: str) -> None:
-    with pytest.raises(ps.ScenarioError, match=says):
+def test_bad_values_are_named(keys: str, message: str) -> None:
+    with pytest.raises(ps.ScenarioError, match=message):
         run(STAR, keys)

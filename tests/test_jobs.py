@@ -81,7 +81,7 @@ def passes(source: int, to: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("schedule", "root", "says"),
+    ("schedule", "root", "expected"),
     [
         (goal("calc 10", passes(0, 2), passes(1, 3), "recv 8b from 2"), 1, "its program has ended"),
         (goal("send 8b to 1", "recv 8b from 0 tag 4", "", ""), 1, "with tag 4 of rank 0 (h0)"),
@@ -95,7 +95,7 @@ def passes(source: int, to: int) -> str:
     ids=["chain", "tag", "any", "circle"],
 )
 def test_a_job_that_cannot_end_names_its_root(
-    tmp_path: Path, schedule: str, root: int | None, says: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, schedule: str, root: int | None, expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "job.goal").write_text(schedule, "utf-8")
     file = scenario(tmp_path, 'goal = "job.goal"')
@@ -109,9 +109,9 @@ def test_a_job_that_cannot_end_names_its_root(
     assert chain.is_circle == (root is None)
     if root is not None:
         assert chain.root["rank"] == root
-    assert says in " ".join(jobs.sentences(chain))
+    assert expected in " ".join(jobs.sentences(chain))
     assert cli.main(["why", "job", str(out)]) == 1
-    assert says in " ".join(capsys.readouterr().out.split())
+    assert expected in " ".join(capsys.readouterr().out.split())
 
 
 DOWN = '[[faults]]\nlink = ["h1", "sw"]\nat = "10 us"\ndown = true'
@@ -162,7 +162,7 @@ def test_a_job_without_progress_hangs_and_one_that_goes_on_is_unfinished(
     assert job["stalled_ns"] == 0 or state == "hung" or "calc" in schedule
 
 
-def test_a_long_chain_is_told_from_both_ends(tmp_path: Path) -> None:
+def test_a_long_chain_is_reported_from_both_ends(tmp_path: Path) -> None:
     count = 20
     ranks = [
         "calc 1",
@@ -178,18 +178,18 @@ def test_a_long_chain_is_told_from_both_ends(tmp_path: Path) -> None:
     assert any("7 more ranks of the chain" in line for line in entries)
 
 
-def test_check_warns_of_a_receive_that_nobody_sends(
+def test_check_warns_of_a_receive_that_no_one_sends(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "job.goal").write_text(goal("send 8b to 1", "recv 8b from 0 tag 4"), "utf-8")
     file = scenario(tmp_path, 'goal = "job.goal"', hosts=2)
     cli.main(["check", str(file)])
-    said = capsys.readouterr()
-    assert "rank 1 receives 1 more messages with tag 4 of rank 0" in said.out + said.err
+    output = capsys.readouterr()
+    assert "rank 1 receives 1 more messages with tag 4 of rank 0" in output.out + output.err
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "expected"),
     [
         ("num_ranks 9\n", "the file has 0 blocks of ranks"),
         (goal(*["calc 1"] * 9), "a schedule of 9 ranks at 4 hosts"),
@@ -197,9 +197,9 @@ def test_check_warns_of_a_receive_that_nobody_sends(
     ],
     ids=["short", "large", "noise"],
 )
-def test_a_schedule_that_does_not_fit_is_refused(tmp_path: Path, text: str, says: str) -> None:
+def test_a_schedule_that_does_not_fit_is_refused(tmp_path: Path, text: str, expected: str) -> None:
     (tmp_path / "job.goal").write_text(text, "utf-8")
-    with pytest.raises(ps.ScenarioError, match=says):
+    with pytest.raises(ps.ScenarioError, match=expected):
         ps.check(scenario(tmp_path, 'goal = "job.goal"'))
 
 

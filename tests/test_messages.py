@@ -144,10 +144,10 @@ def test_a_name_that_begins_like_an_option_is_named_behind_two_dashes(
 def test_what_explain_prints_is_made_for_readers(penstock: Command) -> None:
     """Tables are tables, and names are no links of Rust's documentation."""
     for name in ("headroom", "phy", "pfc", "tpfc"):
-        said = penstock("explain", name).stdout
-        assert "|---" not in said
-        assert "[`" not in said
-        assert "crate::" not in said
+        output = penstock("explain", name).stdout
+        assert "|---" not in output
+        assert "[`" not in output
+        assert "crate::" not in output
     assert "what happens meanwhile" in penstock("explain", "headroom").stdout
     pfc = " ".join(penstock("explain", "pfc").stdout.split())
     assert "Not modelled: dynamic thresholds" not in pfc

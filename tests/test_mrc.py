@@ -235,7 +235,7 @@ rate = "40 Gb/s"
 
 
 @pytest.mark.parametrize(
-    ("keys", "told"),
+    ("keys", "message"),
     [
         ("{ paths = { mrc = { entropies = 1000, reserve = 25 } } }", "at most 24"),
         ("{ paths = { mrc = { min_active = 0 } } }", "min_active"),
@@ -245,8 +245,8 @@ rate = "40 Gb/s"
         ("{ message = 3 }", "message"),
     ],
 )
-def test_bad_values_name_what_is_accepted(keys: str, told: str) -> None:
-    with pytest.raises(ps.ScenarioError, match=told):
+def test_bad_values_name_what_is_accepted(keys: str, message: str) -> None:
+    with pytest.raises(ps.ScenarioError, match=message):
         ps.run(scenario(keys=keys))
 
 

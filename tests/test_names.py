@@ -67,7 +67,7 @@ def obeyed(text: str) -> set[str]:
     return {one for one in text if not one.isprintable()} - {"\n"}
 
 
-def said(*words: str) -> tuple[int, str]:
+def output(*words: str) -> tuple[int, str]:
     """The code of a command, and all that it printed."""
     text = io.StringIO()
     with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
@@ -139,16 +139,16 @@ def come_through(name: str, measured: Result, tmp_path: Path) -> None:
     ):
         if name in words and name.startswith("-"):
             continue  # an option
-        code, text = said(*words)
+        code, text = output(*words)
         assert code == 0, text
         assert not obeyed(text), words
         assert visible(name) in text, words
     for command in ("fair", "steady"):
-        code, text = said(command, place, "--json")
+        code, text = output(command, place, "--json")
         assert code == 0 and not obeyed(text)
         found = json.loads(text)
         assert any(name in row.values() for row in found.get("flows", found.get("series")))
-    code, text = said("tables", place, "flows")
+    code, text = output("tables", place, "flows")
     assert code == 0 and name.replace('"', '""') in text, "data are as they are"
 
 
@@ -167,7 +167,7 @@ def test_names_of_a_scenario_come_through(name: str, tmp_path: Path) -> None:
     file.write_text(
         scenario.flow("NAME", from_="h0", to="h1", source="greedy").to_toml().replace("NAME", name), "utf-8"
     )
-    code, text = said("run", str(file), "--out", str(tmp_path / "out"), "--no-report")
+    code, text = output("run", str(file), "--out", str(tmp_path / "out"), "--no-report")
     assert not obeyed(text)
     if code == 0:
         assert visible(name) in text
@@ -190,7 +190,7 @@ def test_words_that_no_command_knows_come_through(
     words = command.split()
     extra = ["--out", "x.pcapng"] if command == "capture" else []
     extra += ["--format", "dcb"] if command == "export" else []
-    code, printed = said(*words, text, *extra)
+    code, printed = output(*words, text, *extra)
     assert code == 2 or command == "explain", printed
     assert not obeyed(printed)
 
@@ -198,13 +198,13 @@ def test_words_that_no_command_knows_come_through(
 def test_files_with_such_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     name = "[bold]\u202e:smile:.toml"
-    assert said("new", name)[0] == 0
-    code, text = said("check", name)
+    assert output("new", name)[0] == 0
+    code, text = output("check", name)
     assert code == 0 and not obeyed(text) and visible(name) in text
     for words in (("run", name, "--out", name[:-5]), ("fair", name[:-5]), ("compare", name[:-5], name[:-5])):
-        code, text = said(*words)
+        code, text = output(*words)
         assert code == 0 and not obeyed(text)
-    code, text = said("sweep", name, "--vary", "simulation.seed=1..2", "--out", f"{name}-sweep")
+    code, text = output("sweep", name, "--vary", "simulation.seed=1..2", "--out", f"{name}-sweep")
     assert code == 0 and not obeyed(text) and visible(name) in text
 
 
@@ -224,12 +224,12 @@ def test_frames_of_others(tmp_path: Path) -> None:
     ]
     file = tmp_path / "x.pcapng"
     _core.write_capture(str(file), [("[link]\x1b]0;x\x07", None)], rows)
-    code, text = said("decode", str(file))
+    code, text = output("decode", str(file))
     assert code == 0 and not obeyed(text)
     squeezed = "".join(text.split())
     for part in ("02:ab:00:00:00:01", "[red]\\x1b[31m\\n:smile:", "[link]\\x1b]0;x\\x07"):
         assert part in squeezed
-    code, text = said("decode", str(file), "--json")
+    code, text = output("decode", str(file), "--json")
     assert not obeyed(text)
     assert json.loads(text)["frames"][0]["comment"] == rows[0]["comment"]
 

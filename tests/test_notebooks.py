@@ -66,9 +66,9 @@ def numbers(cell: Any) -> list[str]:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_question_has_a_folded_solution(path: Path) -> None:
     cells = json.loads(path.read_text("utf-8"))["cells"]
-    asked = [n for n, cell in enumerate(cells) if "".join(cell["source"]).startswith("**Question.**")]
+    requested = [n for n, cell in enumerate(cells) if "".join(cell["source"]).startswith("**Question.**")]
     tagged = [n for n, cell in enumerate(cells) if "solution" in cell["metadata"].get("tags", ())]
-    assert all(n + 1 in tagged for n in asked)
+    assert all(n + 1 in tagged for n in requested)
     assert all(cells[n]["metadata"]["jupyter"]["source_hidden"] for n in tagged)
 
 

@@ -446,11 +446,11 @@ def test_check_warns_of_controls_beside_classes_without_one(control: str) -> Non
     host, switch = BESIDE[control]
     flow = '[[flows]]\nname = "{0}"\nfrom = "{1}"\nto = "h3"\npriority = {2}\nsource = "greedy"\n'
     text = star("1 ms", hosts=4) + f"[host]\n{host}\n[switch]\n{switch}\n" + flow.format("storage", "h0", 3)
-    said = _core.warnings(text, "t.toml")
-    assert not any("without it" in warning for warning in said)
+    output = _core.warnings(text, "t.toml")
+    assert not any("without it" in warning for warning in output)
     text += flow.format("lan", "h1", 0)
-    said = _core.warnings(text, "t.toml")
-    assert any("without it" in warning and "lan" in warning for warning in said), said
+    output = _core.warnings(text, "t.toml")
+    assert any("without it" in warning and "lan" in warning for warning in output), output
 
 
 # Estimates
@@ -473,6 +473,6 @@ def test_estimates_of_transfers_that_wait(tmp_path: Path) -> None:
     scenario = tmp_path / "s.toml"
     scenario.write_text(star("2 s", hosts=32, rate=100) + entry)
     source = Source(scenario.read_text(), str(scenario))
-    said = estimate.estimate(source, threads=1)
+    output = estimate.estimate(source, threads=1)
     took = ps.run(ps.Scenario.from_file(scenario))
-    assert said.frame_hops == pytest.approx(took.run["frame_hops"], rel=1 / 3)
+    assert output.frame_hops == pytest.approx(took.run["frame_hops"], rel=1 / 3)

@@ -71,10 +71,10 @@ def test_the_load_is_that_of_all_samples(booksim: ModuleType) -> None:
     assert booksim.accepted(overall(9e-05)) == 9e-05
 
 
-@pytest.mark.parametrize("output", ["", SO_FAR, SO_FAR + "Simulation unstable, ending ...\n"])
-def test_a_run_without_an_end_has_no_load(booksim: ModuleType, output: str) -> None:
+@pytest.mark.parametrize("message", ["", SO_FAR, SO_FAR + "Simulation unstable, ending ...\n"])
+def test_a_run_without_an_end_has_no_load(booksim: ModuleType, message: str) -> None:
     with pytest.raises(ValueError, match="no overall statistics"):
-        booksim.accepted(output)
+        booksim.accepted(message)
 
 
 def test_runs_are_those_of_the_validations(booksim: ModuleType) -> None:

@@ -76,9 +76,9 @@ def test_a_run_without_series_or_pauses_is_drawn(made_up: Result) -> None:
     )
     figure = plots.timeline(bare)
     assert not any(axes.axison for axes in figure.axes)
-    said = " ".join(text.get_text() for text in figure.texts)
-    assert "no time series of flows was recorded" in said
-    assert "no pause was sent" in said
+    output = " ".join(text.get_text() for text in figure.texts)
+    assert "no time series of flows was recorded" in output
+    assert "no pause was sent" in output
 
 
 def test_many_flows_are_grey_but_for_the_extremes(made_up: Result) -> None:
@@ -277,9 +277,9 @@ def test_the_warmup_and_faults_are_marked(made_up: Result) -> None:
     }
     broken._readers["faults"] = lambda: pa.table(faults)
     figure = plots.timeline(broken)
-    said = {text.get_text() for text in figure.axes[0].texts}
-    assert {"warmup ends", "h0<->sw down", "h0<->sw up and 1 more"} <= said
-    assert not any("bit errors" in text for text in said), "what is so from the start happens at no time"
+    output = {text.get_text() for text in figure.axes[0].texts}
+    assert {"warmup ends", "h0<->sw down", "h0<->sw up and 1 more"} <= output
+    assert not any("bit errors" in text for text in output), "what is so from the start happens at no time"
     for axes in figure.axes:
         marks = axes.collections[-1].get_segments()
         assert [segment[0][0] for segment in marks] == pytest.approx([10.0, 20.0, 30.0])
@@ -349,8 +349,8 @@ def test_steps_of_utilisation() -> None:
 
 def test_a_large_fabric_is_drawn_as_cells(made_up: Result) -> None:
     axes = plots.fabric(two_leaves(made_up)).axes[0]
-    said = {text.get_text() for text in axes.texts}
-    assert {"host → leaf", "leaf → host", "leaf → spine", "spine → leaf", "leaf0", "leaf1"} <= said
+    output = {text.get_text() for text in axes.texts}
+    assert {"host → leaf", "leaf → host", "leaf → spine", "spine → leaf", "leaf0", "leaf1"} <= output
     up, down = axes.images[2:]
     colors = [{tuple(dot) for row in image.get_array() for dot in row} for image in (up, down)]
     amber, red = (224, 138, 0), (179, 25, 79)

@@ -33,9 +33,9 @@ def test_lines_over_two_keys_have_a_legend(tmp_path: Path) -> None:
     drawn = [Line(name, [1.0, 2.0], [1.0, 2.0], [0.1, 0.1]) for name in ODD]
     figure = lines([Panel("p99_ns", "ns", drawn)], Axis("key"))
     png, svg = save(figure, tmp_path, "lines")
-    said = texts(svg)
+    output = texts(svg)
     for name in ODD:
-        assert name in said
+        assert name in output
     whole(figure, png)
 
 
@@ -170,9 +170,9 @@ def test_sweeps_name_all_that_they_show(
 ) -> None:
     outcome = swept(tmp_path, values, {"p99_ns": measure})
     svg = outcome.directory / "pictures" / "lines.svg"
-    said = texts(svg)
+    output = texts(svg)
     for name in expected:
-        assert name in said, said
+        assert name in output, output
     if len(values) == 2:
         heats = list((outcome.directory / "pictures").glob("heat-*.svg"))
         assert len(heats) == (2 if measure.startswith("flows.") else 1)

@@ -15,7 +15,7 @@ from test_export_changes import applied, leaf
 from test_interchange_links import switch
 
 
-def told(tables: dict[str, Any], penstock: Command, folder: Path) -> tuple[int, dict[str, Any]]:
+def message(tables: dict[str, Any], penstock: Command, folder: Path) -> tuple[int, dict[str, Any]]:
     """The exit code, and the risks as JSON."""
     (folder / "config_db.json").write_text(json.dumps(tables, indent=1))
     done = penstock("check", "config_db.json", "--json")
@@ -44,28 +44,28 @@ def repaired(tables: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
 def test_short_headroom_is_red_until_it_is_repaired(penstock: Command, tmp_path: Path) -> None:
     """`penstock headroom` says what 400 Gb/s over 40 m need with frames of the MTU."""
     tables = leaf()
-    code, found = told(tables, penstock, tmp_path)
+    code, found = message(tables, penstock, tmp_path)
     assert code == 1
-    asked = penstock("headroom", "--rate", "400 Gb/s", "--length", "40 m", "--mtu", "9122 B", "--json")
-    needed = json.loads(asked.stdout)["headroom_bytes"]
+    requested = penstock("headroom", "--rate", "400 Gb/s", "--length", "40 m", "--mtu", "9122 B", "--json")
+    needed = json.loads(requested.stdout)["headroom_bytes"]
     uplinks = next(one for one in found["classes"] if "400" in one["link"])
     assert (uplinks["ports"], uplinks["rows"][0]["needed_bytes"]) == (["Ethernet8", "Ethernet16"], needed)
     assert uplinks["rows"][0]["headroom_bytes"] == 120_000
     red = findings(found, "red")
     assert list(red) == ["Ethernet0 Ethernet4 priority 3", "Ethernet8 Ethernet16 priority 3"]
     assert f"{needed - 120_000} B short of the {needed} B" in red["Ethernet8 Ethernet16 priority 3"]
-    code, found = told(repaired(tables, found), penstock, tmp_path)
+    code, found = message(repaired(tables, found), penstock, tmp_path)
     assert (code, findings(found, "red")) == (0, {})
 
 
 def test_times_marks_code_points_and_watchdogs(penstock: Command, tmp_path: Path) -> None:
-    _, found = told(leaf(), penstock, tmp_path)
+    _, found = message(leaf(), penstock, tmp_path)
     (row,) = found["classes"][0]["rows"]
     assert (row["marks_from_bytes"], row["marks_all_from_bytes"]) == (250_000, 1_048_576)
     assert row["xoff_ns"] == pytest.approx(row["xoff_bytes"] * 8 / 100)
     assert (row["dscp"], row["watchdog"]) == ([3, 26], "drop after 200 ms")
     bare = switch(uplink_xoff=300_000)
-    _, found = told(bare, penstock, tmp_path)
+    _, found = message(bare, penstock, tmp_path)
     yellow = [one for one in found["findings"] if one["severity"] == "yellow"]
     assert {one["text"].split(":")[0] for one in yellow} == {"marks nothing", "no PFC watchdog"}
     commands = {one["repair"] for one in yellow if "watchdog" in one["text"]}
@@ -90,11 +90,11 @@ def test_code_points_in_the_wrong_queue(
         for entry in tables["PORT_QOS_MAP"].values():
             entry[field] = "AZURE"
     tables[table]["AZURE"]["1"] = "3"
-    code, found = told(tables, penstock, tmp_path)
+    code, found = message(tables, penstock, tmp_path)
     red = findings(found, "red")
     (wrong,) = (one for one in red if one.startswith("DSCP"))
     assert code == 1 and wrong == "DSCP 0-2, 4-25, 27-63" and red[wrong].startswith(text), key
-    code, found = told(repaired(tables, found), penstock, tmp_path)
+    code, found = message(repaired(tables, found), penstock, tmp_path)
     assert not [one for one in findings(found, "red") if one.startswith("DSCP")]
 
 
@@ -103,14 +103,14 @@ def test_shared_headroom_that_is_over_subscribed(penstock: Command, tmp_path: Pa
     for name in ("pg_lossless_100000_5m_profile", "pg_lossless_400000_40m_profile"):
         tables["BUFFER_PROFILE"][name]["xoff"] = "300000"
     tables["BUFFER_POOL"]["ingress_lossless_pool"]["xoff"] = "500000"
-    code, found = told(tables, penstock, tmp_path)
+    code, found = message(tables, penstock, tmp_path)
     assert (code, findings(found, "red")) == (0, {})
     text = findings(found, "yellow")["pool ingress_lossless_pool"]
     assert text.startswith("shares 500000 B of headroom, over-subscribed 2.4 times: enough for 2 groups")
     tables["BUFFER_POOL"]["ingress_lossless_pool"]["xoff"] = "200000"
-    code, found = told(tables, penstock, tmp_path)
+    code, found = message(tables, penstock, tmp_path)
     assert code == 1 and "pool ingress_lossless_pool" in findings(found, "red")
-    code, found = told(repaired(tables, found), penstock, tmp_path)
+    code, found = message(repaired(tables, found), penstock, tmp_path)
     assert (code, findings(found, "red")) == (0, {})
 
 
@@ -123,7 +123,7 @@ def test_marks_that_never_come(penstock: Command, tmp_path: Path) -> None:
         "green_min_threshold": "90000000",
         "green_max_threshold": "99000000",
     }
-    _, found = told(tables, penstock, tmp_path)
+    _, found = message(tables, penstock, tmp_path)
     red = [one for one in found["findings"] if one["what"] == "queue 3"]
     assert red and all(one["severity"] == "red" and "marks never" in one["text"] for one in red)
     assert all(one["repair"].startswith("sudo config ecn -profile AZURE_LOSSLESS -gmin ") for one in red)
@@ -146,7 +146,7 @@ def test_a_switch_without_lossless_priorities(penstock: Command, tmp_path: Path)
     for entry in tables["PORT_QOS_MAP"].values():
         del entry["pfc_enable"]
     del tables["BUFFER_PG"], tables["BUFFER_PROFILE"], tables["BUFFER_QUEUE"]
-    code, found = told(tables, penstock, tmp_path)
+    code, found = message(tables, penstock, tmp_path)
     assert (code, findings(found, "yellow")) == (
         0,
         {"PFC": "no port has a lossless priority: nothing is paused"},
@@ -166,8 +166,8 @@ def of_text(text: str, *words: str, penstock: Command, folder: Path) -> dict[str
 def test_running_configurations_are_listed_by_port(penstock: Command, tmp_path: Path) -> None:
     found = of_text(EOS, "--length", "40 m", "--buffer", "32 MiB", penstock=penstock, folder=tmp_path)
     uplink = next(one for one in found["classes"] if "400" in one["link"])
-    asked = penstock("headroom", "--rate", "400 Gb/s", "--length", "40 m", "--mtu", "9236 B", "--json")
-    needed = json.loads(asked.stdout)["headroom_bytes"]
+    requested = penstock("headroom", "--rate", "400 Gb/s", "--length", "40 m", "--mtu", "9236 B", "--json")
+    needed = json.loads(requested.stdout)["headroom_bytes"]
     assert (uplink["ports"], uplink["rows"][0]["needed_bytes"]) == (["Ethernet3/1"], needed)
     (red,) = [one for one in found["findings"] if one["severity"] == "red"]
     assert red["repair"] == f"platform trident mmu queue profile ROCE: ingress headroom bytes {needed}"

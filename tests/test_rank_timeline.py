@@ -143,8 +143,8 @@ def content_of(page: str) -> dict[str, Any]:
 def test_the_page_has_every_bar(burst: ps.Result, tmp_path: Path) -> None:
     ranks.write(burst, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text("utf-8")
-    for said in ("Critical path", "bus bandwidth", "bubble", "straggler", "Timeline by rank", "Traffic"):
-        assert said in page
+    for output in ("Critical path", "bus bandwidth", "bubble", "straggler", "Timeline by rank", "Traffic"):
+        assert output in page
     content = content_of(page)
     steps = steps_of(burst, "job")
     assert steps is not None
@@ -219,13 +219,13 @@ def test_the_command_writes_each_form(
         assert (tmp_path / name).stat().st_size > 1_000
     with open_image(tmp_path / "mine.png") as picture:
         assert picture.width > 1_000
-    for arguments, says in (
+    for arguments, message in (
         (("-o", str(tmp_path / "mine.pdf")), "expected .html, .json, .json.gz or .png"),
         (("-o", str(tmp_path / "out" / "t.html")), "expected a file outside the result"),
         (("jobs",), "no job 'jobs' in this result"),
     ):
         assert cli.main(["timeline", str(tmp_path / "out"), *arguments]) == 2
-        assert says in " ".join(capsys.readouterr().err.split())
+        assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_without_jobs_there_is_nothing_to_draw(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

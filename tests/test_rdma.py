@@ -199,7 +199,7 @@ IDLE_KEYS = [
 
 
 @pytest.mark.parametrize(("keys", "idle"), IDLE_KEYS)
-def test_a_key_of_which_it_is_said_so_changes_nothing(keys: str, idle: str) -> None:
+def test_a_key_of_which_it_is_reported_so_changes_nothing(keys: str, idle: str) -> None:
     """Five to one, over links that lose one of a hundred packets."""
 
     def text(keys: str) -> str:
@@ -229,10 +229,10 @@ over = {{ rdma = {{ timeout = "200 us", {keys} }} }}
 
     for key in idle.split(","):
         name = key.split("=")[0].strip()
-        said = [
+        output = [
             line for line in _core.warnings(text(f"{keys}, {idle}"), "t.toml") if f"warning: `{name}`" in line
         ]
-        assert len(said) == 1 and "changes nothing" in said[0]
+        assert len(output) == 1 and "changes nothing" in output[0]
     own, other = (ps.run(ps.Scenario.from_toml(text(more))) for more in (keys, f"{keys}, {idle}"))
     assert own.fingerprint == other.fingerprint
     assert sum(row["packets_sent_again"] for row in own.rows("queue_pairs")) > 0

@@ -47,7 +47,7 @@ def flows_apart(source: str, to: str, own: str = "") -> str:
     return "".join(flow(f"{a}{first + n}", f"{b}{second + n}", own) for n in range(4))
 
 
-def told(topology: str, *flows: str, most: float = 0.01, at: str = "dequeue") -> list[str]:
+def message(topology: str, *flows: str, most: float = 0.01, at: str = "dequeue") -> list[str]:
     return _core.warnings(topology + KEYS.format(most=most, at=at) + "".join(flows), "loop.toml")
 
 
@@ -80,32 +80,32 @@ uplink_rate = "20 Gb/s"
 delay = "{} us"
 phy = "none"
 """
-    many, port, longest, own = loop(told(leaf_spine.format(12), flow("h0..h3", "h4")))
+    many, port, longest, own = loop(message(leaf_spine.format(12), flow("h0..h3", "h4")))
     # The slow link from the leaf on, not the one to the host.
     assert (many, port) == (4, "leaf0.4->spine0")
     assert own == pytest.approx(there_and_back([(12, 40), (12, 20), (12, 20), (12, 40)]), abs=0.06)
     # From there on all is well.
     short = int(longest / own * 12)
-    assert not told(leaf_spine.format(short - 1), flow("h0..h3", "h4"))
+    assert not message(leaf_spine.format(short - 1), flow("h0..h3", "h4"))
     # Those who share it need not have the same end.
     apart = flows_apart("h0", "h4")
-    assert loop(told(leaf_spine.format(12), apart)) == (4, "leaf0.4->spine0", longest, own)
+    assert loop(message(leaf_spine.format(12), apart)) == (4, "leaf0.4->spine0", longest, own)
 
 
 def test_three_levels() -> None:
     """A core has 1 us of its own, an edge and an aggregation too."""
     tree = '[topology.fat_tree]\nk = 4\nrate = "40 Gb/s"\ndelay = "9 us"\nphy = "none"\n'
     tree += '[switch]\nlatency = "1 us"\n'
-    away = told(tree, flow("h4..h7", "h0"))
+    away = message(tree, flow("h4..h7", "h0"))
     many, port, _, own = loop(away)
     assert (many, port.split(".")[0], port.split("->")[1]) == (4, "edge0", "h0")
     assert own == pytest.approx(there_and_back([(9, 40)] * 6, switch_us=1), abs=0.06)
     # Neighbours have a shorter way, and a crowd goes by the mean: one of two links, four of six.
-    _, _, _, mixed = loop(told(tree, flow("h4..h7", "h0"), flow("h1", "h0")))
+    _, _, _, mixed = loop(message(tree, flow("h4..h7", "h0"), flow("h1", "h0")))
     far, near = (there_and_back([(9, 40)] * links, switch_us=1) for links in (6, 2))
     assert mixed == pytest.approx((4 * far + near) / 5, abs=0.06)
     # As they come in, packets wait for the queue at rest first, whose mean they are marked for.
-    assert loop(told(tree, flow("h4..h7", "h0"), at="enqueue"))[3] > own + 1
+    assert loop(message(tree, flow("h4..h7", "h0"), at="enqueue"))[3] > own + 1
 
 
 def test_a_long_cable_in_the_middle() -> None:
@@ -120,13 +120,13 @@ phy = "none"
 bottleneck_delay = "{} us"
 """
     apart = flows_apart("l0", "r0")
-    many, port, longest, own = loop(told(dumbbell.format(50), apart))
+    many, port, longest, own = loop(message(dumbbell.format(50), apart))
     assert (many, port.split(".")[0], port.split("->")[1]) == (4, "left", "right")
     assert own == pytest.approx(there_and_back([(0.1, 40), (50, 40), (0.1, 40)]), abs=0.06)
-    assert not told(dumbbell.format(int(longest / 2) - 2), apart)
+    assert not message(dumbbell.format(int(longest / 2) - 2), apart)
     # A round trip that is only said to be short is as long as it is.
-    said = flows_apart("l0", "r0", ', window = "bdp", base_rtt = "1 us"')
-    assert loop(told(dumbbell.format(50), said))[3] == own
+    output = flows_apart("l0", "r0", ', window = "bdp", base_rtt = "1 us"')
+    assert loop(message(dumbbell.format(50), output))[3] == own
 
 
 def test_who_is_held_back_elsewhere_leaves_the_others_more() -> None:
@@ -142,10 +142,10 @@ links = [
   {{ between = ["near", "to"], rate = "{} Gb/s", delay = "1 us", phy = "none" }},
 ]
 """
-    many, port, longest, own = loop(told(links.format(40), flow("a0..a1", "to"), flow("b0..b1", "to")))
+    many, port, longest, own = loop(message(links.format(40), flow("a0..a1", "to"), flow("b0..b1", "to")))
     assert (many, port.split("->")[1]) == (2, "to")
     assert own == pytest.approx(there_and_back([(60, 40), (1, 40)]), abs=0.06)
-    alone = [loop(told(links.format(rate), flow("b0..b1", "to"))) for rate in (24, 40)]
+    alone = [loop(message(links.format(rate), flow("b0..b1", "to"))) for rate in (24, 40)]
     assert alone[0][:3] == (2, port, longest)
     assert alone[1][2] != longest
 
@@ -156,7 +156,7 @@ def test_a_gap_that_a_nic_shares_is_longer_for_each() -> None:
     share = re.compile(r"are in equilibrium at ([\d.]+) %")
 
     def rests(own: str) -> str:
-        found = share.search("\n".join(told(star, flow("h1..h4", "h0", own), most=0.0001)))
+        found = share.search("\n".join(message(star, flow("h1..h4", "h0", own), most=0.0001)))
         assert found
         return found[1]
 
@@ -178,15 +178,15 @@ frame = "1000 B"
 arrivals = "once"
 over = { rdma = { control = "dcqcn", mtu = "934 B" } }
 """
-    many, _, _, own = loop(told(star, transfers))
+    many, _, _, own = loop(message(star, transfers))
     assert many == 4
     # 40 Gb/s in a round trip of 100.6 us are 503 kB.
-    assert loop(told(star, transfers.replace("4 MB", "504 kB")))[0] == 4
-    assert not told(star, transfers.replace("4 MB", "502 kB"))
+    assert loop(message(star, transfers.replace("4 MB", "504 kB")))[0] == 4
+    assert not message(star, transfers.replace("4 MB", "502 kB"))
     assert own == pytest.approx(there_and_back([(25, 40)] * 2), abs=0.06)
 
 
-def test_rates_swing_where_it_is_said() -> None:
+def test_rates_swing_where_it_is_reported() -> None:
     """How far the queue rises above its mean, in a run on either side of the limit."""
     spread = {}
     for delay in (1, 60):

@@ -65,7 +65,7 @@ def test_read_fills_a_lossless_link() -> None:
     assert (row["packets_sent_again"], row["timeouts"]) == (0, 0)
 
 
-def test_what_nobody_acknowledges_is_not_under_way_for_ever() -> None:
+def test_what_no_one_acknowledges_is_not_under_way_for_ever() -> None:
     """A responder that was asked for nothing more hears nothing more."""
     reads = [flow(0, "h1", "h0", 'verb = "read", mtu = "1000 B"') + 'limit = "100 kB"\n']
     [row] = run(reads, hosts=2).rows("queue_pairs")
@@ -198,9 +198,9 @@ over = {{ rdma = {{ verb = "{verb}", control = "{control}", mtu = "1000 B", queu
 """
     (tmp_path / "t.toml").write_text(text)
     log = ps.run(tmp_path / "t.toml").rows("frames")
-    said = Counter(row["message_bytes"] for row in log if row["message_bytes"] and row["event"] == "sent")
+    output = Counter(row["message_bytes"] for row in log if row["message_bytes"] and row["event"] == "sent")
     assert {row["protocol"] for row in log} == {"rdma"}
-    assert said == Counter(sizes)
+    assert output == Counter(sizes)
 
 
 LEAVES = """\

@@ -74,7 +74,7 @@ def test_messages_are_spaced_and_begin_at_their_level() -> None:
     assert caused[0] > 0.16 * 65_536 - 2 * 1_522
 
 
-def test_without_a_receive_buffer_or_points_nobody_reports() -> None:
+def test_without_a_receive_buffer_or_points_no_one_reports() -> None:
     text = SLOW.format(rate="2 Gb/s", hosts=2, senders='"h1"')
     text = text.replace('[hosts.h0.receive]\nrate = "2 Gb/s"\nbuffer = "64 KiB"\n', "")
     with pytest.raises(ps.ScenarioError, match="no switch on its paths"):

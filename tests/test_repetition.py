@@ -62,10 +62,10 @@ def test_a_run_that_skips_has_the_times_of_the_whole_run_and_the_frames_of_four_
 
 def test_what_a_run_says() -> None:
     short, whole = job("iterations").run(), job().run()
-    said = jobs.repetitions(short)
-    assert len(said) == 1
-    assert said[0].startswith("Job train repeats exactly from iteration 1 on, each in ")
-    assert "of 100 iterations were skipped. The result is that of the whole run, but" in said[0]
+    output = jobs.repetitions(short)
+    assert len(output) == 1
+    assert output[0].startswith("Job train repeats exactly from iteration 1 on, each in ")
+    assert "of 100 iterations were skipped. The result is that of the whole run, but" in output[0]
     assert 'skip = "iterations" of [simulation] would simulate few of them.' in jobs.repetitions(whole)[0]
     telemetry = job(control="hpcc", iterations=20).run()
     assert jobs.repetitions(telemetry) == []
@@ -79,8 +79,8 @@ def test_steps_of_a_ring_are_skipped_within_iterations() -> None:
     own, other = of_job(short), of_job(whole)
     assert {key for key in own if own[key] != other[key]} <= ABOUT_SKIPPING
     assert own["skipped_phases"] >= 3 * 6
-    said = f"{own['skipped_phases']} steps of its ring were skipped"
-    assert any(said in text for text in jobs.repetitions(short))
+    output = f"{own['skipped_phases']} steps of its ring were skipped"
+    assert any(output in text for text in jobs.repetitions(short))
 
 
 def test_checking_simulates_everything(tmp_path: Path) -> None:

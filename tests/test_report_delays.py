@@ -69,7 +69,7 @@ def test_latencies_are_those_of_the_table(result: ps.Result) -> None:
         assert above[-1] == 0.0
 
 
-def test_the_slowest_flows_are_told() -> None:
+def test_the_slowest_flows_are_reported() -> None:
     scenario = ps.Scenario("200 us").topology.star(hosts=13, rate="10 Gb/s", length="1 m", phy="none")
     source = {"constant": {"rate": "0.8 Gb/s"}}
     scenario = scenario.flow("alone", from_="h0", to="h1", source=source)
@@ -121,7 +121,7 @@ def test_the_page_has_the_series_of_queue_pairs(result: ps.Result) -> None:
             assert [columns["value"][n] for n in at] == values.tolist()
 
 
-def test_nothing_is_told_where_nothing_arrived() -> None:
+def test_nothing_is_reported_where_nothing_arrived() -> None:
     scenario = ps.Scenario("1 us").topology.star(hosts=2, rate="10 Gb/s", length="1 m", phy="none")
     none = scenario.flow("one", from_="h0", to="h1", source="greedy", start="900 ns").run()
     assert delays(none) == {"latency": {}, "slowdown": []}

@@ -280,7 +280,7 @@ def test_studies_in_folders_of_a_folder(study: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (["reproduce", "./nowhere"], "no such folder"),
         (["reproduce", "empty"], "has no study.toml"),
@@ -292,7 +292,7 @@ def test_studies_in_folders_of_a_folder(study: Path, tmp_path: Path) -> None:
 )
 def test_no_study_is_a_message(
     words: list[str],
-    said: str,
+    expected: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -300,7 +300,7 @@ def test_no_study_is_a_message(
     monkeypatch.chdir(tmp_path)
     Path("empty").mkdir()
     assert main(words) == 2
-    assert said in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["empty"]
 
 

@@ -47,7 +47,7 @@ def found(plan: ps.Plan, goal: Goal, out: Path, trials: int) -> list[Trial]:
         return search(plan, goal, out, trials=trials, executor=Engine(pool, 2))
 
 
-def test_a_key_that_is_not_there_is_told_before_any_trial(tmp_path: Path) -> None:
+def test_a_key_that_is_not_there_is_reported_before_any_trial(tmp_path: Path) -> None:
     plan = ps.Plan(
         ps.Scenario.from_toml(LINK), {"switch.buffer.qeue": "20 KiB:40 KiB"}, mode="latin", points=1
     )
@@ -161,7 +161,7 @@ def test_points_that_fail_in_their_first_part_never_run_to_their_end(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("share", "vary", "told"),
+    ("share", "vary", "message"),
     [
         (0.0, "flow_control.pfc.xoff", "the first part is 0.0"),
         (1.0, "flow_control.pfc.xoff", "the first part is 1.0"),
@@ -169,16 +169,16 @@ def test_points_that_fail_in_their_first_part_never_run_to_their_end(tmp_path: P
         (0.1, "flow_control.pfc.xoff", "the first part of 0.1 cannot be run"),
     ],
 )
-def test_first_parts_that_cannot_be(share: float, vary: str, told: str, tmp_path: Path) -> None:
+def test_first_parts_that_cannot_be(share: float, vary: str, message: str, tmp_path: Path) -> None:
     base = ps.Scenario.from_toml(SMALL).with_value("simulation.warmup", "50 us")
     values = "100 us, 200 us" if vary == "simulation.duration" else "20 frames:40 frames"
     plan = ps.Plan(base, {vary: values}, mode="latin", points=1)
-    with pytest.raises(ArgumentError, match=told):
+    with pytest.raises(ArgumentError, match=message):
         search(plan, Goal("minimize", "run.events"), tmp_path / "s", trials=2, first_part=share)
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ((), "one of --minimize and --maximize"),
         (("--minimize", "run.events", "--maximize", "run.events"), "one of --minimize and --maximize"),
@@ -193,8 +193,8 @@ def test_first_parts_that_cannot_be(share: float, vary: str, told: str, tmp_path
         (("--minimize", "run.events", "--vary", "a=1", "--trials", "0"), "trials is 0"),
     ],
 )
-def test_wrong_words(words: tuple[str, ...], told: str, refusal: Callable[..., str]) -> None:
-    assert told in refusal("optimise", *words)
+def test_wrong_words(words: tuple[str, ...], message: str, refusal: Callable[..., str]) -> None:
+    assert message in refusal("optimise", *words)
 
 
 def test_the_command_names_the_best(
@@ -228,7 +228,7 @@ def test_what_is_missed_and_by_how_much(penstock: Command, tmp_path: Path) -> No
     assert met.returncode == 0, met.stderr
     assert re.search(r"flow_control\.pfc\.xoff = 24 KiB -> \d+ B", met.stdout)
     named = penstock(*words, "--maximize", "throughput_bps", "--out", "out/json", "--json")
-    asked = penstock(*words, "--maximize", "sum(flows.throughput_bps)", "--out", "out/same", "--json")
+    requested = penstock(*words, "--maximize", "sum(flows.throughput_bps)", "--out", "out/same", "--json")
     assert [one["objective"] for one in json.loads(named.stdout)["trials"]] == [
-        one["objective"] for one in json.loads(asked.stdout)["trials"]
+        one["objective"] for one in json.loads(requested.stdout)["trials"]
     ]

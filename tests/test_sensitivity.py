@@ -85,7 +85,7 @@ def test_an_effect_needs_all_points(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ((), "no key varies"),
         (("--vary", f"{A}=1 Gb/s:2 Gb/s", "--method", "moris"), "did you mean morris"),
@@ -97,14 +97,14 @@ def test_an_effect_needs_all_points(tmp_path: Path) -> None:
 def test_wrong_words(
     tmp_path: Path,
     words: tuple[str, ...],
-    told: str,
+    message: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("two.toml").write_text(TWO, "utf-8")
     assert main(["sensitivity", "two.toml", *words]) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_the_command_shows_a_table(

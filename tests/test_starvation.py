@@ -74,7 +74,7 @@ def test_rounds_keep_what_they_promise(scheduler: object) -> None:
         assert (one.weakly, one.strongly, one.waits_still) == ("fair", "fair", False)
 
 
-def test_a_flow_is_told_where_its_class_waited_and_how_long_it_was_silent() -> None:
+def test_a_flow_is_reported_where_its_class_waited_and_how_long_it_was_silent() -> None:
     first = starvation(binned("strict_priority").run()).flows[0]
     assert (first.flow, first.worst.port, first.worst.traffic_class) == ("backup", "sw.0->h0", 0)
     assert first.silent_ns is not None and first.silent_ns > 490e3

@@ -56,11 +56,11 @@ def test_the_benchmark_takes_its_own_steps_of_all_its_sizes(
     mpi: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert len(mpi.ALL) == 24
-    asked: list[tuple[str, int]] = []
+    requested: list[tuple[str, int]] = []
 
     def noted(scenario: Scenario, seed: int) -> Scenario:
         exchange = scenario.to_dict()["flows"][0]["source"]["mpi_exchange"]
-        asked.append((exchange["message"], exchange["steps"]))
+        requested.append((exchange["message"], exchange["steps"]))
         return scenario
 
     monkeypatch.setattr(Scenario, "run", noted)
@@ -68,7 +68,7 @@ def test_the_benchmark_takes_its_own_steps_of_all_its_sizes(
     ring = Scenario.from_file(study("hagen-2012/ch5").folder / "mpi.toml")
     for size in BENCHMARK:
         mpi.steps(ring, size)
-    assert dict(asked) == {f"{size} B": steps for size, steps in BENCHMARK.items()}
+    assert dict(requested) == {f"{size} B": steps for size, steps in BENCHMARK.items()}
 
 
 def test_without_pfc_long_messages_take_longer_and_are_uneven(mpi: ModuleType) -> None:

@@ -95,10 +95,10 @@ class Made:
 
     def __init__(self, fair: float) -> None:
         self.fair = fair
-        self.asked = 0
+        self.requested = 0
 
     def throughputs(self, scenario: Scenario) -> dict[str, dict[str, float]]:
-        self.asked += 1
+        self.requested += 1
         weights = scenario.to_dict()["switch"]["scheduler"]["drr"]["weights"]
         # Not linear, so that a search that computes instead of looking fails.
         ratio = ((weights[1] / weights[0]) / self.fair) ** 0.7
@@ -110,7 +110,7 @@ def test_bisection_finds_the_fair_weight(code: ModuleType, fair: float) -> None:
     made = Made(fair)
     found = code.fair_weight(made, Scenario.from_file(code_file("two-streams")), "payload")
     assert found.weight == pytest.approx(fair, rel=2e-3)
-    assert found.runs == made.asked <= 30
+    assert found.runs == made.requested <= 30
 
 
 def test_bisection_says_when_there_is_none(code: ModuleType) -> None:

@@ -148,22 +148,22 @@ def test_other_code_is_another_search(tmp_path: Path) -> None:
 
 
 def test_misses_are_by_the_bound_or_the_scale() -> None:
-    asked = search.Criterion("A", Asked("a", at_least=20, at_most=30))
-    assert [asked.miss({"a": [value - 1, value + 1]}) for value in (10, 20, 30, 45)] == [0.5, 0, 0, 0.5]
-    assert asked.miss({}) == asked.miss({"a": [25, math.nan]}) == math.inf
+    requested = search.Criterion("A", Asked("a", at_least=20, at_most=30))
+    assert [requested.miss({"a": [value - 1, value + 1]}) for value in (10, 20, 30, 45)] == [0.5, 0, 0, 0.5]
+    assert requested.miss({}) == requested.miss({"a": [25, math.nan]}) == math.inf
     assert search.Criterion("A", Asked("a", at_most=0), scale=100).miss({"a": [50]}) == 0.5
 
 
 def test_a_bound_on_each_seed_is_missed_by_the_worst_of_them() -> None:
-    asked = search.Criterion("A", Asked("a", at_most=10, every=True))
-    assert asked.value({"a": [1, 20, 5]}) == 20
-    assert asked.miss({"a": [1, 20, 5]}) == 1
-    assert asked.miss({"a": [1, 10, 5]}) == 0
-    assert asked.miss({"a": [1, math.nan, 5]}) == math.inf
+    requested = search.Criterion("A", Asked("a", at_most=10, every=True))
+    assert requested.value({"a": [1, 20, 5]}) == 20
+    assert requested.miss({"a": [1, 20, 5]}) == 1
+    assert requested.miss({"a": [1, 10, 5]}) == 0
+    assert requested.miss({"a": [1, math.nan, 5]}) == math.inf
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("default = 0\n", "default = 7\n", "the default 7 is not among its values"),
         ('"A", "B"', '"A", "C"', "no experiment 'C'"),
@@ -174,9 +174,9 @@ def test_a_bound_on_each_seed_is_missed_by_the_worst_of_them() -> None:
         ("told =", "tolds =", "unknown keys: tolds"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_what_is_wrong_is_reported(tmp_path: Path, old: str, new: str, message: str) -> None:
     study = study_in(tmp_path, text=SEARCH.replace(old, new))
-    with pytest.raises(StudyError, match=said):
+    with pytest.raises(StudyError, match=message):
         search.search(study, tmp_path / "out")
 
 

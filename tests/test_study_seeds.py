@@ -79,12 +79,12 @@ def run(context):
 """
 
 
-def asked(**bounds: Any) -> Asked:
+def requested(**bounds: Any) -> Asked:
     return Asked("x", **bounds)
 
 
 def test_the_interval_is_that_of_the_table() -> None:
-    found = judging.finding(asked(at_least=0), [20 + value for value in SPREAD])
+    found = judging.finding(requested(at_least=0), [20 + value for value in SPREAD])
     assert (found.mean, found.low, found.high) == pytest.approx((20, 20 - HALF, 20 + HALF))
 
 
@@ -107,7 +107,7 @@ def test_the_interval_is_that_of_the_table() -> None:
     ],
 )
 def test_inside_outside_straddling(bounds: dict[str, float], verdict: str) -> None:
-    assert judging.finding(asked(**bounds), [20 + value for value in SPREAD]).verdict == verdict
+    assert judging.finding(requested(**bounds), [20 + value for value in SPREAD]).verdict == verdict
 
 
 @given(
@@ -117,7 +117,7 @@ def test_inside_outside_straddling(bounds: dict[str, float], verdict: str) -> No
 )
 def test_no_verdict_contradicts_the_interval(values: list[float], least: float, width: float) -> None:
     over = student_t_interval(values)
-    found = judging.finding(asked(at_least=least, at_most=least + width), values)
+    found = judging.finding(requested(at_least=least, at_most=least + width), values)
     inside = least <= over.low and over.high <= least + width
     outside = over.high < least or least + width < over.low
     assert (found.verdict == "met") == inside
@@ -130,14 +130,14 @@ def test_no_verdict_contradicts_the_interval(values: list[float], least: float, 
 )
 def test_a_bound_on_every_run(holds: int, verdict: str) -> None:
     lost = [0] * holds + [3] * (10 - holds)
-    assert judging.finding(asked(at_most=0, every=True), lost).verdict == verdict
+    assert judging.finding(requested(at_most=0, every=True), lost).verdict == verdict
 
 
 def test_an_event_that_did_not_occur_has_no_mean() -> None:
-    found = judging.finding(asked(at_most=5), [1.0] * 9 + [math.inf])
+    found = judging.finding(requested(at_most=5), [1.0] * 9 + [math.inf])
     assert (found.verdict, found.holds) == ("not decided", 9)
     assert found.to_dict()["mean"] is None
-    assert judging.finding(asked(at_most=5), [math.nan] * 10).verdict == "not met"
+    assert judging.finding(requested(at_most=5), [math.nan] * 10).verdict == "not met"
 
 
 @pytest.mark.parametrize(
@@ -267,9 +267,9 @@ def test_a_wrong_entry_is_an_error(entry: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize(("value", "holds"), [(0.99, True), (1, False), (1.01, False), (math.nan, False)])
 def test_an_excluded_bound(value: float, holds: bool) -> None:
-    assert asked(below=1).holds(value) == holds
-    assert asked(above=-1).holds(-value) == holds
-    assert judging.finding(asked(below=1), [value]).verdict == ("met" if holds else "not met")
+    assert requested(below=1).holds(value) == holds
+    assert requested(above=-1).holds(-value) == holds
+    assert judging.finding(requested(below=1), [value]).verdict == ("met" if holds else "not met")
 
 
 def test_figures_that_are_missing_are_an_error(study: Path) -> None:

@@ -67,7 +67,7 @@ def test_values(text: str, expected: list[object]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("5..1", "goes down"),
         ("1..99999999", "at most 1,000,000"),
@@ -85,8 +85,8 @@ def test_values(text: str, expected: list[object]) -> None:
         ([], "at least one"),
     ],
 )
-def test_wrong_values(text: object, told: str) -> None:
-    with pytest.raises(ArgumentError, match=told):
+def test_wrong_values(text: object, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
         values.read("key", text)
 
 
@@ -125,7 +125,7 @@ def test_keys_that_follow() -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         ({"vary": {}}, "no key varies"),
         ({"mode": "gird"}, "did you mean grid"),
@@ -149,13 +149,13 @@ def test_keys_that_follow() -> None:
         ({"measure": {"a": "p99(flows.x)"}}, r"a \"p99\(flows.x\)\": no function p99; known names: sum,"),
     ],
 )
-def test_wrong_plans(more: dict[str, object], told: str) -> None:
-    with pytest.raises(ArgumentError, match=told):
+def test_wrong_plans(more: dict[str, object], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
         _ = plan(**more).settings
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("max(flow.x)", "did you mean flows"),
         ("flows.latncy_p99_ns", "did you mean latency_p99_ns"),
@@ -171,9 +171,9 @@ def test_wrong_plans(more: dict[str, object], told: str) -> None:
         ("flows.throughput_bps + ports.drops", "different rows"),
     ],
 )
-def test_wrong_measures(text: str, told: str) -> None:
+def test_wrong_measures(text: str, message: str) -> None:
     result = BASE.run()
-    with pytest.raises(ArgumentError, match=told):
+    with pytest.raises(ArgumentError, match=message):
         Measure("m", text).of(result)
 
 
@@ -323,7 +323,7 @@ def test_the_same_sweep_from_words_file_and_python(penstock: Command, small: Pat
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ((), "no key varies"),
         (("--vary", "xoff"), "expected KEY=..."),
@@ -351,12 +351,12 @@ def test_the_same_sweep_from_words_file_and_python(penstock: Command, small: Pat
         (("--vary", f"{SEED}=1..2", "--out", "."), "is not a sweep"),
     ],
 )
-def test_wrong_words(words: tuple[str, ...], told: str, refusal: Callable[..., str]) -> None:
-    assert told in refusal("sweep", *words)
+def test_wrong_words(words: tuple[str, ...], message: str, refusal: Callable[..., str]) -> None:
+    assert message in refusal("sweep", *words)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("[sweep]\n", "names no scenario"),
         ("[sweep]\nscenario = 'small.toml'\nvay = 1\n", "did you mean vary"),
@@ -365,11 +365,11 @@ def test_wrong_words(words: tuple[str, ...], told: str, refusal: Callable[..., s
         ("[sweep]\nscenario = 'smal.toml'\n[sweep.vary]\n'a' = 1\n", "no such file"),
     ],
 )
-def test_wrong_files(small: Path, text: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_files(small: Path, text: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     file = small.with_name("sweep.toml")
     file.write_text(text, "utf-8")
     assert main(["sweep", str(file)]) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_pareto_front() -> None:
@@ -379,20 +379,20 @@ def test_pareto_front() -> None:
 
 def test_pictures_of_one_and_two_keys(penstock: Command, small: Path, tmp_path: Path) -> None:
     two = ("--vary", f"{XOFF}=20 frames:40 frames:3", "--vary", "switch.buffer.queue=100 frames, 200 frames")
-    asked = (
+    requested = (
         "--measure",
         "p99_ns=max(flows.latency_p99_ns)",
         "--measure",
         "rate_bps=sum(flows.throughput_bps)",
     )
-    front = (*asked, "--pareto", "minimize p99_ns, maximize rate_bps")
+    front = (*requested, "--pareto", "minimize p99_ns, maximize rate_bps")
     done = penstock("sweep", "small.toml", *two, *front, "--vary", f"{SEED}=1..2", "--out", "s", timeout=300)
     assert done.returncode == 0, done.stderr
     drawn = {path.stem for path in (tmp_path / "s" / "pictures").glob("*.png")}
     assert drawn == {"lines", "pareto", "heat-p99_ns", "heat-rate_bps"}
 
 
-def test_keys_that_go_together_are_told_once(tmp_path: Path) -> None:
+def test_keys_that_go_together_are_reported_once(tmp_path: Path) -> None:
     """A key that follows from the one along the axis tells no lines apart; tables have no brackets."""
     long = {"swift": {"ai": 2.0, "base_target": "10 us"}}
     over = {"over": {"rdma": {"control": "dcqcn"}}}
@@ -405,9 +405,9 @@ def test_keys_that_go_together_are_told_once(tmp_path: Path) -> None:
     wanted = ps.Plan(scenario, vary, {}, {"sent": "sum(flows.frames_sent)"}, mode="zip")
     with ThreadPoolExecutor(1) as pool:
         ps.sweep(wanted, tmp_path / "s", executor=pool)
-    said = (tmp_path / "s/pictures/lines.svg").read_text("utf-8")
-    assert "swift: ai 2.0, base_target" in said and "{" not in "".join(re.findall(r">([^<]*)</t", said))
-    assert "b.over.rdma.control" not in said
+    output = (tmp_path / "s/pictures/lines.svg").read_text("utf-8")
+    assert "swift: ai 2.0, base_target" in output and "{" not in "".join(re.findall(r">([^<]*)</t", output))
+    assert "b.over.rdma.control" not in output
 
 
 def test_seeds_are_added_until_the_mean_is_known(tmp_path: Path) -> None:
@@ -491,7 +491,7 @@ def test_a_task_that_kills_is_given_up() -> None:
     assert found == {number: number for number in range(4, 9)}
 
 
-def test_a_broken_pool_of_somebody_else_is_an_error() -> None:
+def test_a_broken_pool_of_someone_else_is_an_error() -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         found = dict(execute.each(hopeless, [3], executor=pool))
         assert isinstance(found[3], execute.LostError)

@@ -28,7 +28,7 @@ def _here(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def said(capsys: pytest.CaptureFixture[str]) -> Said:
+def output(capsys: pytest.CaptureFixture[str]) -> Said:
     """`Said` with what the test prints."""
     return Said(capsys)
 
@@ -59,7 +59,7 @@ def _no_json(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (
             HEAD + "set = { 'topology.star.rate' = 3 }",
@@ -87,31 +87,31 @@ def _no_json(word: str) -> None:
         (HEAD + "vary = { 'simulation.seed' = 18446744073709551616 }", "integer is too large"),
     ],
 )
-def test_wrong_files(text: str, told: str, said: Said) -> None:
+def test_wrong_files(text: str, expected: str, output: Said) -> None:
     Path("other.toml").write_text(HEAD + SEEDS, "utf-8")
     Path("sweep.toml").write_text(text, "utf-8")
-    message = said.refused("sweep", "sweep.toml")
-    assert any(one in message for one in told.split("|")), message
+    message = output.refused("sweep", "sweep.toml")
+    assert any(one in message for one in expected.split("|")), message
     assert "no key varies" not in message
 
 
-def test_a_byte_order_mark_and_single_values(said: Said) -> None:
+def test_a_byte_order_mark_and_single_values(output: Said) -> None:
     text = (
         HEAD + "vary = { 'simulation.seed' = 3, 'topology.star.hosts' = 4 }\nmeasure = { x = 'run.events' }\n"
     )
     for encoding in ("utf-8", "utf-8-sig"):
         Path("sweep.toml").write_text(text, encoding)
-        found = said.json("sweep", "sweep.toml", "--out", "s")
+        found = output.json("sweep", "sweep.toml", "--out", "s")
         assert [(row["seed"], row["topology.star.hosts"]) for row in found["runs"]] == [(3, 4)]  # type: ignore[attr-defined]
     assert main(["sweep", "s/sweep.toml", "--out", "s"]) == 0  # it was written as it can be read
 
 
-def test_a_pipe_is_read_once_and_a_device_to_its_limit(said: Said) -> None:
+def test_a_pipe_is_read_once_and_a_device_to_its_limit(output: Said) -> None:
     vary = ("--vary", "simulation.seed=1,2")
     os.mkfifo("pipe")
-    assert "pipe into which nobody writes" in said.refused("sweep", "pipe", *vary)
+    assert "pipe into which nobody writes" in output.refused("sweep", "pipe", *vary)
     for device in ("/dev/zero", "/dev/full"):
-        assert "has more than 16 MiB" in said.refused("sweep", device, *vary)
+        assert "has more than 16 MiB" in output.refused("sweep", device, *vary)
     for text, words in ((SMALL, vary), (HEAD + SEEDS, ())):
         writer = threading.Thread(target=Path("pipe").write_text, args=(text, "utf-8"))
         writer.start()
@@ -125,13 +125,13 @@ def test_a_pipe_is_read_once_and_a_device_to_its_limit(said: Said) -> None:
 
 @pytest.mark.parametrize("command", ["sweep", "sensitivity", "optimise"])
 @pytest.mark.parametrize("key", ["flows.name", "flows.from", "flows.9", "flows.steady.from.x", "probes.0"])
-def test_keys_through_lists(command: str, key: str, said: Said) -> None:
+def test_keys_through_lists(command: str, key: str, output: Said) -> None:
     goal = ("--minimize", "run.events") if command == "optimise" else ()
-    reported = said.refused(command, "small.toml", "--vary", f"{key}=a,b", *goal)
+    reported = output.refused(command, "small.toml", "--vary", f"{key}=a,b", *goal)
     assert key in reported
     if command == "sweep":
         key_and_seed = ("--vary", "simulation.seed=1,2", "--set", f"{key}=1")
-        assert key in said.refused(command, "small.toml", *key_and_seed)
+        assert key in output.refused(command, "small.toml", *key_and_seed)
 
 
 NINES = "9" * 5_000
@@ -140,8 +140,8 @@ NINES = "9" * 5_000
 @pytest.mark.parametrize(
     "text", [f"4..{NINES}", f"-{NINES}..4", f"1 Gb/s:{NINES} Gb/s:3", f"1:{NINES}:3", NINES]
 )
-def test_numbers_of_thousands_of_digits(text: str, said: Said) -> None:
-    reported = said.refused("sweep", "small.toml", "--vary", f"topology.star.rate={text}")
+def test_numbers_of_thousands_of_digits(text: str, output: Said) -> None:
+    reported = output.refused("sweep", "small.toml", "--vary", f"topology.star.rate={text}")
     assert "topology.star.rate: " in reported
     assert f"is too large; at most {MOST_DIGITS} digits" in reported
     assert len(reported) < 2_000
@@ -152,13 +152,13 @@ def test_digits_that_are_no_large_number() -> None:
     assert values.read("key", f'"{NINES}"') == [NINES]
 
 
-def test_json_has_no_numbers_that_are_none(said: Said) -> None:
+def test_json_has_no_numbers_that_are_none(output: Said) -> None:
     measures = (
         *("--measure", "each=flows.throughput_bps / flows.frames_dropped"),
         *("--measure", "all=sum(flows.throughput_bps) / sum(flows.frames_dropped)"),
     )
     for out in ("s", "s"):  # as measured, and as found again
-        found = said.json("sweep", "small.toml", "--vary", "simulation.seed=1,2", *measures, "--out", out)
+        found = output.json("sweep", "small.toml", "--vary", "simulation.seed=1,2", *measures, "--out", out)
         rows: list[dict[str, object]] = found["summary"]  # type: ignore[assignment]
         assert {(row["metric"], row["entity"]): row["mean"] for row in rows} == {
             ("each", "steady"): None,
@@ -168,11 +168,11 @@ def test_json_has_no_numbers_that_are_none(said: Said) -> None:
     Path("sweep.toml").write_text(
         HEAD + "vary = { 'topology.star.hosts' = [3, nan, inf, 2020-01-01] }", "utf-8"
     )
-    points = said.json("sweep", "sweep.toml", "--out", "t", code=1)["points"]
+    points = output.json("sweep", "sweep.toml", "--out", "t", code=1)["points"]
     assert [one["values"]["topology.star.hosts"] for one in points] == [3, None, None, "2020-01-01"]  # type: ignore[attr-defined]
 
 
-def test_whole_numbers_stay_whole(said: Said, capsys: pytest.CaptureFixture[str]) -> None:
+def test_whole_numbers_stay_whole(output: Said, capsys: pytest.CaptureFixture[str]) -> None:
     words = (
         "sweep",
         "small.toml",
@@ -183,7 +183,7 @@ def test_whole_numbers_stay_whole(said: Said, capsys: pytest.CaptureFixture[str]
         "--out",
         "s",
     )
-    for row in said.json(*words)["runs"]:  # type: ignore[attr-defined]
+    for row in output.json(*words)["runs"]:  # type: ignore[attr-defined]
         assert type(row["topology.star.hosts"]) is int
     assert main(words) == 0
     assert "4.0" not in capsys.readouterr().out
@@ -216,9 +216,9 @@ def test_an_entry_of_a_list_is_set_and_removed() -> None:
                 BASE.with_value(key, value)
 
 
-def test_what_every_trial_says_is_said(said: Said, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_every_trial_says_is_reported(output: Said, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("optimise", "small.toml", "--vary", "simulation.name=a,b", "--trials", "3", "--out", "s")
-    assert "flows is a table; name a column" in said.refused(*words, "--minimize", "count(flows)")
+    assert "flows is a table; name a column" in output.refused(*words, "--minimize", "count(flows)")
     Path("small.toml").write_text(SMALL.replace('queue = "200 frames"', 'total = "22 frames"'), "utf-8")
     assert main([*words[:-1], "t", "--minimize", "run.events"]) == 1
     reported = capsys.readouterr()
@@ -227,11 +227,11 @@ def test_what_every_trial_says_is_said(said: Said, capsys: pytest.CaptureFixture
     assert "failed" in reported.out
 
 
-def test_who_waits_for_a_cluster_is_told(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_waits_for_a_cluster_is_reported(output: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr(engines, "PATIENCE_S", 0.2)
     place = "tcp://127.0.0.1:1"
-    reported = said.refused(
+    reported = output.refused(
         "sweep", "small.toml", "--vary", "simulation.seed=1,2", "--executor", f"dask:{place}"
     )
     first, second, *_ = reported.splitlines()

@@ -39,9 +39,9 @@ def test_labels(values: list[object], expected: list[str]) -> None:
 def test_tables_and_page_of_a_sweep_have_labels(penstock: Command, small: Path, tmp_path: Path) -> None:
     vary = 'switch.scheduler={ drr = {} }, { wrr = { weights = [1, 2, 3, 4, 5, 6, 7, 8] } }, "fifo"'
     ran = penstock("sweep", str(small), "--vary", vary, "--out", str(tmp_path / "out"))
-    said = ran.stdout
-    assert "wrr: weights [1, 2, 3, 4, 5, 6, 7, 8]" in said
-    assert "{" not in said
+    output = ran.stdout
+    assert "wrr: weights [1, 2, 3, 4, 5, 6, 7, 8]" in output
+    assert "{" not in output
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "<td>wrr: weights [1, 2, 3, 4, 5, 6, 7, 8]</td>" in page
     assert "{&quot;" not in page

@@ -38,7 +38,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_what_python_cannot_read_is_told_at_once(what: str) -> None:
+def test_what_python_cannot_read_is_reported_at_once(what: str) -> None:
     text, reported = WRONG[what]
     began = time.monotonic()
     with pytest.raises(TomlError, match=rf"it\.toml: .*{reported}"):
@@ -100,9 +100,9 @@ def test_every_door_tells_it(what: str, tmp_path: Path, capsys: pytest.CaptureFi
     ):
         assert main(words) == 2, words
         assert f"scenario.toml: {'tables' if reported == DEEP else 'an'}" in (
-            said := capsys.readouterr().err
-        ), said
-        assert reported in said
+            output := capsys.readouterr().err
+        ), output
+        assert reported in output
     table = Document("it.csv", "start_us,from,to,bytes\n0,h0,h1,1000\n")
     with pytest.raises(TomlError, match=reported):
         join([(table, format_of(table).read(table))], tmp_path / "o.toml", like=library.read(str(file)))

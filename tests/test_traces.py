@@ -477,7 +477,7 @@ def test_starts_of_one_host_do_not_delay_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "says"),
+    ("name", "expected"),
     [
         ("custom_allreduce.msccl.xml", "MSCCL algorithm"),
         ("chained_1.goal", "repaired: 32 sends of 0 bytes to a rank that does not exist"),
@@ -493,10 +493,10 @@ def test_starts_of_one_host_do_not_delay_each_other() -> None:
         ("HGX-H100-validated.json", "is a system of ASTRA-sim, which is not imported"),
     ],
 )
-def test_check_says_what_a_file_is(penstock: Command, name: str, says: str) -> None:
+def test_check_says_what_a_file_is(penstock: Command, name: str, expected: str) -> None:
     done = penstock("trace", "check", DATA / name)
     assert done.returncode in (0, 2), done.stderr
-    assert says in " ".join(done.stdout.split()), done.stdout
+    assert expected in " ".join(done.stdout.split()), done.stdout
 
 
 def test_every_file_is_read_or_refused_with_a_reason(penstock: Command) -> None:

@@ -127,7 +127,7 @@ def test_each_begins_with_the_last_end_that_it_waits_for(
     }
 
 
-def test_what_never_begins_is_told(tmp_path: Path) -> None:
+def test_what_never_begins_is_reported(tmp_path: Path) -> None:
     rows = ["0,h0,h1,1000000000,a,", ",h1,h2,1,b,a", ",h2,h3,1,c,b", "1,h2,h0,1,d,", ",h0,h3,1,e,d"]
     result = ps.run(scenario(tmp_path, rows))
     assert list(result.rows("waiting_transfers")) == [
@@ -137,7 +137,7 @@ def test_what_never_begins_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("over", "rows", "said"),
+    ("over", "rows", "message"),
     [
         ("pushed", [",h0,h1,5,a,b"], 'no transfer has the id "b"\n --> list.csv:2:12'),
         (
@@ -155,10 +155,10 @@ def test_what_never_begins_is_told(tmp_path: Path) -> None:
         ("tcp", [",h0,h1,5,a,a"], '"a" waits, over others, for itself'),
     ],
 )
-def test_what_cannot_be_is_refused_by_line(tmp_path: Path, over: str, rows: list[str], said: str) -> None:
+def test_what_cannot_be_is_refused_by_line(tmp_path: Path, over: str, rows: list[str], message: str) -> None:
     with pytest.raises(ps.ScenarioError) as error:
         ps.run(scenario(tmp_path, rows, over=over))
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_those_behind_one_that_begins_too_late_are_not_sent(tmp_path: Path) -> None:
@@ -193,10 +193,10 @@ def test_a_list_is_imported_as_it_is(tmp_path: Path) -> None:
     ]
     # Times of what is imported begin with the first transfer.
     assert [[name, start + 3_000, took] for name, start, took in entries] == own
-    for change, said in (("b,a", "b,z"), ("c,a", "b,a"), ("a,\n", "a,c\n"), (",h0,h3", "5,h0,h3")):
+    for change, output in (("b,a", "b,z"), ("c,a", "b,a"), ("a,\n", "a,c\n"), (",h0,h3", "5,h0,h3")):
         text = (tmp_path / "list.csv").read_text("utf-8")
-        assert change in text, said
-        (tmp_path / "wrong.csv").write_text(text.replace(change, said, 1), "utf-8")
+        assert change in text, output
+        (tmp_path / "wrong.csv").write_text(text.replace(change, output, 1), "utf-8")
         assert cli.main(["import", str(tmp_path / "wrong.csv"), "--like", str(like)]) == 2
 
 

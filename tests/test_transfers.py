@@ -60,7 +60,7 @@ def test_parquet_and_csv_are_the_same_run(tmp_path: Path) -> None:
     assert rows[0]["ideal_ns"] == pytest.approx(full + max(full, rest) + rest + 2 * _delay(runs[0]))
 
 
-def test_a_table_that_import_reads_is_told_of_it(tmp_path: Path) -> None:
+def test_a_table_that_import_reads_is_reported_of_it(tmp_path: Path) -> None:
     """Each name of a column that the importer takes and the engine does not."""
     usual = {"start": "time_us", "from": "from", "to": "to", "bytes": "bytes"}
     names = {"start": csv_trace.STARTS, **csv_trace.COLUMNS}

@@ -108,12 +108,13 @@ def test_trimming_follows_from_the_switches() -> None:
     text = FABRIC.format(k=4, duration="1 ms") + TRANSFER.format(
         n=0, source=0, to=13, size=500_000, control=NSCC
     )
-    said = {value: text + f"trimming = {value}\n" for value in ("true", "false")}
-    runs = {name: ps.run(ps.Scenario.from_toml(one)) for name, one in {"": text, **said}.items()}
+    output = {value: text + f"trimming = {value}\n" for value in ("true", "false")}
+    runs = {name: ps.run(ps.Scenario.from_toml(one)) for name, one in {"": text, **output}.items()}
     assert runs[""].fingerprint == runs["true"].fingerprint
-    assert not [line for line in _core.warnings(said["true"], "t.toml") if "trimming" in line]
+    assert not [line for line in _core.warnings(output["true"], "t.toml") if "trimming" in line]
     assert any(
-        "trimming = false, and all switches trim" in line for line in _core.warnings(said["false"], "t.toml")
+        "trimming = false, and all switches trim" in line
+        for line in _core.warnings(output["false"], "t.toml")
     )
     start, end = text.index("[switch.trimming]"), text.index("[[switch.queue")
     drops = text[:start] + text[end:]

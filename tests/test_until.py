@@ -124,8 +124,8 @@ def test_the_command_says_that_it_is_an_estimate(capsys: pytest.CaptureFixture[s
     file = tmp_path / "ring.toml"
     file.write_text(ring(1.0, until=None).to_toml())
     assert main(["run", str(file), "--until", "10 % at 95 %", "--out", str(tmp_path / "out")]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "of 200 iterations (until 10 % at 95 %): all figures are estimates" in said
+    output = " ".join(capsys.readouterr().out.split())
+    assert "of 200 iterations (until 10 % at 95 %): all figures are estimates" in output
     assert main(["run", str(file), "--until", "often"]) == 2
     assert '"often" is not a precision; expected a half width' in capsys.readouterr().err
 

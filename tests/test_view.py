@@ -372,16 +372,18 @@ def test_the_command_shows_a_result_until_it_is_ended(runs: list[Path], tmp_path
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ((), "name the directory of a result or of a sweep"),
         (("nowhere",), "nowhere: no such result directory"),
         (("nowhere", "--port", "70000"), "--port is 70000; expected 0 (any that is free) to 65535"),
     ],
 )
-def test_what_cannot_be_shown(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_shown(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["view", *words]) == 2
-    assert said in " ".join(capsys.readouterr().err.split())
+    assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_browser_is_not_called_with_the_token(

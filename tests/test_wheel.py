@@ -27,10 +27,10 @@ def test_the_wheel_shows_its_picture_within_a_minute(tmp_path: Path) -> None:
     programs = tmp_path / "bare" / ("Scripts" if os.name == "nt" else "bin")
     bare = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     subprocess.run([programs / "python", *pip[1:], "install", wheel], check=True, env=bare)
-    said = subprocess.run(
+    output = subprocess.run(
         [programs / "penstock", "--version"], capture_output=True, text=True, check=True, env=bare
     )
-    assert said.stdout.strip() == penstock.__version__
+    assert output.stdout.strip() == penstock.__version__
     began = time.monotonic()
     demo = subprocess.run(
         [programs / "penstock", "demo"], cwd=tmp_path, capture_output=True, text=True, check=False, env=bare

@@ -98,13 +98,13 @@ def test_parts_add_up(fabric: str, over: str) -> None:
         assert message.late_by["queues"] > -3 * 4_182 * 0.08 - 1
 
 
-def test_each_cause_is_told() -> None:
+def test_each_cause_is_reported() -> None:
     """CNPs and rate, pauses, windows, losses: each where it is."""
     marked = run(PFC + MARKS, over='control = "dcqcn"')
     slow = max(every(marked), key=lambda message: message.late_by["rate"])
     assert slow.spent["cnps"] and slow.late_by["rate"] > 0.3 * slow.late_ns
-    said = " ".join(why(marked, f"writes#{slow.transfer}"))
-    assert "the rate of its control" in said and "CNPs" in said and "The lowest rate" in said
+    output = " ".join(why(marked, f"writes#{slow.transfer}"))
+    assert "the rate of its control" in output and "CNPs" in output and "The lowest rate" in output
     paused = run(PFC, over='control = "none"')
     assert any(message.late_by["pause"] > 0.2 * message.late_ns for message in every(paused))
     assert "Its slowest message" in " ".join(why(paused, "writes"))
@@ -157,8 +157,8 @@ def test_more_lost_than_late() -> None:
     spent = {name: 0.0 if name.endswith("_ns") else value for name, value in known.spent.items()}
     row = known.row | {"completion_ns": known.row["ideal_ns"] + 100.0}
     early = dataclasses.replace(known, row=row, spent=spent | {"host_ns": 4_000.0})
-    said = " ".join(messages.sentences(result, early))
-    assert "It was 100 ns late: it lost 4 us (100 %) to its NIC, which was busy; it gained 3.9 us" in said
+    output = " ".join(messages.sentences(result, early))
+    assert "It was 100 ns late: it lost 4 us (100 %) to its NIC, which was busy; it gained 3.9 us" in output
 
 
 def test_json_has_the_message(penstock: Command, tmp_path: Path) -> None:
@@ -193,19 +193,19 @@ over = { rdma = {} }
     assert why(result, "writes#1#2")[0].startswith("Message writes#1#2 (")
 
 
-def test_reads_are_told_and_one_that_is_not_whole_is_an_error_that_says_so() -> None:
+def test_reads_are_reported_and_one_that_is_not_whole_is_an_error_that_says_so() -> None:
     result = run(PFC, over='verb = "read"', duration="400 us")
     whole = {row["transfer"] for row in result.rows("message_times")}
     left = next(nth for nth, _ in enumerate(result.rows("transfers")) if nth not in whole)
-    said = " ".join(why(result, f"writes#{min(whole)}"))
-    assert "waiting for its request" in said
+    output = " ".join(why(result, f"writes#{min(whole)}"))
+    assert "waiting for its request" in output
     with pytest.raises(
         InputError, match=f"'writes#{left}': .* expected a message over RDMA that is complete"
     ):
         why(result, f"writes#{left}")
 
 
-def test_queue_pairs_in_error_are_told(penstock: Command, tmp_path: Path) -> None:
+def test_queue_pairs_in_error_are_reported(penstock: Command, tmp_path: Path) -> None:
     """What one host sends is lost: it gives up after the third timeout in a row, from its last packet on."""
     keys = 'control = "none", timeout = "100 us", retries = 2'
     fault = '[[faults]]\nlink = ["h1", "sw"]\ntowards = "sw"\nfrom = "10 us"\nframe_loss = 1.0\n'
@@ -226,9 +226,9 @@ frame = "4300 B"
     text = "in error: 1 of 2, the first of writes[h1] to h0 at 3"
     assert text in " ".join(ran.stdout.split())
     result = Result.load(tmp_path / "out")
-    said = [line for line in why(result, "writes[h1]") if "error" in line]
-    assert len(said) == 1 and said[0].startswith("Its queue pair entered the error state at 3")
-    assert "after 3 timeouts" in said[0]
+    output = [line for line in why(result, "writes[h1]") if "error" in line]
+    assert len(output) == 1 and output[0].startswith("Its queue pair entered the error state at 3")
+    assert "after 3 timeouts" in output[0]
     assert not any("error" in line for line in why(result, "writes[h2]"))
     assert any("Of its 2 queue pairs one entered the error state" in line for line in why(result, "writes"))
     lost = next(n for n, row in enumerate(result.rows("transfers")) if row["source"] == "h1")

@@ -95,7 +95,7 @@ def test_frames_of_real_agents(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "this is not a capture: accepted are pcapng and pcap"),
         (b"name,value\n1,2\n", "this is not a capture"),
@@ -103,13 +103,13 @@ def test_frames_of_real_agents(tmp_path: Path) -> None:
     ],
     ids=["empty", "a table", "missing"],
 )
-def test_what_is_no_capture(content: bytes | None, said: str, tmp_path: Path) -> None:
+def test_what_is_no_capture(content: bytes | None, message: str, tmp_path: Path) -> None:
     path = tmp_path / "capture.pcapng"
     if content is not None:
         path.write_bytes(content)
     code, out, err = call("decode", str(path))
     assert (code, out) == (2, "")
-    assert said in err
+    assert message in err
     assert str(path) in err
 
 
@@ -243,13 +243,13 @@ def test_a_run_is_captured(first_light: Path) -> None:
     assert times == sorted(times)
     assert {frame["port"] for frame in frames} == {"h2.0->sw"}
     sent = [frame for frame in frames if frame["direction"] == "out"]
-    heard = [frame for frame in frames if frame["direction"] == "in"]
+    received = [frame for frame in frames if frame["direction"] == "in"]
     assert len(sent) > 1000
     assert {(frame["bytes"], frame["source"], frame["destination"]) for frame in sent} == {
         (1518, "02:00:00:00:00:04", "02:00:00:00:00:05")
     }
     # The switch pauses the only priority that is in use, and lets it continue.
-    assert {(frame["what"], frame["comment"]) for frame in heard} == {
+    assert {(frame["what"], frame["comment"]) for frame in received} == {
         ("PFC, 0 65535 quanta", "XOFF"),
         ("PFC, 0 continue", "XON"),
     }
@@ -278,8 +278,8 @@ def test_both_ways_of_a_connection_have_the_same_two_ports(tmp_path: Path) -> No
     path = tmp_path / "talk.pcapng"
     code, _, err = call("capture", str(tmp_path / "talk.toml"), "--port", "h*", "--out", str(path))
     assert code == 0, err
-    said = [re.match(r"TCP (\S+) to (\S+), ", str(frame["what"])) for frame in decoded(path)]
-    ways = {(found[1], found[2]) for found in said if found}
+    output = [re.match(r"TCP (\S+) to (\S+), ", str(frame["what"])) for frame in decoded(path)]
+    ways = {(found[1], found[2]) for found in output if found}
     assert ways == {
         ("10.0.0.2:49152", "10.0.0.3:9"),
         ("10.0.0.3:9", "10.0.0.2:49152"),
@@ -363,7 +363,7 @@ def test_scapy_finds_the_same_lengths_and_checksums(scenario: str, port: str, tm
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["first-light"], "no frames were logged; name ports of a scenario with --port"),
         (["first-light", "--port", "h9.0->sw"], "h9.0->sw"),
@@ -372,10 +372,10 @@ def test_scapy_finds_the_same_lengths_and_checksums(scenario: str, port: str, tm
     ],
     ids=["no ports", "unknown port", "no scenario", "no directory"],
 )
-def test_a_capture_that_cannot_be(words: list[str], said: str, tmp_path: Path) -> None:
+def test_a_capture_that_cannot_be(words: list[str], message: str, tmp_path: Path) -> None:
     line = command_line("capture", *words) + ([] if "--out" in words else ["--out", "x.pcapng"])
     done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode in (1, 2)
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())

@@ -61,7 +61,7 @@ def foreign(root: Path) -> list[str]:
     return found
 
 
-def test_no_address_that_nobody_here_owns() -> None:
+def test_no_address_that_no_one_here_owns() -> None:
     assert not foreign(ROOT)
 
 

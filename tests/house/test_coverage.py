@@ -126,9 +126,9 @@ def test_each_study_runs_for_a_look(
     experiments = sorted({word for words in named if words[2] == study for word in words[3:]})
     monkeypatch.chdir(tmp_path)
     code = main(["reproduce", study, *experiments, "--quick", "--json"])
-    said = capsys.readouterr()
-    assert code in (0, 1), said.err
-    answer = json.loads(said.out)
+    output = capsys.readouterr()
+    assert code in (0, 1), output.err
+    answer = json.loads(output.out)
     assert {one["id"] for one in answer["experiments"]} >= set(experiments)
     assert not experiments or {one["id"] for one in answer["experiments"]} == set(experiments)
     assert {one["why"] for one in answer["choices"]} <= {""}, "reasons quote figures of the full run"
@@ -174,8 +174,8 @@ def test_what_is_stored_is_what_the_study_asks(study: reproduce.Study) -> None:
     assert list(found) == [one.id for one in study.experiments]
     for experiment in study.experiments:
         row = found[experiment.id]
-        said = (row["reported"], row["criterion"], row["kind"])
-        assert said == (experiment.reported, experiment.criterion, experiment.kind)
+        output = (row["reported"], row["criterion"], row["kind"])
+        assert output == (experiment.reported, experiment.criterion, experiment.kind)
         open_one = experiment.seeds and row["verdict"] == UNDECIDED and not row["passed"]
         assert open_one or row["verdict"] == experiment.verdict(row["passed"])
         assert row["passed"] or row["why"], f"{experiment.id} is not reproduced, and nobody says why"

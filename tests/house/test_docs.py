@@ -63,7 +63,7 @@ def test_no_picture_is_older_than_what_it_shows() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_picture_of_another_run_is_told_of(tmp_path: Path) -> None:
+def test_a_picture_of_another_run_is_reported_of(tmp_path: Path) -> None:
     picture = tmp_path / "first-light.png"
     picture.write_bytes((ROOT / "docs/images/first-light.png").read_bytes())
     before = stamped(picture)
@@ -131,9 +131,9 @@ def test_a_page_does_what_it_says(page: Path, tmp_path: Path) -> None:
 def test_a_guide_is_a_script_that_draws_its_picture(page: str, tmp_path: Path) -> None:
     ((_, text),) = blocks(ROOT / f"docs/guide/{page}.md", "python")
     (tmp_path / "script.py").write_text(text, "utf-8")
-    said = _run([sys.executable, "script.py"], tmp_path, {**os.environ, "MPLBACKEND": "Agg"})
+    output = _run([sys.executable, "script.py"], tmp_path, {**os.environ, "MPLBACKEND": "Agg"})
     assert list(tmp_path.rglob("*.png"))
-    assert SCRIPTS[page] in said
+    assert SCRIPTS[page] in output
 
 
 def _commands(block: str) -> Iterator[tuple[str, list[str]]]:

@@ -184,9 +184,11 @@ def test_comments_say_what_a_thing_is(root: Path) -> None:
     for source in sources:
         lines = source.read_text("utf-8").splitlines()
         for before, line in zip(["", *lines], lines, strict=False):
-            says = line.lstrip()
-            opens = says.startswith("/// The same") and not before.lstrip().startswith("///")
-            assert not (opens or says.startswith('"""The same')), f"{source.relative_to(root)}: {says}"
+            expected = line.lstrip()
+            opens = expected.startswith("/// The same") and not before.lstrip().startswith("///")
+            assert not (opens or expected.startswith('"""The same')), (
+                f"{source.relative_to(root)}: {expected}"
+            )
 
 
 def test_libraries_do_not_print(root: Path) -> None:

@@ -28,7 +28,7 @@ def test_what_was_promised_is_kept(
     assert promises.main() == 0, capsys.readouterr().out
 
 
-def test_what_is_gone_or_different_is_told(
+def test_what_is_gone_or_different_is_reported(
     promises: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     more = promises.current()
