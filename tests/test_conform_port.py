@@ -100,7 +100,7 @@ class Memory:
         """Comes at once."""
         (self.switch.passes if feeds else self.switch.hears)(octets, self.time)
 
-    def heard(self, until: float) -> list[tuple[float, bytes]]:
+    def received(self, until: float) -> list[tuple[float, bytes]]:
         """What comes until then."""
         self.time = max(self.time, until)
         return sorted(self.switch.sends(self.time))
@@ -153,9 +153,9 @@ def test_priorities_that_are_confused_are_noticed(wrong: str) -> None:
 class Busy(Memory):
     """A machine that does something else for a while."""
 
-    def heard(self, until: float) -> list[tuple[float, bytes]]:
+    def received(self, until: float) -> list[tuple[float, bytes]]:
         """Comes back late now and then."""
-        return super().heard(until + (3e-3 if int(1e3 * until) % 64 == 0 else 0))
+        return super().received(until + (3e-3 if int(1e3 * until) % 64 == 0 else 0))
 
 
 def test_a_machine_that_is_late_says_so() -> None:

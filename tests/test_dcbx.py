@@ -25,7 +25,7 @@ from penstock.cli import main
 from penstock.conformance import frames
 from penstock.conformance.lldpad import Lldpad, missing
 from penstock.dcbx.inherit import inherited
-from penstock.dcbx.query import ask
+from penstock.dcbx.query import request_state
 from penstock.dcbx.serving import Settings, _Station, start
 from penstock.errors import InputError
 
@@ -256,7 +256,7 @@ def test_an_agent_that_ends_while_it_is_asked_is_one_that_does_not_answer(output
         thread = threading.Thread(target=end)
         thread.start()
         with pytest.raises(InputError, match="does not answer"):
-            ask(name)
+            request_state(name)
         thread.join()
 
 
@@ -316,7 +316,7 @@ def test_what_is_no_answer_is_reported(output: bytes) -> None:
         answering(name, lambda caller: caller.sendall(output)),
         pytest.raises(InputError, match="the agent there"),
     ):
-        ask(name)
+        request_state(name)
 
 
 @pytest.mark.parametrize("say", [trickle, endless])
@@ -326,7 +326,7 @@ def test_an_answer_without_end_is_given_up(say: Callable[[socket.socket], None])
     with contextlib.ExitStack() as stack:
         stack.enter_context(answering(name, say))
         with pytest.raises(InputError, match="the agent there"):
-            ask(name, 0.5)
+            request_state(name, 0.5)
         assert time.monotonic() - began < 30  # of the 60 s that the first takes, and the other has no end
 
 
@@ -405,7 +405,7 @@ while True:
         assert other.stdout is not None and other.stdout.readline() == "there\n"
         try:
             with pytest.raises(InputError, match="is rejected: its user is 65534; expected 0"):
-                ask(name)
+                request_state(name)
         finally:
             other.kill()
 
@@ -423,7 +423,7 @@ def test_an_uplink_that_says_nonsense_or_nothing_is_none(pair: tuple[str, str], 
             took = []
             for _ in range(10):
                 began = time.monotonic()
-                ask(pair[0], PATIENCE_S)
+                request_state(pair[0], PATIENCE_S)
                 took.append(time.monotonic() - began)
                 time.sleep(0.1)
             assert min(took) < 0.5, "it waits for its uplink"
