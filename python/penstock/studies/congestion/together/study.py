@@ -111,8 +111,8 @@ def operation(context: Context, runs: Runs, cover: str) -> list[Outcome]:
                 "victim_qcn": min(full),
             },
             measured=victims,
-            note="The throughput of victims under PFC, ETS and QCN depends on the bursts, because congestion "
-            "points of paused links cut the rates of victims (W-5). With XOFF at 240 frames victims get their "
+            note="With PFC, ETS and QCN the throughput of victims depends on the bursts: congestion points "
+            "of paused links cut the rates of victims (W-5). With XOFF at 240 frames victims get their "
             "full offered load (W-9).",
         ),
         context.judge(
@@ -197,7 +197,7 @@ COLUMNS = (
 )
 NOTE = (
     "Victim: throughput of the slowest victim as a share of its offered load. LAN: the same for the LAN "
-    "while it sends. Lost: storage frames. Paused: sum over all ports. Jain: Jain's index of the greedy flows "
+    "while it sends. Lost: storage frames. Paused: sum over all ports. Jain: index of the greedy flows "
     "before the LAN starts. Settled: time until Jain's index, over 2 ms, stays at 0.9 or above. Link: "
     "utilization of the bottleneck links while the LAN sends, and afterwards. Queue: storage queue at the "
     "bottleneck. Cuts: rate cuts by QCN. Elsewhere: share of the cuts that queues of other links cause."
