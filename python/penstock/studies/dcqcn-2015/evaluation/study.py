@@ -223,7 +223,9 @@ def equilibria(
 
 def against_fluid(incasts: Incasts) -> dict[str, float]:
     """Figures of D-9: queues where the fluid model is stable, and where it oscillates."""
-    off, steady, unstable = [], [], []
+    off: list[float] = []
+    steady: list[float] = []
+    unstable: list[float] = []
     for (many, loop), one in incasts.items():
         fluid, stable = FLUID_KB[many][LOOPS_US.index(loop)]
         (steady if stable else unstable).append(one.swing_kb / one.mean_kb)
