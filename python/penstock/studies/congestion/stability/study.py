@@ -104,7 +104,7 @@ class Loop:
     ----------
     used : float
         Utilization of the link.
-    queue, swing : float
+    queue, deviation : float
         Mean and standard deviation of the queue, in packets.
     settled_ms : float
         Last time at which arrivals, averaged over 1 ms, deviated by more than 5 % from the link rate.
@@ -112,12 +112,12 @@ class Loop:
 
     used: float
     queue: float
-    swing: float
+    deviation: float
     settled_ms: float
 
     def is_stable(self, scheme: Scheme) -> bool:
         """Returns true if the link is full and the queue deviates by at most a third of its set point."""
-        return self.used >= 0.99 and self.swing <= scheme.set_point / 3
+        return self.used >= 0.99 and self.deviation <= scheme.set_point / 3
 
     @classmethod
     def of_model(cls, queues: Series, arriving: Series) -> Loop:
@@ -136,7 +136,7 @@ class Loop:
         [queue] = [row for row in result.rows("queues") if row["port"].endswith("->h0") and row["class"] == 0]
         [port] = [row for row in result.rows("ports") if row["port"].endswith("->h0")]
         times, longest = result.series("queue_frames", f"{port['port']}/0")
-        rates = together(result)
+        rates = total_rate(result)
         means = rates[: len(rates) // 5 * 5].reshape(-1, 5).mean(axis=1)
         return cls(
             float(port["utilisation"]),
@@ -146,7 +146,7 @@ class Loop:
         )
 
 
-def together(result: Result) -> Series:
+def total_rate(result: Result) -> Series:
     """Sum of the rates of all limiters every 200 us, as a share of the link rate."""
     limiters = result.all_series("limiter_rate_bps").values()
     return np.asarray(np.sum([values for _, values in limiters], axis=0) / LINE_BPS)
@@ -203,14 +203,14 @@ def varied(
 ) -> Result:
     """Result of the scenario of a control with changed keys."""
     scenario = context.scenario(scheme.scenario)
-    own: dict[str, Any] = {
+    keys: dict[str, Any] = {
         "topology.star.hosts": sources + 1,
         "topology.star.delay": f"{loop_us / scheme.links:g} us",
         "flows.f.from": f"h1..h{sources}",
     }
     if scheme is QCN:
-        own |= {"topology.star.hosts": sources + 2, "flows.interlude.from": f"h{sources + 1}"}
-    for key, value in (own | dict(changes)).items():
+        keys |= {"topology.star.hosts": sources + 2, "flows.interlude.from": f"h{sources + 1}"}
+    for key, value in (keys | dict(changes)).items():
         scenario = scenario.with_value(key, value)
     return scenario.run(seed=1)
 
@@ -376,7 +376,7 @@ def from_line_rate(context: Context, loop_us: int, timer: str) -> Series:
     scenario = context.scenario("senders")
     for key, value in changes.items():
         scenario = scenario.with_value(key, value)
-    return together(scenario.run(seed=1))
+    return total_rate(scenario.run(seed=1))
 
 
 HEADS = ("link (%)", "queue", "deviation", "model: link (%)", "queue", "deviation")
@@ -384,7 +384,7 @@ HEADS = ("link (%)", "queue", "deviation", "model: link (%)", "queue", "deviatio
 
 def shown(loop: Loop) -> tuple[str, str, str]:
     """Cells of a loop: link, queue and its standard deviation."""
-    return f"{100 * loop.used:.1f}", f"{loop.queue:.1f}", f"{loop.swing:.1f}"
+    return f"{100 * loop.used:.1f}", f"{loop.queue:.1f}", f"{loop.deviation:.1f}"
 
 
 def table(context: Context, found: Mapping[str, Pairs]) -> None:
@@ -424,7 +424,7 @@ def picture(found: Mapping[str, Pairs]) -> Figure:
                     of = [pairs[sources, loop][which] for loop in loops]
                     look = {"color": color, "linestyle": line, "marker": "o", "markersize": 3.5}
                     link.plot(loops, [100 * one.used for one in of], **look)
-                    queue.plot(loops, [max(0.1, one.swing) for one in of], **look)
+                    queue.plot(loops, [max(0.1, one.deviation) for one in of], **look)
             handles = [Line2D([], [], color=color) for _, color in zip(counts, COLORS, strict=False)]
             handles += [Line2D([], [], color=INK, linestyle=line) for line in ("-", "--")]
             names = [*(f"{count} sources" for count in counts), "simulation", "fluid model"]

@@ -138,20 +138,20 @@ def claims(of: Mapping[str, Figures]) -> Figures:
     """Figures of the criteria."""
     both, writes = of["methods 4 and 2, b writes and sends"], of["methods 4 and 2, b writes"]
     return {
-        "bottleneck_alone": of["FECN at b"]["victim"],
-        "bottleneck_paused": of["FECN at b"]["paused_ms"],
-        "elsewhere": of["FECN at a"]["victim"],
-        "none": of["no FECN"]["victim"],
-        "elsewhere_lost": of["FECN at a, no PAUSE"]["lost"],
-        "bottleneck_lost": of["FECN at b, no PAUSE"]["lost"],
-        "writes": of["method 4, b writes"]["victim"],
-        "sends": of["method 2, b sends"]["victim"],
-        "silent": of["method 4, nothing at b"]["victim"],
-        "other_method": of["method 2, b writes"]["victim"],
-        "both_victim": both["victim"],
-        "both_ratio": both["last"] / both["first"],
-        "mixed_share": writes["first"] / (writes["first"] + writes["last"]),
-        "mixed_victim": writes["victim"],
+        "victim_fecn_b": of["FECN at b"]["victim"],
+        "paused_fecn_b_ms": of["FECN at b"]["paused_ms"],
+        "victim_fecn_a": of["FECN at a"]["victim"],
+        "victim_no_fecn": of["no FECN"]["victim"],
+        "lost_fecn_a": of["FECN at a, no PAUSE"]["lost"],
+        "lost_fecn_b": of["FECN at b, no PAUSE"]["lost"],
+        "victim_b_writes": of["method 4, b writes"]["victim"],
+        "victim_b_sends": of["method 2, b sends"]["victim"],
+        "victim_nothing_at_b": of["method 4, nothing at b"]["victim"],
+        "victim_other_method": of["method 2, b writes"]["victim"],
+        "victim_both": both["victim"],
+        "method_2_to_4": both["last"] / both["first"],
+        "method_4_share": writes["first"] / (writes["first"] + writes["last"]),
+        "victim_mixed": writes["victim"],
     }
 
 

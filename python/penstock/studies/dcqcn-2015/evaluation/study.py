@@ -39,7 +39,7 @@ class Incast:
     """Rates in Gb/s."""
     used: float
     mean_kb: float
-    swing_kb: float
+    deviation_kb: float
     """Standard deviation of the queue, by its maximum in each 20 us."""
     lost: int
     paused_late: int
@@ -56,7 +56,7 @@ class Incast:
             rates=tuple(row["throughput_bps"] / 1e9 for row in result.rows("flows")),
             used=next(row["utilisation"] for row in result.rows("ports") if row["port"] == FULL),
             mean_kb=queue["queue_bytes_mean"] / 1e3,
-            swing_kb=float(lengths[times >= SETTLED_NS].std()) / 1e3,
+            deviation_kb=float(lengths[times >= SETTLED_NS].std()) / 1e3,
             lost=sum(row["frames"] for row in result.rows("drops")),
             paused_late=len(late),
             queue=(times / 1e6, lengths / 1e3),
@@ -157,7 +157,7 @@ def rows(incasts: Incasts) -> list[tuple[str, ...]]:
                 f"{fluid:.0f}",
                 "stable" if stable else "oscillates",
                 f"{one.mean_kb:.1f}",
-                f"{one.swing_kb:.1f}",
+                f"{one.deviation_kb:.1f}",
                 f"{100 * one.used:.1f}",
             )
         )
@@ -209,7 +209,7 @@ def equilibria(
     many = {"used": sixteen.used, "jain": jain(sixteen.rates), "queue_kb": sixteen.mean_kb}
     many |= {"lost": sixteen.lost, "paused_late": sixteen.paused_late}
     queues = "; ".join(
-        f"{senders} senders, {loop} us: {one.mean_kb:.0f} KB, deviation {one.swing_kb:.0f}"
+        f"{senders} senders, {loop} us: {one.mean_kb:.0f} KB, deviation {one.deviation_kb:.0f}"
         for (senders, loop), one in incasts.items()
     )
     return [
@@ -228,7 +228,7 @@ def against_fluid(incasts: Incasts) -> dict[str, float]:
     unstable: list[float] = []
     for (many, loop), one in incasts.items():
         fluid, stable = FLUID_KB[many][LOOPS_US.index(loop)]
-        (steady if stable else unstable).append(one.swing_kb / one.mean_kb)
+        (steady if stable else unstable).append(one.deviation_kb / one.mean_kb)
         off += [abs(one.mean_kb / fluid - 1)] if stable else []
     return {"queue_off": max(off), "deviation_stable": max(steady), "deviation_unstable": min(unstable)}
 

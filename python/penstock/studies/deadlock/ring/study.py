@@ -28,22 +28,22 @@ def run(context: Context) -> list[Outcome]:
     stuck, free = clockwise.run(), up_down.run()
     circle = context.save_figure(plots.deadlock(stuck), "circle")
     over_time = context.save_figure(throughput(stuck, free), "throughput", cover=True)
-    outcomes = [warned(context, stuck, free), closed(context, stuck, [over_time, circle])]
+    outcomes = [warning(context, stuck, free), clockwise_deadlock(context, stuck, [over_time, circle])]
     context.say("other loads")
-    by_load = {load: (at(clockwise, load).run(), at(up_down, load).run()) for load in LOADS}
-    outcomes += [never(context, free, by_load), loads(context, by_load)]
+    by_load = {load: (with_load(clockwise, load).run(), with_load(up_down, load).run()) for load in LOADS}
+    outcomes += [no_deadlock(context, free, by_load), loads(context, by_load)]
     context.say("PFC watchdog")
     return [*outcomes, watchdog(context, clockwise)]
 
 
-def at(scenario: Scenario, gbps: float) -> Scenario:
+def with_load(scenario: Scenario, gbps: float) -> Scenario:
     """The scenario with a constant rate of `gbps` for all flows."""
     for flow in scenario.to_dict()["flows"]:
         scenario = scenario.with_value(f"flows.{flow['name']}.source.constant.rate", f"{gbps:g} Gb/s")
     return scenario
 
 
-def warned(context: Context, stuck: Result, free: Result) -> Outcome:
+def warning(context: Context, stuck: Result, free: Result) -> Outcome:
     """D-1, the warning before the run."""
     clockwise, up_down = (
         [text for text in map(str, result.run["warnings"]) if "can deadlock" in text]
@@ -58,7 +58,7 @@ def warned(context: Context, stuck: Result, free: Result) -> Outcome:
     return context.judge("D-1", figures, also=first)
 
 
-def closed(context: Context, stuck: Result, pictures: list[str]) -> Outcome:
+def clockwise_deadlock(context: Context, stuck: Result, pictures: list[str]) -> Outcome:
     """D-2, clockwise routes."""
     found = forensics.deadlocks(stuck)
     one = found[0]
@@ -73,7 +73,7 @@ def closed(context: Context, stuck: Result, pictures: list[str]) -> Outcome:
     return context.judge("D-2", figures, pictures=pictures)
 
 
-def never(context: Context, free: Result, by_load: dict[float, tuple[Result, Result]]) -> Outcome:
+def no_deadlock(context: Context, free: Result, by_load: dict[float, tuple[Result, Result]]) -> Outcome:
     """D-3, up-down routes."""
     count = sum(
         len(forensics.deadlocks(one)) for one in (free, *(up_down for _, up_down in by_load.values()))

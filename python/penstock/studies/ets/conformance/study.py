@@ -79,7 +79,7 @@ def one_size(scenario: Scenario) -> Scenario:
     return scenario
 
 
-def silent(scenario: Scenario, classes: Sequence[int]) -> Scenario:
+def without_flows(scenario: Scenario, classes: Sequence[int]) -> Scenario:
     """The scenario without the flows of some classes."""
     flows = [flow for flow in scenario.to_dict()["flows"] if flow["priority"] not in classes]
     return scenario.with_value("flows", flows)
@@ -115,7 +115,7 @@ def overload(context: Context, single: Result) -> Outcome:
     context.save_table(
         "overload", "Share of link time: eight classes, 1522-B frames, eightfold overload", columns, rows
     )
-    return context.judge("E-1", {"deviation": found.off, "utilisation": found.used})
+    return context.judge("E-1", {"deviation": found.off, "utilization": found.used})
 
 
 def tables(context: Context, scenario: Scenario) -> Outcome:
@@ -138,9 +138,9 @@ def idle(context: Context, scenario: Scenario) -> Outcome:
     counts = draw.integers(2, 7, 4 if context.quick else 12)
     several = [[int(c) for c in draw.choice(8, count, replace=False)] for count in counts]
     sets = [[c] for c in range(8)] + several + [[0, 1, 2, 3, 4, 5, 6]]
-    found = {tuple(sorted(s)): shares(silent(scenario, s).run(), PERCENTAGES) for s in sets}
+    found = {tuple(sorted(s)): shares(without_flows(scenario, s).run(), PERCENTAGES) for s in sets}
     worst = max(found, key=lambda s: found[s].off)
-    figures = {"deviation": found[worst].off, "utilisation": min(one.used for one in found.values())}
+    figures = {"deviation": found[worst].off, "utilization": min(one.used for one in found.values())}
     also = f"{len(found)} sets, the largest deviation with idle classes: {', '.join(map(str, worst))}"
     return context.judge("E-4", figures, also=also)
 
