@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from itertools import count
 
 import numpy as np
 
@@ -16,7 +17,7 @@ SET_POINT, SEVERE, LIMIT = 24_000, 135_000, 150_000
 WEIGHT, EVERY = 2, 100
 GAIN_DOWN, GAIN_UP, MIN_RATE = 1 / 128, 4 * 8e6, 10e6
 MAX_STOP_S, RESTART = 100e-6, LINE / 100
-ONE_WAY_S = 3e-6
+ONE_WAY_S, END_S = 3e-6, 0.04
 SEND, ARRIVE, LEAVE, NOTIFY = range(4)
 
 
@@ -42,7 +43,7 @@ class Sender:
         self.limited = True
 
 
-def jain(senders: int, *, stops: bool, seed: int, end_s: float = 0.04) -> float:
+def jain(senders: int, *, stops: bool, seed: int) -> float:
     """Jain's index over the last quarter of a run in which every 100th frame is sampled.
 
     Parameters
@@ -53,8 +54,6 @@ def jain(senders: int, *, stops: bool, seed: int, end_s: float = 0.04) -> float:
         True if a queue above the severe threshold stops sampled senders.
     seed : int
         Seed of phases, clocks and stops.
-    end_s : float
-        Duration of the run in seconds.
     """
     rng = np.random.default_rng(seed)
     all_senders = [Sender(rng) for _ in range(senders)]
@@ -62,17 +61,15 @@ def jain(senders: int, *, stops: bool, seed: int, end_s: float = 0.04) -> float:
     heapq.heapify(events)
     queue: deque[int] = deque()
     length, length_before, passed, busy = 0, 0, 0, False
-    number = senders
+    number = count(senders)
 
     def later(time: float, kind: int, who: int, value: float = 0.0) -> None:
-        nonlocal number
-        number += 1
-        heapq.heappush(events, (time, number, kind, who, value))
+        heapq.heappush(events, (time, next(number), kind, who, value))
 
     while events:
         now, _, kind, who, value = heapq.heappop(events)
         sender = all_senders[who]
-        if now > end_s:
+        if now > END_S:
             break
         if kind == SEND:
             if now < sender.stopped_until:
@@ -86,13 +83,12 @@ def jain(senders: int, *, stops: bool, seed: int, end_s: float = 0.04) -> float:
             if passed == 0:
                 feedback = SET_POINT - here - WEIGHT * (here - length_before)
                 length_before = here
-                if stops and here > SEVERE:
-                    later(now + ONE_WAY_S, NOTIFY, who, 0.0)
-                elif feedback < 0 or (feedback > 0 and value):
-                    later(now + ONE_WAY_S, NOTIFY, who, float(feedback))
+                stop = stops and here > SEVERE
+                if stop or feedback < 0 or (feedback > 0 and value):
+                    later(now + ONE_WAY_S, NOTIFY, who, 0.0 if stop else float(feedback))
             if here > LIMIT:
                 continue
-            sender.counted += now > 0.75 * end_s
+            sender.counted += now > 0.75 * END_S
             if busy:
                 queue.append(who)
                 length += FRAME
@@ -100,8 +96,7 @@ def jain(senders: int, *, stops: bool, seed: int, end_s: float = 0.04) -> float:
                 busy = True
                 later(now + WIRE_BITS / LINE, LEAVE, who)
         elif kind == LEAVE:
-            busy = bool(queue)
-            if queue:
+            if busy := bool(queue):
                 length -= FRAME
                 later(now + WIRE_BITS / LINE, LEAVE, queue.popleft())
         else:
