@@ -315,6 +315,7 @@ def rule(one: dict[str, Any]) -> str:
 
 DRAWS_NOTHING = [
     ("collectives/algebra", "star"),
+    ("collectives/rails", "rails"),
     ("hagen-2012/ch5", "storage"),
     ("hagen-2012/ch6", "awc"),
     ("hagen-2012/ch6", "three-streams"),

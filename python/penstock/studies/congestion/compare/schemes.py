@@ -1,4 +1,4 @@
-"""The controls to compare: the changes that each makes to a workload."""
+"""Congestion controls, as changes of the scenario of a workload."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ Changes = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Scheme:
-    """A control.
+    """A congestion control.
 
     Attributes
     ----------
     color : str
         Color in pictures.
     changes : Mapping
-        Keys of the scenario and their values.
+        Scenario keys and their values.
     tcp : Mapping
-        If not empty, the greedy sources are TCP connections with these keys.
+        Keys of TCP connections that replace the greedy sources; empty for none.
     """
 
     color: str
@@ -29,7 +29,7 @@ class Scheme:
 
 
 def _paused(control: Changes, **more: Any) -> Changes:
-    """Flow control instead of drops."""
+    """Link-level flow control instead of drops."""
     return {"switch.buffer": None, "flow_control": control, **more}
 
 

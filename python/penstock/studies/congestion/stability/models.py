@@ -1,7 +1,7 @@
-"""Fluid models of QCN and FECN, integrated step by step, without frames or messages.
+"""Models of QCN and FECN, integrated step by step.
 
-Units are packets of 1500 B (1520 B on the wire) and microseconds. QCN begins a tenth below its
-equilibrium, or at line rate; FECN at its initial rate.
+Units are packets of 1500 B (1520 B on the wire) and microseconds. QCN starts 10 % below its equilibrium,
+or at line rate; FECN at its initial rate.
 """
 
 from __future__ import annotations
@@ -12,27 +12,26 @@ import numpy as np
 import numpy.typing as npt
 
 LINE = 1e10 / 8 / 1520 * 1e-6
-"""Packets per microsecond on a link of 10 Gb/s."""
+"""Packets per microsecond on a 10 Gb/s link."""
 STEP_US = 2
 Series = npt.NDArray[np.float64]
 
 SAMPLED = tuple(1 / share for share in (100, 50, 100 / 3, 25, 20, 50 / 3, 100 / 7, 12.5))
-"""Share of frames that is sampled, for each eighth of the feedback range."""
-
+"""Sampling probability of a frame, for each eighth of the feedback range."""
 
 SET_POINT, WEIGHT = 26_000 / 1500, 2.0
-MOST = SET_POINT * (2 * WEIGHT + 1)
+MAX_FEEDBACK = SET_POINT * (2 * WEIGHT + 1)
 GAIN, CYCLE, FAST_CYCLES = 1 / 128, 100, 5
-INCREASE, LEAST = LINE / 2000, LINE * 5e-4
+INCREASE, MIN_RATE = LINE / 2000, LINE * 5e-4
 
 
 def qcn(sources: int, loop_us: float, end_ms: float, at_line_rate: bool = False) -> tuple[Series, Series]:
-    """Queue of QCN without its timer in packets, and arrivals as a share of the link.
+    """Fluid model of QCN without its timer: queue in packets, and arrivals as a share of the link rate.
 
     Source: M. Alizadeh et al., "Data center transport mechanisms: congestion control theory and IEEE
-    standardization", Allerton 2008: delay differential equations of current and target rate, whose byte
-    counter ends a cycle whenever no message arrives within 100 packets. The loop is the delay from the
-    queue to the sources and back.
+    standardization", Allerton 2008: delay differential equations of current and target rate. The
+    byte counter ends a cycle when no message arrives within 100 packets. The loop is the delay from the queue
+    to the sources and back.
     """
     delay = max(1, round(loop_us / STEP_US))
     queue, current, target, share = SET_POINT, 0.9 * LINE / sources, 1.05 * LINE / sources, SAMPLED[0]
@@ -56,7 +55,7 @@ def qcn(sources: int, loop_us: float, end_ms: float, at_line_rate: bool = False)
             + STEP_US * ((current - target) * rate * reported + INCREASE * quiet**FAST_CYCLES * cycles),
             current + STEP_US * ((target - current) / 2 * cycles - cut),
         )
-        current, target = (min(LINE, max(LEAST, value)) for value in (current, target))
+        current, target = (min(LINE, max(MIN_RATE, value)) for value in (current, target))
         bits = _bits(queue - SET_POINT + WEIGHT * growth / (LINE * share))
         share = SAMPLED[bits // 8]
         past[step % delay] = (current, share if bits else 0.0, bits)
@@ -64,15 +63,15 @@ def qcn(sources: int, loop_us: float, end_ms: float, at_line_rate: bool = False)
 
 
 def _bits(congestion: float) -> int:
-    """Feedback of six bits, from a congestion measure in packets."""
-    return int(min(MOST, max(0.0, congestion)) * 63 / MOST)
+    """Feedback of six bits for a congestion measure in packets."""
+    return int(min(MAX_FEEDBACK, max(0.0, congestion)) * 63 / MAX_FEEDBACK)
 
 
 @dataclass
 class Sender:
-    """A single source: the reaction point of the standard without its timer."""
+    """One source: the reaction point of the standard without its timer."""
 
-    chance: np.random.Generator
+    rng: np.random.Generator
     current: float
     target: float
     stage: int = 0
@@ -84,17 +83,17 @@ class Sender:
 
     def _cycle(self) -> float:
         """Packets of the next cycle, with 15 % jitter."""
-        return (CYCLE if self.stage < FAST_CYCLES else CYCLE / 2) * self.chance.uniform(0.85, 1.15)
+        return (CYCLE if self.stage < FAST_CYCLES else CYCLE / 2) * self.rng.uniform(0.85, 1.15)
 
     def cut(self, bits: int) -> None:
-        """Handles a message; within a cycle, it leaves the target unchanged."""
+        """Handles a message; another message in the same cycle leaves the target rate unchanged."""
         if self.stage or self.fresh:
             self.target, self.stage, self.fresh = self.current, 0, False
             self.left = self._cycle()
-        self.current = max(LEAST, self.current * max(0.5, 1 - GAIN * bits))
+        self.current = max(MIN_RATE, self.current * max(0.5, 1 - GAIN * bits))
 
     def send(self, microseconds: float) -> None:
-        """Advances the time."""
+        """Sends for some time at the current rate."""
         self.left -= self.current * microseconds
         if self.left > 0:
             return
@@ -106,13 +105,13 @@ class Sender:
 
 
 def qcn_sampled(sources: int, loop_us: float, end_ms: float) -> tuple[Series, Series]:
-    """The model with samples: the queue is a fluid, but each sample cuts one individual source.
+    """Sampled model of QCN: the queue is a fluid, but each sample cuts the rate of one source.
 
     Source: IEEE 802.1Q-2018 clauses 30 and 32, with its sampling table, six bits of feedback, cycles of
     150 kB and fast recovery.
     """
-    chance = np.random.default_rng(1)
-    senders = [Sender(chance, 0.9 * LINE / sources, 1.05 * LINE / sources) for _ in range(sources)]
+    rng = np.random.default_rng(1)
+    senders = [Sender(rng, 0.9 * LINE / sources, 1.05 * LINE / sources) for _ in range(sources)]
     delay = max(1, round(loop_us / STEP_US))
     entries: list[tuple[int, int] | None] = [None] * delay
     queue = before = SET_POINT
@@ -131,16 +130,16 @@ def qcn_sampled(sources: int, loop_us: float, end_ms: float) -> tuple[Series, Se
         if until <= 0:
             bits = _bits(queue - SET_POINT + WEIGHT * (queue - before))
             before = queue
-            until += chance.uniform(0.85, 1.15) / SAMPLED[bits // 8]
+            until += rng.uniform(0.85, 1.15) / SAMPLED[bits // 8]
             if bits:
-                entries[step % delay] = (int(chance.choice(sources, p=np.array(rates) / total)), bits)
+                entries[step % delay] = (int(rng.choice(sources, p=np.array(rates) / total)), bits)
         for sender in senders:
             sender.send(STEP_US)
     return queues, arriving
 
 
 def fecn(sources: int, loop_us: float, end_ms: float, slope: float | None = None) -> tuple[Series, Series]:
-    """Queue of FECN in packets, and arrivals as a share of the link.
+    """Fluid model of FECN: queue in packets, and arrivals as a share of the link rate.
 
     Source: Jiang 2007: the advertised rate changes once per interval, and each source adopts it at its own
     time within the next interval, one loop later. `slope` is that of linear queue control; None:
@@ -185,5 +184,5 @@ def _control(queue: float, set_point: float, slope: float | None) -> float:
 
 
 def carried(queues: Series, arriving: Series) -> Series:
-    """Departures from the queue, as a share of the link."""
+    """Departures from the queue, as a share of the link rate."""
     return arriving - np.diff(queues, prepend=queues[:1]) / (STEP_US * LINE)

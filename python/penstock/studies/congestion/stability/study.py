@@ -1,4 +1,4 @@
-"""QCN and FECN compared with models, by number of sources and loop delay: the region of stability."""
+"""Stability of QCN and FECN by number of sources and loop delay, compared with models."""
 
 from __future__ import annotations
 
@@ -20,34 +20,33 @@ from .models import Series
 FRAME, WIRE, LINE_BPS = 1500, 1520 / 1500, 1e10
 COLORS = ("#0072B2", "#009E73", "#E69F00", "#D55E00")
 SLOPES = (0.02, 0.04, 0.1, 0.2)
-"""Slopes of linear queue control; there is a warning from 0.029 on."""
-
+"""Slopes of linear queue control. The scenario check warns from 0.029 on."""
 
 Model = Callable[[int, float, float], tuple[Series, Series]]
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """A control, and the ranges to examine.
+    """A congestion control, and the ranges to examine.
 
     Attributes
     ----------
     scenario : str
         Scenario to run.
     links : int
-        Length of a loop in links: messages of QCN come from the switch, tags of FECN from the receiver.
+        Links of a control loop: QCN messages come from the switch, FECN tags from the receiver.
     changes : Mapping
-        Keys that replace those of the scenario.
+        Scenario keys and their values.
     set_point : float
         Set point in packets.
     sources, loops_us : tuple
-        Numbers of sources and loop delays; all pairs are run.
+        Numbers of sources and loop delays; all combinations run.
     begin_ms : float
-        Start of the measurement of the simulation.
+        Start of the measurement in the simulation.
     end_ms : float
-        Duration of a model; the second half is measured.
+        Duration of a model run; the second half is measured.
     models : tuple
-        Models, the fluid first.
+        Models, the fluid model first.
     """
 
     name: str
@@ -74,7 +73,7 @@ QCN = Scheme(
     end_ms=400,
     models=(models.qcn, models.qcn_sampled),
 )
-"""QCN without its timer, which the models lack."""
+"""QCN without its timer, which the models do not have."""
 FECN = Scheme(
     name="fecn",
     scenario="senders",
@@ -93,32 +92,32 @@ FECN = Scheme(
     models=(models.fecn,),
 )
 STARTS_US = (5, 25, 50, 100, 150, 200, 300, 500)
-"""Loops of four sources that begin at line rate."""
+"""Loop delays for four sources that start at line rate."""
 START_MS = 400
 
 
 @dataclass(frozen=True)
 class Loop:
-    """Measures of a loop in the second half of its time.
+    """Measures of a control loop in the second half of a run.
 
     Attributes
     ----------
     used : float
         Utilization of the link.
-    queue, swing : float
+    queue, deviation : float
         Mean and standard deviation of the queue, in packets.
     settled_ms : float
-        Last time at which arrivals over a millisecond deviated by more than 5 % of the link.
+        Last time at which arrivals, averaged over 1 ms, deviated by more than 5 % from the link rate.
     """
 
     used: float
     queue: float
-    swing: float
+    deviation: float
     settled_ms: float
 
     def is_stable(self, scheme: Scheme) -> bool:
-        """Returns true if the link is full and the queue oscillates by at most a third of its set point."""
-        return self.used >= 0.99 and self.swing <= scheme.set_point / 3
+        """Returns true if the link is full and the queue deviates by at most a third of its set point."""
+        return self.used >= 0.99 and self.deviation <= scheme.set_point / 3
 
     @classmethod
     def of_model(cls, queues: Series, arriving: Series) -> Loop:
@@ -137,7 +136,7 @@ class Loop:
         [queue] = [row for row in result.rows("queues") if row["port"].endswith("->h0") and row["class"] == 0]
         [port] = [row for row in result.rows("ports") if row["port"].endswith("->h0")]
         times, longest = result.series("queue_frames", f"{port['port']}/0")
-        rates = together(result)
+        rates = total_rate(result)
         means = rates[: len(rates) // 5 * 5].reshape(-1, 5).mean(axis=1)
         return cls(
             float(port["utilisation"]),
@@ -147,8 +146,8 @@ class Loop:
         )
 
 
-def together(result: Result) -> Series:
-    """Sum of the rates of all limiters, as a share of the link, every 200 us."""
+def total_rate(result: Result) -> Series:
+    """Sum of the rates of all limiters every 200 us, as a share of the link rate."""
     limiters = result.all_series("limiter_rate_bps").values()
     return np.asarray(np.sum([values for _, values in limiters], axis=0) / LINE_BPS)
 
@@ -159,7 +158,7 @@ def _settled(means: Series) -> float:
 
 
 Pairs = Mapping[tuple[int, int], tuple[Loop, ...]]
-"""The loops by number of sources and loop delay: the simulation, then the models."""
+"""Loops by number of sources and loop delay: the simulation, then the models."""
 
 
 def run(context: Context) -> list[Outcome]:
@@ -167,7 +166,7 @@ def run(context: Context) -> list[Outcome]:
     found: dict[str, Pairs] = {}
     for scheme in (QCN, FECN):
         context.say(scheme.name)
-        # A loop of QCN takes seconds to simulate.
+        # The simulation of one QCN loop takes seconds.
         counts = (4,) if context.quick and scheme is QCN else scheme.sources
         found[scheme.name] = {
             (count, loop): (
@@ -180,10 +179,10 @@ def run(context: Context) -> list[Outcome]:
     table(context, found)
     cover = context.save_figure(picture(found), "stability", cover=True)
     return [
-        alike(context, found["qcn"], cover),
-        at_rest(context, "S-2", QCN, found["qcn"]),
-        at_rest(context, "S-3", FECN, found["fecn"]),
-        too_long(context, found["fecn"]),
+        stability(context, found["qcn"], cover),
+        equilibrium(context, "S-2", QCN, found["qcn"]),
+        equilibrium(context, "S-3", FECN, found["fecn"]),
+        long_loops(context, found["fecn"]),
         settling(context, found["fecn"]),
         steep(context),
         limits(context, found),
@@ -194,7 +193,7 @@ def run(context: Context) -> list[Outcome]:
 def simulated(
     context: Context, scheme: Scheme, sources: int, loop_us: int, changes: Mapping[str, Any] | None = None
 ) -> Loop:
-    """A simulation with this number of sources and this loop delay."""
+    """Measures of the simulation with this number of sources and this loop delay."""
     result = varied(context, scheme, sources, loop_us, scheme.changes if changes is None else changes)
     return Loop.of_result(result, scheme.begin_ms)
 
@@ -202,22 +201,22 @@ def simulated(
 def varied(
     context: Context, scheme: Scheme, sources: int, loop_us: int, changes: Mapping[str, Any]
 ) -> Result:
-    """The scenario of a control with changed keys."""
+    """Result of the scenario of a control with changed keys."""
     scenario = context.scenario(scheme.scenario)
-    own: dict[str, Any] = {
+    keys: dict[str, Any] = {
         "topology.star.hosts": sources + 1,
         "topology.star.delay": f"{loop_us / scheme.links:g} us",
         "flows.f.from": f"h1..h{sources}",
     }
     if scheme is QCN:
-        own |= {"topology.star.hosts": sources + 2, "flows.interlude.from": f"h{sources + 1}"}
-    for key, value in (own | dict(changes)).items():
+        keys |= {"topology.star.hosts": sources + 2, "flows.interlude.from": f"h{sources + 1}"}
+    for key, value in (keys | dict(changes)).items():
         scenario = scenario.with_value(key, value)
     return scenario.run(seed=1)
 
 
-def alike(context: Context, pairs: Pairs, cover: str) -> Outcome:
-    """S-1."""
+def stability(context: Context, pairs: Pairs, cover: str) -> Outcome:
+    """S-1, stability of QCN."""
     others = [
         [key for key, loops in pairs.items() if loops[0].is_stable(QCN) != loops[which].is_stable(QCN)]
         for which in (1, 2)
@@ -225,31 +224,22 @@ def alike(context: Context, pairs: Pairs, cover: str) -> Outcome:
     fluid, sampled = (
         ", ".join(f"{sources} sources at {loop} us" for sources, loop in of) or "none" for of in others
     )
-    return context.outcome(
-        "S-1",
-        measured=f"of {len(pairs)} loops the simulation differs from the fluid in {len(others[0])} ({fluid}) "
-        f"and from the model with samples in {len(others[1])} ({sampled})",
-        passed=not others[0] and not others[1],
-        note=context.study.experiment("S-1").not_met,
-        pictures=[cover],
-    )
+    figures = {"unlike_fluid": len(others[0]), "unlike_sampled": len(others[1])}
+    also = f"{len(pairs)} loops in total; fluid model: {fluid}; sampled model: {sampled}"
+    return context.judge("S-1", figures, also=also, pictures=[cover])
 
 
-def at_rest(context: Context, id: str, scheme: Scheme, pairs: Pairs) -> Outcome:
-    """S-2 and S-3."""
+def equilibrium(context: Context, id: str, scheme: Scheme, pairs: Pairs) -> Outcome:
+    """S-2 and S-3, link and queue where the fluid model is stable."""
     loops = [ours for ours, fluid, *_ in pairs.values() if fluid.is_stable(scheme)]
     queues = [ours.queue / scheme.set_point for ours in loops]
-    return context.outcome(
-        id,
-        measured=f"{len(loops)} loops: link at least {min(ours.used for ours in loops):.1%}, mean queue "
-        f"{min(queues):.2f} to {max(queues):.2f} of the set point",
-        passed=all(ours.used >= 0.99 for ours in loops) and all(abs(queue - 1) <= 0.25 for queue in queues),
-        note=context.study.experiment(id).not_met,
-    )
+    used = min(ours.used for ours in loops)
+    figures = {"used": used, "shortest_queue": min(queues), "longest_queue": max(queues)}
+    return context.judge(id, figures, also=f"{len(loops)} loops")
 
 
-def too_long(context: Context, pairs: Pairs) -> Outcome:
-    """S-4."""
+def long_loops(context: Context, pairs: Pairs) -> Outcome:
+    """S-4, loops that are too long for FECN."""
     used = {
         loop: [pair for (_, at), pair in pairs.items() if at == loop]
         for loop in FECN.loops_us
@@ -261,76 +251,70 @@ def too_long(context: Context, pairs: Pairs) -> Outcome:
         for loop, of in used.items()
     )
     beyond = [one.used for loop, of in used.items() if loop >= 1500 for pair in of for one in pair]
-    return context.outcome("S-4", measured=text, passed=max(beyond) <= 0.9)
+    return context.judge("S-4", {"used": max(beyond)}, measured=text)
 
 
 def settling(context: Context, pairs: Pairs) -> Outcome:
-    """S-5."""
+    """S-5, settling time of FECN."""
     times = {
         key: (ours.settled_ms, model.settled_ms) for key, (ours, model) in pairs.items() if key[1] <= 400
     }
-    return context.outcome(
-        "S-5",
-        measured=", ".join(
-            f"{sources} sources at {loop} us {ours:.0f} ms ({model:.0f})"
-            for (sources, loop), (ours, model) in times.items()
-        ),
-        passed=all(abs(ours - model) <= 2 for ours, model in times.values()),
+    text = ", ".join(
+        f"{sources} sources at {loop} us {ours:.0f} ms (model {model:.0f} ms)"
+        for (sources, loop), (ours, model) in times.items()
     )
+    off = max(abs(ours - model) for ours, model in times.values())
+    return context.judge("S-5", {"settling_off_ms": off}, measured=text)
 
 
 def steep(context: Context) -> Outcome:
-    """S-6."""
-    rows, agree = [], []
+    """S-6, steep queue control of FECN."""
+    rows, unlike = [], 0
     for slope in SLOPES:
         point = {"queue_control": "linear", "slope": slope}
         changes = {**FECN.changes, "switch.queue_managers": [{"fecn": point}]}
         ours = simulated(context, FECN, 8, 10, changes)
         model = Loop.of_model(*models.fecn(8, 10, FECN.end_ms, slope))
-        agree.append(ours.is_stable(FECN) == model.is_stable(FECN))
+        unlike += ours.is_stable(FECN) != model.is_stable(FECN)
         rows.append((f"{slope}", *shown(ours), *shown(model)))
     context.save_table(
-        "slopes", "Linear queue control by its slope, 8 sources at 10 us", ("slope", *HEADS), rows
+        "slopes", "FECN with linear queue control: 8 sources, loop delay 10 us", ("slope", *HEADS), rows
     )
     text = ", ".join(f"{row[0]} {row[3]} ({row[6]})" for row in rows)
-    return context.outcome(
+    return context.judge(
         "S-6",
-        measured=f"swing in packets (model): {text}",
-        passed=all(agree),
-        note="the warning begins at 0.029, where a loop swings whose sources all take over a rate at once; "
-        "they do so one after the other, which damps it.",
+        {"unlike_model": unlike},
+        also=f"standard deviation of the queue in packets (model) by slope: {text}",
+        note="The scenario check warns from a slope of 0.029 on. From there the queue oscillates if all "
+        "sources adopt a new rate at once. They adopt it one after the other, which damps the oscillation.",
     )
 
 
 def limits(context: Context, found: Mapping[str, Pairs]) -> Outcome:
-    """S-7."""
-    rows, apart = [], []
+    """S-7, stability limits."""
+    rows, apart = [], 0
     for scheme in (QCN, FECN):
         pairs = found[scheme.name]
         for sources in sorted({count for count, _ in pairs}):
-            most = [longest(scheme, pairs, sources, which) for which in range(len(scheme.models) + 1)]
-            rows.append((scheme.name.upper(), str(sources), *map(str, most), *("-" * (3 - len(most)))))
-            # For QCN, the model with the same features as the simulation.
-            apart.append(abs(scheme.loops_us.index(most[0]) - scheme.loops_us.index(most[-1])))
+            ends = [limit(scheme, pairs, sources, which) for which in range(len(scheme.models) + 1)]
+            rows.append((scheme.name.upper(), str(sources), *map(str, ends), *("-" * (3 - len(ends)))))
+            # For QCN the sampled model, which has the same mechanisms as the simulation.
+            apart = max(apart, abs(scheme.loops_us.index(ends[0]) - scheme.loops_us.index(ends[-1])))
     context.save_table(
         "limits",
-        "The longest loop up to which the link carries 99 % and the queue is at rest, in us",
-        ("control", "sources", "simulation", "fluid", "with samples"),
+        "Stability limit: longest loop delay in us with a steady queue and a link utilization of 99 %",
+        ("control", "sources", "simulation", "fluid model", "sampled model"),
         rows,
     )
     text = "; ".join(
         f"{name} {count}: {ours} ({fluid}, {sampled})" for name, count, ours, fluid, sampled in rows
     )
-    return context.outcome(
-        "S-7",
-        measured=f"us by sources (fluid, model with samples): {text}",
-        passed=max(apart) <= 1,
-        note=context.study.experiment("S-7").not_met,
-    )
+    measured = f"limit in us by sources (fluid model, sampled model): {text}"
+    return context.judge("S-7", {"steps_apart": apart}, measured=measured)
 
 
-def longest(scheme: Scheme, pairs: Pairs, sources: int, which: int) -> int:
-    """The longest loop at equilibrium such that all shorter ones are, too."""
+def limit(scheme: Scheme, pairs: Pairs, sources: int, which: int) -> int:
+    """The longest loop delay up to which all loops are stable."""
     found = scheme.loops_us[0]
     for loop in scheme.loops_us:
         if not pairs[sources, loop][which].is_stable(scheme):
@@ -340,48 +324,48 @@ def longest(scheme: Scheme, pairs: Pairs, sources: int, which: int) -> int:
 
 
 def starts(context: Context) -> Outcome:
-    """S-8."""
+    """S-8, QCN sources that start at line rate."""
     rows, lost, lowest = [], {}, {}
     for loop in STARTS_US:
         cells = []
         for timer in ("10 s", "15 ms"):
             rates = from_line_rate(context, loop, timer)
-            idle, least = float(np.maximum(0, 1 - rates).sum()) / 5, float(rates.min())
-            cells += [f"{idle:.1f}", f"{100 * least:.1f}"]
+            idle, low = float(np.maximum(0, 1 - rates).sum()) / 5, float(rates.min())
+            cells += [f"{idle:.1f}", f"{100 * low:.1f}"]
             if timer == "10 s":
-                lost[loop], lowest[loop] = idle, least
+                lost[loop], lowest[loop] = idle, low
         fluid = models.qcn(4, loop, START_MS, at_line_rate=True)[1]
         rows.append(
             (str(loop), *cells, f"{np.maximum(0, 1 - fluid).sum() * 2e-3:.1f}", f"{100 * fluid.min():.1f}")
         )
     context.save_table(
         "starts",
-        f"Four sources under QCN that begin at line rate: the first {START_MS} ms",
+        f"Four QCN sources that start at line rate: the first {START_MS} ms",
         (
             "loop (us)",
             "lost (ms)",
-            "least (%)",
-            "timer: lost (ms)",
-            "least (%)",
-            "fluid: lost (ms)",
-            "least (%)",
+            "min. (%)",
+            "with timer: lost (ms)",
+            "min. (%)",
+            "fluid model: lost (ms)",
+            "min. (%)",
         ),
         rows,
-        note="Lost: time of the link that the rates of all together do not use. Least: the least of these "
-        "rates, of the link. The fluid has no timer.",
+        note="Lost: unused capacity, as time of the whole link. Min.: minimum of the total rate, as a share "
+        "of the link rate. The fluid model has no timer.",
     )
     text = ", ".join(f"{loop} us {lost[loop]:.0f} ms" for loop in STARTS_US)
-    return context.outcome(
-        "S-8",
-        measured=f"without the timer {text} of the link are lost; rates of all together fall to "
-        f"{min(of for loop, of in lowest.items() if loop >= 150):.1%} of the link",
-        passed=all(lost[loop] <= 2 for loop in STARTS_US if loop <= 25)
-        and all(lost[loop] >= 100 for loop in STARTS_US if loop >= 150),
-    )
+    figures = {
+        "lost_short_ms": max(lost[loop] for loop in STARTS_US if loop <= 25),
+        "lost_long_ms": min(lost[loop] for loop in STARTS_US if loop >= 150),
+    }
+    least = min(rate for loop, rate in lowest.items() if loop >= 150)
+    measured = f"lost without the timer: {text}; the total rate falls to {least:.1%} of the link rate"
+    return context.judge("S-8", figures, measured=measured)
 
 
 def from_line_rate(context: Context, loop_us: int, timer: str) -> Series:
-    """Sum of the rates of four sources that begin at line rate, with this timer period."""
+    """Sum of the rates of four sources that start at line rate, with this period of the QCN timer."""
     changes = {
         "topology.star.hosts": 5,
         "topology.star.delay": f"{loop_us / 2:g} us",
@@ -392,40 +376,41 @@ def from_line_rate(context: Context, loop_us: int, timer: str) -> Series:
     scenario = context.scenario("senders")
     for key, value in changes.items():
         scenario = scenario.with_value(key, value)
-    return together(scenario.run(seed=1))
+    return total_rate(scenario.run(seed=1))
 
 
-HEADS = ("link (%)", "queue", "swing", "model: link (%)", "queue", "swing")
+HEADS = ("link (%)", "queue", "deviation", "model: link (%)", "queue", "deviation")
 
 
 def shown(loop: Loop) -> tuple[str, str, str]:
-    """Three cells of a table."""
-    return f"{100 * loop.used:.1f}", f"{loop.queue:.1f}", f"{loop.swing:.1f}"
+    """Cells of a loop: link, queue and its standard deviation."""
+    return f"{100 * loop.used:.1f}", f"{loop.queue:.1f}", f"{loop.deviation:.1f}"
 
 
 def table(context: Context, found: Mapping[str, Pairs]) -> None:
-    """All loops."""
+    """Table of all loops."""
     context.save_table(
         "loops",
-        "QCN and FECN by sources and length of the loop",
-        ("control", "sources", "loop (us)", *HEADS, "with samples: link (%)", "queue", "swing"),
+        "QCN and FECN by number of sources and loop delay",
+        ("control", "sources", "loop (us)", *HEADS, "sampled model: link (%)", "queue", "deviation"),
         [
             (name.upper(), str(sources), str(loop), *cells(all_of))
             for name, pairs in found.items()
             for (sources, loop), all_of in pairs.items()
         ],
-        note="Queues in packets. Swing: standard deviation, of the simulation that of the most in 200 us.",
+        note="Queue: mean in packets. Deviation: standard deviation of the queue; in the simulation, of its "
+        "maximum in each 200 us.",
     )
 
 
 def cells(loops: tuple[Loop, ...]) -> tuple[str, ...]:
-    """Cells of the simulation and of two models, if there are two."""
+    """Cells of the simulation and of one or two models."""
     entries = [cell for loop in loops for cell in shown(loop)]
     return (*entries, *("-" * (9 - len(entries))))
 
 
 def picture(found: Mapping[str, Pairs]) -> Figure:
-    """A column per control: link and queue against the loop; simulation solid, fluid dashed."""
+    """Link and queue by loop delay, a column for each control; simulation solid, fluid model dashed."""
     with style():
         figure = Figure(figsize=(9.0, 5.6), layout="constrained")
         axes = figure.subplots(2, 2, sharex="col", sharey="row")
@@ -439,14 +424,14 @@ def picture(found: Mapping[str, Pairs]) -> Figure:
                     of = [pairs[sources, loop][which] for loop in loops]
                     look = {"color": color, "linestyle": line, "marker": "o", "markersize": 3.5}
                     link.plot(loops, [100 * one.used for one in of], **look)
-                    queue.plot(loops, [max(0.1, one.swing) for one in of], **look)
+                    queue.plot(loops, [max(0.1, one.deviation) for one in of], **look)
             handles = [Line2D([], [], color=color) for _, color in zip(counts, COLORS, strict=False)]
             handles += [Line2D([], [], color=INK, linestyle=line) for line in ("-", "--")]
-            names = [*(f"{count} sources" for count in counts), "simulation", "fluid"]
+            names = [*(f"{count} sources" for count in counts), "simulation", "fluid model"]
             link.legend(handles, names, loc="lower left", frameon=False)
             queue.set_xscale("log")
             queue.set_yscale("log")
-            queue.set_xlabel("loop (us)")
-        axes[0, 0].set_ylabel("link carries (%)")
-        axes[1, 0].set_ylabel("queue swings (packets)")
+            queue.set_xlabel("loop delay (us)")
+        axes[0, 0].set_ylabel("link utilization (%)")
+        axes[1, 0].set_ylabel("std. dev. of the queue (packets)")
     return figure

@@ -1,4 +1,4 @@
-"""Combinations of mechanisms: a kind of pause or none, ETS or strict priority, QCN or none."""
+"""Combinations of mechanisms: PFC, TPFC or neither; ETS or strict priority; QCN or none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from penstock.scenario import Scenario
 
 STORAGE, LAN = 3, 0
-"""The lossless priority, and the lossy one."""
+"""The lossless and the lossy priority."""
 LAN_PERCENT = 40
 XOFF, XON, WATERMARK = "60 frames", "20 frames", "40 frames"
 SHORT_CYCLES: Mapping[str, Any] = {
@@ -30,11 +30,11 @@ class Combination:
     pause : str
         One of `PAUSES`.
     ets, qcn : bool
-        ETS shares instead of strict priority; QCN.
+        True for ETS instead of strict priority; true for QCN.
     xoff, xon, watermark : str
-        Thresholds of pauses.
+        PFC thresholds.
     point, reaction : Mapping
-        Keys of congestion and reaction points.
+        Keys of the congestion points and the reaction points.
     """
 
     pause: str

@@ -20,9 +20,9 @@ LINE_BPS = 1e10
 LAN_MS, LAN_BPS = (10.0, 20.0), 3.6e9
 """Interval in which the LAN sends, and its rate."""
 START_MS = 2.0
-"""Start of the measurement of shares and links."""
+"""Start of the measurement of shares and utilization."""
 STORAGE_BPS = 6e9
-"""Rate that ETS leaves for storage."""
+"""ETS share of storage."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Case:
     ports : tuple of str
         Bottleneck links.
     senders : int
-        Number of greedy senders; 0 for that of the scenario.
+        Number of greedy senders; 0 for the number in the scenario.
     """
 
     title: str
@@ -76,13 +76,13 @@ class Run:
     """Measures of one run."""
 
     victim: float
-    """Share of its offered load that the worst victim gets."""
+    """Throughput of the slowest victim as a share of its offered load."""
     lan: float
-    """Share of its offered load that the LAN gets while it sends."""
+    """Throughput of the LAN while it sends, as a share of its offered load."""
     lost: float
-    """Lost frames of storage."""
+    """Lost storage frames."""
     paused_ms: float
-    """Paused time of all ports together."""
+    """Sum of the paused times of all ports."""
     jain: float
     """Jain's index of the greedy flows, before the LAN starts."""
     settled_ms: float
@@ -92,14 +92,14 @@ class Run:
     after: float
     """Utilization of the bottleneck links after the LAN has stopped."""
     queue_mean: float
-    """Mean storage queue in KiB at the fullest link."""
+    """Largest mean storage queue of the bottleneck links in KiB."""
     queue_max: float
     cuts: float
-    """Number of rate cuts."""
+    """Number of rate cuts by QCN."""
     elsewhere: float
-    """Share of these caused by queues of other links than the bottlenecks."""
+    """Share of the cuts that queues of links other than the bottlenecks cause."""
     victims_cut: float
-    """Number of these that cut a victim."""
+    """Number of those cuts that affect a victim."""
 
     @classmethod
     def of(cls, result: Result, case: Case) -> Run:
@@ -108,10 +108,10 @@ class Run:
             row for row in result.rows("queues") if row["port"] in case.ports and row["class"] == STORAGE
         ]
         cuts = result.rows("slowdowns") if "slowdowns" in result.table_names else []
-        aside = [row for row in cuts if row["port"] not in case.ports]
+        others = [row for row in cuts if row["port"] not in case.ports]
         flows = result.all_series("flow_throughput_bps")
         times = next(iter(flows.values()))[0] / 1e6
-        stay = np.array([rates for name, (_, rates) in flows.items() if name.startswith("long")])
+        greedy = np.array([rates for name, (_, rates) in flows.items() if name.startswith("long")])
         lan = flows["lan"][1]
         links = [(result.series("port_tx_bps", port)[1] * WIRE / LINE_BPS) for port in case.ports]
         return cls(
@@ -119,28 +119,28 @@ class Run:
             lan=float(lan[_between(times, *LAN_MS)].mean() / LAN_BPS),
             lost=sum(row["frames"] for row in result.rows("drops") if row["class"] == STORAGE),
             paused_ms=sum(row["paused_s"] for row in result.rows("ports")) * 1e3,
-            jain=_jain(stay[:, _between(times, START_MS, LAN_MS[0])].mean(axis=1)),
-            settled_ms=_settled(times, stay),
+            jain=_jain(greedy[:, _between(times, START_MS, LAN_MS[0])].mean(axis=1)),
+            settled_ms=_settled(times, greedy),
             shared=min(float(link[_between(times, *LAN_MS)].mean()) for link in links),
             after=min(float(link[_between(times, LAN_MS[1], math.inf)].mean()) for link in links),
             queue_mean=max(row["queue_bytes_mean"] for row in queues) / 1024,
             queue_max=max(row["queue_bytes_max"] for row in queues) / 1024,
             cuts=sum(row["times"] for row in cuts),
-            elsewhere=sum(row["times"] for row in aside) / max(1, sum(row["times"] for row in cuts)),
-            victims_cut=sum(row["times"] for row in aside if row["limiter"].startswith("victim")),
+            elsewhere=sum(row["times"] for row in others) / max(1, sum(row["times"] for row in cuts)),
+            victims_cut=sum(row["times"] for row in others if row["limiter"].startswith("victim")),
         )
 
     @classmethod
     def mean(cls, runs: Sequence[Run]) -> Run:
-        """Means over several seeds; a run that does not settle makes that mean infinite."""
+        """Means over several seeds; a mean is infinite if a run does not settle."""
         return cls(**{name: fmean(getattr(run, name) for run in runs) for name in cls.__dataclass_fields__})
 
 
 def _victims(result: Result) -> float:
-    """Share of its offered load that the worst victim gets."""
+    """Throughput of the slowest victim as a share of its offered load."""
     got = {row["flow"]: row["throughput_bps"] for row in result.rows("flows")}
-    asked = [row for row in result.rows("demands") if row["flow"].startswith("victim")]
-    return min(float(got[row["flow"]]) / float(row["rate_bps"]) for row in asked)
+    offered = [row for row in result.rows("demands") if row["flow"].startswith("victim")]
+    return min(float(got[row["flow"]]) / float(row["rate_bps"]) for row in offered)
 
 
 def _between(times: np.ndarray, start: float, end: float) -> np.ndarray:
@@ -152,10 +152,10 @@ def _jain(rates: np.ndarray) -> float:
     return float(rates.sum() ** 2 / (len(rates) * (rates**2).sum()))
 
 
-def _settled(times: np.ndarray, stay: np.ndarray) -> float:
+def _settled(times: np.ndarray, greedy: np.ndarray) -> float:
     window = 4
     before = np.flatnonzero(times < LAN_MS[0])
-    indices = [_jain(stay[:, last - window : last].mean(axis=1)) for last in before[window:]]
+    indices = [_jain(greedy[:, last - window : last].mean(axis=1)) for last in before[window:]]
     off = [at for at, index in zip(before[window:], indices, strict=True) if index < 0.9]
     if not off:
         return float(times[window])

@@ -1,4 +1,4 @@
-"""PFC, TPFC, ETS and QCN at once: intended operation, and conflicts between them."""
+"""PFC, TPFC, ETS and QCN together: intended operation, and conflicts between the mechanisms."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SETTINGS: Mapping[str, Combination] = {
     "TPFC, watermark 40 frames": TPFC,
     "TPFC, watermark 160 frames": replace(TPFC, watermark="160 frames", xoff="240 frames", xon="80 frames"),
 }
-"""Settings of the full combination: thresholds of pauses, and cycles of QCN."""
+"""Variants of the full combination: PFC thresholds and QCN cycles."""
 
 
 def run(context: Context) -> list[Outcome]:
@@ -46,159 +46,142 @@ def run(context: Context) -> list[Outcome]:
     tables(context, runs, settings)
     cover = context.save_figure(picture(runs), "together", cover=True)
     return [
-        loss(context, runs, cover),
-        shares(context, runs),
-        spreading(context, runs),
-        pauses(context, runs),
-        told(context, runs),
-        taken_back(context, runs),
-        parking_lot(context, runs),
-        many(context, settings),
-        fitting(context, runs, settings),
+        *operation(context, runs, cover),
+        *conflicts(context, runs),
+        cycles(context, settings),
+        fitting(context, runs["PFC + ETS"], settings),
     ]
 
 
 def measured(context: Context, case: Case, combination: Combination) -> Run:
-    """One case under one combination, mean over the seeds."""
+    """Measures of a case with a combination, as means over the seeds."""
     scenario = combination.over(case.scenario(context))
     seeds = range(1, 2 if context.quick else 4)
     return Run.mean([Run.of(scenario.run(seed=seed), case) for seed in seeds])
 
 
 def each(runs: Mapping[str, Run], what: Callable[[Run], str], cases: tuple[str, ...] = ()) -> str:
-    """A sentence with a figure of several cases."""
+    """A figure of several cases, as text."""
     return ", ".join(f"{case} {what(one)}" for case, one in runs.items() if not cases or case in cases)
 
 
-def loss(context: Context, runs: Runs, cover: str) -> Outcome:
-    """W-1."""
+def operation(context: Context, runs: Runs, cover: str) -> list[Outcome]:
+    """W-1 to W-4, intended operation."""
     paused = [one.lost for name, of in runs.items() if "PFC" in name for one in of.values()]
-    alone = runs["QCN"]
-    return context.outcome(
-        "W-1",
-        measured=f"with PFC or TPFC {sum(paused):,.0f}; QCN alone: "
-        + each(alone, lambda one: f"{one.lost:,.0f}"),
-        passed=not any(paused) and not alone["2 senders"].lost and alone["64 senders"].lost > 0,
-        pictures=[cover],
+    alone, pfc, with_ets = runs["QCN"], runs["PFC"], runs["PFC + ETS"]
+    full = [runs[name][case].victim for name in (PFC.name, TPFC.name) for case in SPREAD]
+    victims = "; ".join(
+        f"{name}: {each(runs[name], lambda one: f'{one.victim:.0%}', SPREAD)}"
+        for name in ("PFC", "PFC + ETS", "PFC + QCN", PFC.name, TPFC.name)
     )
-
-
-def shares(context: Context, runs: Runs) -> Outcome:
-    """W-2."""
-    least = min(one.lan for name, of in runs.items() if "ETS" in name for one in of.values())
-    strict = max(one.lan for one in runs["PFC"].values())
-    return context.outcome(
-        "W-2",
-        measured=f"with ETS at least {least:.1%}; with PFC and strict priority at most {strict:.1%}",
-        passed=least >= 0.99 and strict <= 0.05,
-    )
-
-
-def spreading(context: Context, runs: Runs) -> Outcome:
-    """W-3."""
-    names = ("PFC", "PFC + ETS", "PFC + QCN", PFC.name, TPFC.name)
-    text = "; ".join(f"{name}: {each(runs[name], lambda one: f'{one.victim:.0%}', SPREAD)}" for name in names)
-    return context.outcome(
-        "W-3",
-        measured=text,
-        passed=all(runs["PFC + ETS"][case].victim < runs["PFC"][case].victim < 0.85 for case in SPREAD)
-        and all(runs[name][case].victim >= 0.85 for name in (PFC.name, TPFC.name) for case in SPREAD),
-        note="how much victims get under PFC, ETS and QCN depends on the bursts: queues of paused links slow "
-        "them down (W-5). With XOFF at 240 frames they get all (W-9).",
-    )
-
-
-def pauses(context: Context, runs: Runs) -> Outcome:
-    """W-4."""
     left = {
-        pause: {case: runs[f"{pause} + QCN"][case].paused_ms / one.paused_ms for case, one in of.items()}
-        for pause, of in (("PFC", runs["PFC"]), ("TPFC", runs["TPFC"]))
+        pause: {
+            case: runs[f"{pause} + QCN"][case].paused_ms / one.paused_ms for case, one in runs[pause].items()
+        }
+        for pause in ("PFC", "TPFC")
     }
-    text = "; ".join(
+    shares = "; ".join(
         f"{pause}: " + ", ".join(f"{case} {share:.0%}" for case, share in of.items())
         for pause, of in left.items()
     )
-    return context.outcome(
-        "W-4",
-        measured=f"of the pause time remains: {text}",
-        passed=all(share <= 0.2 for of in left.values() for share in of.values()),
-        note=context.study.experiment("W-4").not_met,
-    )
+    return [
+        context.judge(
+            "W-1",
+            {
+                "lost_with_pfc": sum(paused),
+                "lost_qcn_2": alone["2 senders"].lost,
+                "lost_qcn_64": alone["64 senders"].lost,
+            },
+            measured=f"with PFC or TPFC {sum(paused):,.0f}; QCN alone: "
+            + each(alone, lambda one: f"{one.lost:,.0f}"),
+            pictures=[cover],
+        ),
+        context.judge(
+            "W-2",
+            {
+                "lan_ets": min(one.lan for name, of in runs.items() if "ETS" in name for one in of.values()),
+                "lan_strict": max(one.lan for one in pfc.values()),
+            },
+        ),
+        context.judge(
+            "W-3",
+            {
+                "victim_pfc": max(pfc[case].victim for case in SPREAD),
+                "ets_to_pfc": max(with_ets[case].victim / pfc[case].victim for case in SPREAD),
+                "victim_qcn": min(full),
+            },
+            measured=victims,
+            note="With PFC, ETS and QCN the throughput of victims depends on the bursts: congestion points "
+            "of paused links cut the rates of victims (W-5). With XOFF at 240 frames victims get their "
+            "full offered load (W-9).",
+        ),
+        context.judge(
+            "W-4",
+            {"paused_left": max(share for of in left.values() for share in of.values())},
+            measured=f"remaining pause time: {shares}",
+        ),
+    ]
 
 
-def told(context: Context, runs: Runs) -> Outcome:
-    """W-5."""
-    whole = runs[PFC.name]
-    return context.outcome(
-        "W-5",
-        measured=f"{each(whole, lambda one: f'{one.elsewhere:.0%}')}; of {whole['leaf-spine'].cuts:.0f} cuts "
-        f"in the leaf-spine fabric {whole['leaf-spine'].victims_cut:.0f} hit victims",
-        passed=all(one.elsewhere <= 0.05 for one in whole.values()),
-        note=context.study.experiment("W-5").not_met,
-    )
-
-
-def taken_back(context: Context, runs: Runs) -> Outcome:
-    """W-6."""
-    without, whole = runs["PFC + ETS"], runs[PFC.name]
-    return context.outcome(
-        "W-6",
-        measured=f"with QCN {each(whole, lambda one: f'{one.after:.1%}')}; without at least "
-        f"{min(one.after for one in without.values()):.1%}",
-        passed=all(one.after >= 0.95 for one in whole.values()),
-        note=context.study.experiment("W-6").not_met,
-    )
-
-
-def parking_lot(context: Context, runs: Runs) -> Outcome:
-    """W-7."""
+def conflicts(context: Context, runs: Runs) -> list[Outcome]:
+    """W-5 to W-7, conflicts between the mechanisms."""
+    whole, fabric, without = runs[PFC.name], runs[PFC.name]["leaf-spine"], runs["PFC + ETS"]
     used = {name: runs[name]["parking lot"].shared for name in ("PFC + ETS", "TPFC + ETS", PFC.name)}
-    return context.outcome(
-        "W-7",
-        measured=", ".join(f"{name} {share:.1%}" for name, share in used.items()),
-        passed=used["PFC + ETS"] <= 0.8 and used[PFC.name] >= 0.98,
-    )
+    return [
+        context.judge(
+            "W-5",
+            {"cuts_elsewhere": max(one.elsewhere for one in whole.values())},
+            measured=f"{each(whole, lambda one: f'{one.elsewhere:.0%}')}; in the leaf-spine fabric "
+            f"{fabric.victims_cut:.0f} of {fabric.cuts:.0f} cuts affect victims",
+        ),
+        context.judge(
+            "W-6",
+            {"used_after": min(one.after for one in whole.values())},
+            measured=f"with QCN {each(whole, lambda one: f'{one.after:.1%}')}; without at least "
+            f"{min(one.after for one in without.values()):.1%}",
+        ),
+        context.judge(
+            "W-7",
+            {"used_pfc_ets": used["PFC + ETS"], "used_with_qcn": used[PFC.name]},
+            measured=", ".join(f"{name} {share:.1%}" for name, share in used.items()),
+        ),
+    ]
 
 
-def many(context: Context, settings: Runs) -> Outcome:
-    """W-8."""
-    short, long = (settings[f"XOFF 240 frames{more}"] for more in ("", ", standard cycles"))
-    few = {name: of["8 senders"].after for name, of in (("short", short), ("standard", long))}
-    queues = {name: of["64 senders"].queue_mean for name, of in (("short", short), ("standard", long))}
-    return context.outcome(
-        "W-8",
-        measured=f"mean queue of 64 senders: {queues['short']:,.0f} KiB with short cycles, "
-        f"{queues['standard']:,.0f} KiB with those of the standard; link of 8 senders after the LAN has "
-        f"left: {few['short']:.1%} and {few['standard']:.1%}",
-        passed=queues["standard"] <= 0.5 * queues["short"] and few["short"] >= 0.95 > few["standard"],
-    )
+def cycles(context: Context, settings: Runs) -> Outcome:
+    """W-8, cycles of QCN."""
+    short, standard = (settings[f"XOFF 240 frames{more}"] for more in ("", ", standard cycles"))
+    queues = [of["64 senders"].queue_mean for of in (short, standard)]
+    figures = {
+        "queue_standard_to_short": queues[1] / queues[0],
+        "used_short": short["8 senders"].after,
+        "used_standard": standard["8 senders"].after,
+    }
+    also = f"mean queue of 64 senders {queues[0]:,.0f} KiB (short cycles) and {queues[1]:,.0f} KiB (standard)"
+    return context.judge("W-8", figures, also=also)
 
 
-def fitting(context: Context, runs: Runs, settings: Runs) -> Outcome:
-    """W-9."""
-    before = runs["PFC + ETS"]
+def fitting(context: Context, before: Mapping[str, Run], settings: Runs) -> Outcome:
+    """W-9, settings that fit."""
     fit = {
         case.title: settings["XOFF 240 frames" + (", standard cycles" if case.senders > 8 else "")][
             case.title
         ]
         for case in CASES
     }
-    left = {case: one.paused_ms / before[case].paused_ms for case, one in fit.items()}
-    return context.outcome(
-        "W-9",
-        measured=f"victims at least {min(one.victim for one in fit.values()):.1%}, LAN at least "
-        f"{min(one.lan for one in fit.values()):.1%}, of the pauses at most {max(left.values()):.1%}, "
-        f"of the cuts elsewhere at most {max(one.elsewhere for one in fit.values()):.1%}, "
-        f"lost {sum(one.lost for one in fit.values()):.0f}",
-        passed=all(one.victim >= 0.95 and one.lan >= 0.99 and not one.lost for one in fit.values())
-        and all(share <= 0.2 for share in left.values())
-        and all(one.elsewhere <= 0.05 for one in fit.values()),
-    )
+    figures = {
+        "lost": sum(one.lost for one in fit.values()),
+        "victim": min(one.victim for one in fit.values()),
+        "lan": min(one.lan for one in fit.values()),
+        "paused_left": max(one.paused_ms / before[case].paused_ms for case, one in fit.items()),
+        "cuts_elsewhere": max(one.elsewhere for one in fit.values()),
+    }
+    return context.judge("W-9", figures)
 
 
 COLUMNS = (
     "case",
-    "on",
+    "mechanisms",
     "victim (%)",
     "LAN (%)",
     "lost",
@@ -206,17 +189,18 @@ COLUMNS = (
     "Jain",
     "settled (ms)",
     "link with LAN (%)",
-    "link after (%)",
-    "queue (KiB)",
-    "longest (KiB)",
+    "link after LAN (%)",
+    "mean queue (KiB)",
+    "max. queue (KiB)",
     "cuts",
     "elsewhere (%)",
 )
 NOTE = (
-    "Victim: what the worst gets of its offer. LAN: the same while it sends. Lost: frames of storage. "
-    "Paused: all ports together. Jain: of the flows that never stop, before the LAN comes. Settled: until "
-    "Jain's index, over 2 ms, stays at 0.9. Link: what the short links carry while the LAN sends, and after. "
-    "Queue: of storage at the short link. Cuts: of rates, and the share of them by queues of other links."
+    "Victim: throughput of the slowest victim as a share of its offered load. LAN: the same for the LAN "
+    "while it sends. Lost: storage frames. Paused: sum over all ports. Jain: index of the greedy flows "
+    "before the LAN starts. Settled: time until Jain's index, over 2 ms, stays at 0.9 or above. Link: "
+    "utilization of the bottleneck links while the LAN sends, and afterwards. Queue: storage queue at the "
+    "bottleneck. Cuts: rate cuts by QCN. Elsewhere: share of the cuts that queues of other links cause."
 )
 
 
@@ -226,7 +210,7 @@ def tables(context: Context, runs: Runs, settings: Runs) -> None:
     context.save_table(
         "settings",
         "Settings of PFC or TPFC with ETS and QCN",
-        ("case", "set", *COLUMNS[2:]),
+        ("case", "setting", *COLUMNS[2:]),
         rows(settings),
         note=NOTE,
     )
@@ -258,16 +242,20 @@ def rows(runs: Runs) -> list[tuple[str, ...]]:
 
 
 PANELS: tuple[tuple[str, Callable[[Run], float], Callable[[float], float]], ...] = (
-    ("victims get (%)", lambda one: 100 * one.victim, lambda value: 1 - value / 100),
-    ("paused, all ports (ms)", lambda one: one.paused_ms, lambda value: math.log10(1 + value) / 3.5),
-    ("carried after the LAN has left (%)", lambda one: 100 * one.after, lambda value: (100 - value) / 20),
-    ("rates cut by other links' queues (%)", lambda one: 100 * one.elsewhere, lambda value: value / 100),
+    ("throughput of victims (% of offered)", lambda one: 100 * one.victim, lambda value: 1 - value / 100),
+    ("paused time, all ports (ms)", lambda one: one.paused_ms, lambda value: math.log10(1 + value) / 3.5),
+    (
+        "link utilization after the LAN stops (%)",
+        lambda one: 100 * one.after,
+        lambda value: (100 - value) / 20,
+    ),
+    ("rate cuts by queues of other links (%)", lambda one: 100 * one.elsewhere, lambda value: value / 100),
 )
-"""Measures that are drawn, with a function of their badness from 0 to 1."""
+"""Measures to draw, with a function that maps a value to a shade from 0 to 1 (worst)."""
 
 
 def picture(runs: Runs) -> Figure:
-    """A matrix per measure, a row per combination, a column per case; darker is worse."""
+    """A matrix for each measure: rows are combinations, columns cases; darker is worse."""
     bad = LinearSegmentedColormap.from_list("bad", ["#FFFFFF", PAUSE_COLOR])
     with style():
         figure = Figure(figsize=(11.0, 8.6), layout="constrained")

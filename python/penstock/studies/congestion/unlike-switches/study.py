@@ -1,4 +1,4 @@
-"""Congestion control in some switches of a fabric, and two methods of path rate control in one."""
+"""Congestion control at only some switches of a fabric, and two methods of path rate control."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ OFFERED_BPS = 5e9
 """Offered load of the victim."""
 FEEDBACK, MESSAGES = "feedback", "messages"
 FECN: Keys = {"fecn": {"expected_sources": 4}}
-"""FECN as a congestion point."""
+"""FECN congestion point."""
 WRITES: Keys = {"prc": {}}
-"""Path rate control as a congestion point: it writes levels into the messages of receivers (method 4)."""
+"""Congestion point of path rate control that writes levels into messages of receivers (method 4)."""
 SENDS: Keys = {"prc": {"messages": True}}
-"""It writes levels, and sends messages of its own to sources (method 2)."""
+"""Congestion point that writes levels and also sends messages to sources (method 2)."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """Congestion points at both switches, and the controls of the senders' rate limiters.
+    """Congestion points of the switches, and rate limiters of the senders.
 
     Attributes
     ----------
     points : mapping
-        Congestion point by switch; a switch that is missing has none.
+        Congestion point by switch; none for a switch without an entry.
     limiter : mapping
-        Control of the hosts' limiters; empty: no limiters.
+        Rate limiter of the hosts; empty for none.
     others : mapping
-        That of h3 and h4, if it differs.
+        Rate limiter of h3 and h4 if different; else empty.
     pause : bool
-        Whether switches send PAUSE; without, a queue has room for 96 KiB.
+        True if switches send PAUSE. Without PAUSE a queue is limited to 96 KiB.
     """
 
     points: Mapping[str, Keys]
@@ -49,7 +49,7 @@ class Case:
     pause: bool = True
 
     def of(self, base: Scenario) -> Scenario:
-        """The scenario of this case."""
+        """The scenario of the case."""
         if not self.pause:
             base = base.with_value("flow_control", None).with_value("switch.buffer", {"queue": "96 KiB"})
         for switch, point in self.points.items():
@@ -62,12 +62,12 @@ class Case:
 
 
 def fecn(switches: str, *, pause: bool = True) -> Case:
-    """FECN at these switches, and at all hosts unless no switch has it."""
+    """FECN at some switches, and at all hosts if at any switch."""
     return Case(dict.fromkeys(switches, FECN), {"fecn": {}} if switches else {}, {}, pause)
 
 
 def l2ci(bottleneck: Keys, method: str, other: str = "") -> Case:
-    """Path rate control: the congestion point of switch b, and the methods of the senders."""
+    """Path rate control with a congestion point at switch b and one or two methods of senders."""
     points = {"a": WRITES, **({"b": bottleneck} if bottleneck else {})}
     return Case(points, {"prc": {"method": method}}, {"prc": {"method": other}} if other else {})
 
@@ -80,7 +80,7 @@ CASES: Mapping[str, Case] = {
     "FECN at b, no PAUSE": fecn("b", pause=False),
     "FECN at a, no PAUSE": fecn("a", pause=False),
     "method 4, b writes": l2ci(WRITES, FEEDBACK),
-    "method 4, b is silent": l2ci({}, FEEDBACK),
+    "method 4, nothing at b": l2ci({}, FEEDBACK),
     "method 2, b sends": l2ci(SENDS, MESSAGES),
     "method 2, b writes": l2ci(WRITES, MESSAGES),
     "methods 4 and 2, b writes and sends": l2ci(SENDS, FEEDBACK, MESSAGES),
@@ -103,28 +103,28 @@ def run(context: Context) -> list[Outcome]:
     context.save_table(
         "cases",
         "All cases",
-        ("", "h1, h2 (Gb/s)", "h3, h4 (Gb/s)", "victim gets", "lost", "paused (ms)"),
+        ("case", "h1, h2 (Gb/s)", "h3, h4 (Gb/s)", "victim (% of offered)", "lost", "paused (ms)"),
         [
             (
                 name,
                 f"{of['first'] / 1e9:.2f}",
                 f"{of['last'] / 1e9:.2f}",
-                f"{of['victim']:.0%}",
+                f"{100 * of['victim']:.0f}",
                 f"{of['lost']:,.0f}",
                 f"{of['paused_ms']:.0f}",
             )
             for name, of in means.items()
         ],
-        note=f"Means of {len(runs)} seeds. Senders: mean of the two. Paused: all ports together, in 40 ms.",
+        note=f"Means of {len(runs)} seeds. h1, h2 and h3, h4: mean of both. Paused: all ports, in 40 ms.",
     )
-    asked = [claims(of) for of in runs]
-    return [context.judge(one, asked, pictures=[cover] if one == ids[0] else []) for one in ids]
+    measured = [claims(of) for of in runs]
+    return [context.judge(one, measured, pictures=[cover] if one == ids[0] else []) for one in ids]
 
 
 def figures(result: Result) -> Figures:
-    """Throughput of the senders and of the victim, losses and pauses of one run."""
+    """Throughput of senders and victim, loss and paused time of one run."""
     got = {row["flow"]: row["throughput_bps"] for row in result.rows("flows")}
-    senders = [got[f"sender[h{nth}]"] for nth in range(1, 5)]
+    senders = [got[f"sender[h{host}]"] for host in range(1, 5)]
     return {
         "first": fmean(senders[:2]),
         "last": fmean(senders[2:]),
@@ -138,25 +138,25 @@ def claims(of: Mapping[str, Figures]) -> Figures:
     """Figures of the criteria."""
     both, writes = of["methods 4 and 2, b writes and sends"], of["methods 4 and 2, b writes"]
     return {
-        "bottleneck_alone": of["FECN at b"]["victim"],
-        "bottleneck_paused": of["FECN at b"]["paused_ms"],
-        "elsewhere": of["FECN at a"]["victim"],
-        "none": of["no FECN"]["victim"],
-        "elsewhere_lost": of["FECN at a, no PAUSE"]["lost"],
-        "bottleneck_lost": of["FECN at b, no PAUSE"]["lost"],
-        "writes": of["method 4, b writes"]["victim"],
-        "sends": of["method 2, b sends"]["victim"],
-        "silent": of["method 4, b is silent"]["victim"],
-        "other_method": of["method 2, b writes"]["victim"],
-        "both_victim": both["victim"],
-        "both_ratio": both["last"] / both["first"],
-        "mixed_share": writes["first"] / (writes["first"] + writes["last"]),
-        "mixed_victim": writes["victim"],
+        "victim_fecn_b": of["FECN at b"]["victim"],
+        "paused_fecn_b_ms": of["FECN at b"]["paused_ms"],
+        "victim_fecn_a": of["FECN at a"]["victim"],
+        "victim_no_fecn": of["no FECN"]["victim"],
+        "lost_fecn_a": of["FECN at a, no PAUSE"]["lost"],
+        "lost_fecn_b": of["FECN at b, no PAUSE"]["lost"],
+        "victim_b_writes": of["method 4, b writes"]["victim"],
+        "victim_b_sends": of["method 2, b sends"]["victim"],
+        "victim_nothing_at_b": of["method 4, nothing at b"]["victim"],
+        "victim_other_method": of["method 2, b writes"]["victim"],
+        "victim_both": both["victim"],
+        "method_2_to_4": both["last"] / both["first"],
+        "method_4_share": writes["first"] / (writes["first"] + writes["last"]),
+        "victim_mixed": writes["victim"],
     }
 
 
 def picture(means: Mapping[str, Figures]) -> Figure:
-    """Senders and victim in each case."""
+    """Throughput of senders and victim in each case."""
     with style():
         figure = Figure(figsize=(9.6, 6.0), layout="constrained")
         axes = figure.subplots()
@@ -166,13 +166,13 @@ def picture(means: Mapping[str, Figures]) -> Figure:
             ("h3 and h4, each", "last", 1e9),
             ("victim", "victim", 0.2),
         )
-        for nth, (label, key, unit) in enumerate(bars):
+        for index, (label, key, unit) in enumerate(bars):
             heights = [of[key] / unit for of in means.values()]
-            axes.barh([place + (nth - 1) * 0.27 for place in places], heights, 0.27, label=label)
+            axes.barh([place + (index - 1) * 0.27 for place in places], heights, 0.27, label=label)
         axes.set_yticks(list(places), list(means))
         axes.invert_yaxis()
-        axes.set_xlabel("Gb/s; a fair share is 2.5, and the victim offers 5")
+        axes.set_xlabel("throughput (Gb/s); fair share 2.5 Gb/s, victim offers 5 Gb/s")
         axes.axvline(2.5, color="black", linewidth=0.8, linestyle=":")
         figure.legend(loc="outside lower center", ncols=3)
-        figure.suptitle("A victim needs congestion control at the switch that is congested")
+        figure.suptitle("Congestion control at the congested switch protects the victim")
     return figure

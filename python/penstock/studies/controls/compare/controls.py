@@ -1,4 +1,4 @@
-"""The controls to compare: the changes that each makes to a workload."""
+"""Congestion controls, as changes of the scenario of a workload."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Control:
     Attributes
     ----------
     color : str
-        Color in pictures: one for each kind of signal.
+        Color in pictures, by kind of congestion signal.
     rdma : Mapping
-        Keys of the queue pairs.
+        RDMA keys of the queue pairs.
     changes : Mapping
-        Other keys of the scenario and their values.
+        Other scenario keys and their values.
     """
 
     color: str
@@ -31,7 +31,7 @@ class Control:
 
 
 def _notified(name: str, point: Changes, reaction: Changes, per: str = "flow") -> Control:
-    """Congestion points and rate limiters of layer 2, below queue pairs without a control of their own."""
+    """Layer-2 congestion points and rate limiters, below queue pairs without congestion control."""
     changes = {
         "switch.queue_managers": [{name: point}],
         "host.rate_limiters": {"per": per, name: reaction},
@@ -67,11 +67,10 @@ CONTROLS = {
     "PowerTCP": Control("#CC79A7", {"control": "powertcp"}),
 }
 SIGNALS = {
-    "nothing": "#777777",
-    "messages of layer 2": "#0072B2",
-    "marks": "#E69F00",
-    "round trips": "#009E73",
+    "none": "#777777",
+    "layer-2 messages": "#0072B2",
+    "ECN marks": "#E69F00",
+    "round-trip time": "#009E73",
     "telemetry": "#CC79A7",
 }
 TELEMETRY = ("HPCC", "HPCC-PINT", "PowerTCP")
-MARKED = ("DCTCP", "DCQCN", "DCQCN + window")

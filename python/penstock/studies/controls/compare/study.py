@@ -1,4 +1,4 @@
-"""Congestion controls of layer 2 and of RDMA on the same six workloads: one table, one picture."""
+"""Layer-2 and RDMA congestion controls on the same six workloads."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ from .controls import CONTROLS, SIGNALS, TELEMETRY, Control
 STAR = ("sw.0->h0",)
 WORKLOADS: dict[str, tuple[str, tuple[str, ...]]] = {
     "sixteen": ("16 writers", STAR),
-    "joining": ("4 that join", STAR),
-    "victim": ("2 and a victim", ("right.0->r0",)),
+    "joining": ("4, joining", STAR),
+    "victim": ("2 + victim", ("right.0->r0",)),
     "parking-lot": ("parking lot", ("s0.2->s1", "s1.2->s2")),
-    "bursts": ("2, and bursts of 14", STAR),
+    "bursts": ("2 + bursts of 14", STAR),
     "web-search": ("web search, load 0.5", ()),
 }
-"""The title of each workload, and its full links."""
+"""Title and bottleneck ports by workload."""
 JOINED_MS = 6.0
 SHORT_BYTES, LONG_BYTES = 30_000, 5_000_000
 
 
 @dataclass(frozen=True)
 class Run:
-    """Measures of one run; NaN for those that do not apply to the workload."""
+    """Measures of one run; NaN where the workload has no such measure."""
 
     used: float
-    """Utilization of the full links."""
+    """Mean utilization of the bottleneck links."""
     jain: float
-    """Jain's index of the permanent writers, over the last fifth."""
+    """Jain's index of the long-lived writers over the last fifth of the run."""
     settled_ms: float
-    """Time after the last join until all rates stay near the final ones; infinite if they do not."""
+    """Time from the last join until all rates stay near their final values; infinite if they do not."""
     queue_mean: float
-    """Mean queue in KiB at the fullest of the full links."""
+    """Largest mean queue of the bottleneck links in KiB."""
     queue_max: float
     paused_ms: float
-    """Paused time of all ports together."""
+    """Sum of the paused times of all ports."""
     lost: float
     victim: float
-    """Share of a link that the victim gets."""
+    """Throughput of the victim as a share of its link rate."""
     far: float
-    """Rate of the writer over two full links, relative to the two beside it."""
+    """Rate of the writer over two bottlenecks, relative to the mean of the writers over one."""
     burst: float
-    """99th percentile of the slowdown of the bursts."""
+    """99th percentile of the slowdown of burst messages."""
     short: float
     """95th percentile of the slowdown of messages of at most 30 kB."""
     long: float
@@ -91,7 +91,7 @@ class Run:
 
 
 def settled(stay: Mapping[str, tuple[np.ndarray, np.ndarray]], ends: np.ndarray) -> float:
-    """Milliseconds after the last join until means over 0.2 ms stay within a quarter of a share."""
+    """Time in ms from the last join until all rates, as means over 0.2 ms, stay within 25 % of a share."""
     times = next(iter(stay.values()))[0] / 1e6
     window = np.ones(4) / 4
     means = np.array([np.convolve(rates, window, mode="same") for _, rates in stay.values()])
@@ -119,20 +119,11 @@ def run(context: Context) -> list[Outcome]:
     )
     context.save_table("compare", "All controls on all workloads", COLUMNS, list(rows(runs)), note=NOTE)
     cover = context.save_figure(picture(runs), "compare", cover=True)
-    return [
-        lossless(context, runs, [cover]),
-        victims(context, runs),
-        queues(context, runs),
-        shares(context, runs),
-        joins(context, runs),
-        bursts(context, runs),
-        searches(context, runs),
-        windows(context, runs),
-    ]
+    return compared(context, runs, cover)
 
 
 def arranged(context: Context, workload: str, control: Control) -> Scenario:
-    """A workload under a control."""
+    """The scenario of a workload with a congestion control."""
     scenario = context.scenario(workload)
     written = scenario.to_dict()
     for key, value in control.changes.items():
@@ -150,26 +141,31 @@ COLUMNS = (
     "control",
     "link (%)",
     "Jain",
-    "queue (KiB)",
-    "longest (KiB)",
+    "mean queue (KiB)",
+    "max. queue (KiB)",
     "paused (ms)",
-    "besides",
+    "specific measure",
 )
 NOTE = (
-    "Link: busy share of the full links. Jain: of the writers that go on, over the last fifth. Queue: time "
-    "mean and worst at the full link. Paused: all ports together. Besides: after the last has joined, until "
-    "all rates stay within a quarter of a share of where they end; what the victim gets of a link; what the "
-    "writer over two full links gets of what those beside it get; the 99th percentile of slowdown of bursts, "
-    "the 95th percentile of slowdowns of messages of at most 30 kB, and of at least 5 MB."
+    "Link: utilization of the bottleneck links. Jain: Jain's index of the long-lived writers over the last "
+    "fifth of the run. Queue: time average and maximum at the bottleneck. Paused: sum over all ports. "
+    "Specific measure: time from the last join until all rates stay within 25 % of a fair share of their "
+    "final values; throughput of the victim as a share of its link; rate of the writer over both bottlenecks "
+    "relative to the writers over one; 99th percentile of the slowdown of bursts; 95th percentile of the "
+    "slowdown of messages of at most 30 kB (short) and of at least 5 MB (long)."
 )
 
 
-def besides(workload: str, one: Run) -> str:
-    """The measure that is specific to this workload."""
+def settled_in(one: Run) -> str:
+    """The settling time in ms, or "no"."""
+    return f"{one.settled_ms:.1f}" if math.isfinite(one.settled_ms) else "no"
+
+
+def specific(workload: str, one: Run) -> str:
+    """The measure that only this workload has."""
+    settled = settled_in(one)
     record = {
-        "joining": f"settles in {one.settled_ms:.1f} ms"
-        if math.isfinite(one.settled_ms)
-        else "does not settle",
+        "joining": "does not settle" if settled == "no" else f"settles in {settled} ms",
         "victim": f"victim {one.victim:.0%}",
         "parking-lot": f"over both {one.far:.0%}",
         "bursts": f"bursts {factor(one.burst)}",
@@ -179,7 +175,7 @@ def besides(workload: str, one: Run) -> str:
 
 
 def known(value: float, text: str) -> str:
-    """The text, or a dash if the value is unknown."""
+    """The text, or a dash if the value is NaN."""
     return "-" if math.isnan(value) else text
 
 
@@ -194,7 +190,7 @@ def rows(runs: Runs) -> list[tuple[str, ...]]:
             known(one.queue_mean, f"{one.queue_mean:.1f}"),
             known(one.queue_max, f"{one.queue_max:.1f}"),
             f"{one.paused_ms:.2f}",
-            besides(workload, one),
+            specific(workload, one),
         )
         for workload, (title, _) in WORKLOADS.items()
         for name, of in runs.items()
@@ -202,100 +198,74 @@ def rows(runs: Runs) -> list[tuple[str, ...]]:
     ]
 
 
-def lossless(context: Context, runs: Runs, pictures: list[str]) -> Outcome:
-    """M-1."""
+def compared(context: Context, runs: Runs, cover: str) -> list[Outcome]:
+    """All experiments, from the runs of all controls."""
     lost = {name: sum(one.lost for one in of.values()) for name, of in runs.items()}
-    return context.outcome(
-        "M-1",
-        measured="lost on all workloads: "
-        + ", ".join(f"{name} {count:,.0f}" for name, count in lost.items()),
-        passed=not any(lost.values()),
-        pictures=pictures,
-    )
-
-
-def victims(context: Context, runs: Runs) -> Outcome:
-    """M-2."""
-    got = {name: of["victim"].victim for name, of in runs.items()}
-    return context.outcome(
-        "M-2",
-        measured=listed(runs, "victim", lambda one: f"{one.victim:.0%}"),
-        passed=got["PFC alone"] <= 0.6 and got["DCQCN"] >= 0.9,
-    )
-
-
-def queues(context: Context, runs: Runs) -> Outcome:
-    """M-3."""
-    length = {name: of["sixteen"].queue_mean for name, of in runs.items()}
-    return context.outcome(
-        "M-3",
-        measured=listed(runs, "sixteen", lambda one: f"{one.queue_mean:.0f} KiB"),
-        passed=max(length["HPCC"], length["PowerTCP"]) <= 0.1 * length["DCQCN"],
-    )
-
-
-def shares(context: Context, runs: Runs) -> Outcome:
-    """M-4."""
+    victims = {name: of["victim"].victim for name, of in runs.items()}
+    queues = {name: of["sixteen"].queue_mean for name, of in runs.items()}
     jain = {name: of["sixteen"].jain for name, of in runs.items()}
-    return context.outcome(
-        "M-4",
-        measured=listed(runs, "sixteen", lambda one: f"{one.jain:.3f}"),
-        passed=min(jain[name] for name in ("DCQCN", "HPCC", "Swift", "PowerTCP")) >= 0.95,
-    )
-
-
-def joins(context: Context, runs: Runs) -> Outcome:
-    """M-5."""
-    times = {name: of["joining"].settled_ms for name, of in runs.items()}
-    return context.outcome(
-        "M-5",
-        measured=listed(
-            runs, "joining", lambda one: f"{one.settled_ms:.1f}" if math.isfinite(one.settled_ms) else "no"
-        ),
-        passed=times["HPCC"] <= 2,
-    )
-
-
-def bursts(context: Context, runs: Runs) -> Outcome:
-    """M-6."""
     slow = {name: of["bursts"].burst for name, of in runs.items()}
-    return context.outcome(
-        "M-6",
-        measured=listed(runs, "bursts", lambda one: factor(one.burst)),
-        passed=max(slow[name] for name in TELEMETRY) < slow["DCQCN"],
-    )
-
-
-def searches(context: Context, runs: Runs) -> Outcome:
-    """M-7."""
     short = {name: of["web-search"].short for name, of in runs.items()}
-    measured = listed(runs, "web-search", lambda one: f"{factor(one.short)} and {factor(one.long)}")
-    return context.outcome(
-        "M-7",
-        measured=f"short and long: {measured}",
-        passed=short["HPCC"] < short["DCTCP"] < max(short["DCQCN + window"], short["TIMELY, patched"]),
-    )
-
-
-def windows(context: Context, runs: Runs) -> Outcome:
-    """M-8."""
     paused = {name: sum(one.paused_ms for one in runs[name].values()) for name in ("DCQCN", "DCQCN + window")}
-    return context.outcome(
-        "M-8",
-        measured=", ".join(f"{name} {time:.2f} ms" for name, time in paused.items()),
-        passed=paused["DCQCN + window"] <= 0.5 * paused["DCQCN"],
-    )
+    searches = listed(runs, "web-search", lambda one: f"{factor(one.short)} and {factor(one.long)}")
+    return [
+        context.judge(
+            "M-1",
+            {"lost": sum(lost.values())},
+            measured="lost on all workloads: "
+            + ", ".join(f"{name} {count:,.0f}" for name, count in lost.items()),
+            pictures=[cover],
+        ),
+        context.judge(
+            "M-2",
+            {"victim_pfc": victims["PFC alone"], "victim_dcqcn": victims["DCQCN"]},
+            measured=listed(runs, "victim", lambda one: f"{one.victim:.0%}"),
+        ),
+        context.judge(
+            "M-3",
+            {"queue_to_dcqcn": max(queues["HPCC"], queues["PowerTCP"]) / queues["DCQCN"]},
+            measured=listed(runs, "sixteen", lambda one: f"{one.queue_mean:.0f} KiB"),
+        ),
+        context.judge(
+            "M-4",
+            {"jain": min(jain[name] for name in ("DCQCN", "HPCC", "Swift", "PowerTCP"))},
+            measured=listed(runs, "sixteen", lambda one: f"{one.jain:.3f}"),
+        ),
+        context.judge(
+            "M-5",
+            {"settled_ms": runs["HPCC"]["joining"].settled_ms},
+            measured=listed(runs, "joining", settled_in),
+        ),
+        context.judge(
+            "M-6",
+            {"p99_to_dcqcn": max(slow[name] for name in TELEMETRY) / slow["DCQCN"]},
+            measured=listed(runs, "bursts", lambda one: factor(one.burst)),
+        ),
+        context.judge(
+            "M-7",
+            {
+                "hpcc_to_dctcp": short["HPCC"] / short["DCTCP"],
+                "dctcp_to_slower": short["DCTCP"] / max(short["DCQCN + window"], short["TIMELY, patched"]),
+            },
+            measured=f"short and long: {searches}",
+        ),
+        context.judge(
+            "M-8",
+            {"paused_to_no_window": paused["DCQCN + window"] / paused["DCQCN"]},
+            measured=", ".join(f"{name} {time:.2f} ms" for name, time in paused.items()),
+        ),
+    ]
 
 
 def picture(runs: Runs) -> Figure:
-    """A line per control, a column per measure."""
-    asked: tuple[tuple[str, str, Callable[[Mapping[str, Run]], float], bool], ...] = (
-        ("16 writers:\nlink used (%)", "", lambda of: 100 * of["sixteen"].used, False),
-        ("16 writers:\nqueue (KiB),\nmean to longest", "queue", lambda of: of["sixteen"].queue_mean, True),
+    """Dot plot with a line for each control and a column for each measure."""
+    columns: tuple[tuple[str, str, Callable[[Mapping[str, Run]], float], bool], ...] = (
+        ("16 writers:\nutilization (%)", "", lambda of: 100 * of["sixteen"].used, False),
+        ("16 writers:\nqueue (KiB),\nmean to max.", "queue", lambda of: of["sixteen"].queue_mean, True),
         ("16 writers:\nJain's index", "", lambda of: of["sixteen"].jain, False),
-        ("one joins:\nsettled (ms)", "", lambda of: of["joining"].settled_ms, False),
-        ("victim of 2:\nits link (%)", "", lambda of: 100 * of["victim"].victim, False),
-        ("over 2 full links:\nshare (%)", "", lambda of: 100 * of["parking-lot"].far, False),
+        ("joining:\nsettling (ms)", "", lambda of: of["joining"].settled_ms, False),
+        ("victim:\nof its link (%)", "", lambda of: 100 * of["victim"].victim, False),
+        ("2 bottlenecks:\nshare (%)", "", lambda of: 100 * of["parking-lot"].far, False),
         ("bursts:\nslowdown, p99", "", lambda of: of["bursts"].burst, False),
         ("web search 0.5:\nslowdown, p95\n≤ 30 kB", "", lambda of: of["web-search"].short, False),
         ("web search 0.5:\nslowdown, p95\n≥ 5 MB", "", lambda of: of["web-search"].long, False),
@@ -305,8 +275,8 @@ def picture(runs: Runs) -> Figure:
     colors = [CONTROLS[name].color for name in runs]
     with style():
         figure = Figure(figsize=(14, 5.2), layout="constrained")
-        axes = figure.subplots(1, len(asked), sharey=True)
-        for panel, (label, kind, value, logarithmic) in zip(axes, asked, strict=True):
+        axes = figure.subplots(1, len(columns), sharey=True)
+        for panel, (label, kind, value, logarithmic) in zip(axes, columns, strict=True):
             values = np.array([value(of) for of in runs.values()])
             if logarithmic:
                 panel.set_xscale("log")
@@ -322,6 +292,6 @@ def picture(runs: Runs) -> Figure:
             panel.set_title(label, fontsize=8)
             if not logarithmic:
                 panel.set_xlim(left=0)
-        draw_legend(figure, SIGNALS, "hears of")
-        figure.suptitle("Six workloads at 100 Gb/s over PFC, thirteen controls")
+        draw_legend(figure, SIGNALS, "congestion signal")
+        figure.suptitle("Thirteen congestion controls over PFC on six workloads at 100 Gb/s")
     return figure

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 KINDS = ("1522", "64", "imix", "128", "64/1522", "512", "64-1522", "1522")
 SIZES = (1522, 64, 256, 128, 1024, 512, 1522, 1522)
-"""Frame sizes of the classes while loads change."""
+"""Frame size in bytes by class, for changing loads."""
 
 
 def parts(result: Result) -> dict[int, NDArray[np.float64]]:
-    """Share of the link time of each class in each bin."""
+    """Share of link time by class and bin."""
     series = result.all_series("flow_throughput_bps")
     wire = {c: series[f"p{c}"][1] * (SIZES[c] + 20) / SIZES[c] for c in range(8)}
     total = sum(wire.values())
@@ -31,7 +31,7 @@ def parts(result: Result) -> dict[int, NDArray[np.float64]]:
 
 
 def kept(mixed: Shares, changed: Result, percentages: Sequence[int]) -> Figure:
-    """Bars with their 10 % tolerance band on the left, changing loads on the right."""
+    """Bar chart with the 10 % tolerance on the left, shares over time on the right."""
     with style():
         figure = Figure(figsize=(9.6, 4.2))
         left, right = figure.subplots(1, 2, width_ratios=(1, 1.5))
@@ -44,19 +44,21 @@ def kept(mixed: Shares, changed: Result, percentages: Sequence[int]) -> Figure:
             left.text(112 * want + 0.6, c, f"{100 * got:.2f} % of {100 * want:g} %", va="center", fontsize=8)
         left.set_yticks(range(8), [f"class {c}, {kind} B" for c, kind in enumerate(KINDS)])
         left.set_xlim(0, 46)
-        left.set_xlabel("part of the link time (%); lines: ±10 %")
+        left.set_xlabel("share of link time (%); lines: ±10 %")
         left.set_title("Eight classes at line rate", fontsize=9)
         left.grid(False)
         steps(right, changed, percentages, colors)
-        right.set_title("Loads that change every millisecond", fontsize=9)
-        figure.suptitle("ETS keeps its percentages, for whoever is there and whatever they send", fontsize=11)
+        right.set_title("Classes start and stop every millisecond", fontsize=9)
+        figure.suptitle(
+            "ETS keeps its percentages for any set of active classes and any frame sizes", fontsize=11
+        )
     return figure
 
 
 def steps(
     axes: Axes, changed: Result, percentages: Sequence[int], colors: Sequence[tuple[float, ...]]
 ) -> None:
-    """Stacked shares over time, and their nominal borders."""
+    """Stacked shares over time, with the configured boundaries."""
     from .study import STEPS, active_in
 
     found = parts(changed)
@@ -78,6 +80,6 @@ def steps(
             axes.text(step + 0.5, middle, str(c), ha="center", va="center", fontsize=8, color=ink)
     axes.set_xlim(0, STEPS)
     axes.set_ylim(0, 100)
-    axes.set_xlabel("time (ms); dashed: where the percentages of the active classes put the borders")
-    axes.set_ylabel("part of the link time (%)")
+    axes.set_xlabel("time (ms); dashed: boundaries by the percentages of the active classes")
+    axes.set_ylabel("share of link time (%)")
     axes.grid(False)

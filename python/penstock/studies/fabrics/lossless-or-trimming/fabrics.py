@@ -1,4 +1,4 @@
-"""The fabrics that are compared: what each changes in a workload, and what carries its messages."""
+"""Fabrics, as changes of the scenario of a workload, and their transports."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Changes = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Fabric:
-    """Switches and a transport.
+    """Switches and transport.
 
     Attributes
     ----------
     color : str
-        In pictures: one for each way to deal with full queues.
+        Color in pictures, by reaction to a full queue.
     over : Mapping
-        What carries transfers.
+        Transport of the transfers.
     changes : Mapping
-        Other keys of a scenario and their values.
+        Other scenario keys and their values.
     """
 
     color: str
@@ -43,15 +43,15 @@ _PFC: Changes = {
     "flow_control.pfc": {"priorities": [3], "xoff": "200 kB", "xon": "180 kB"},
 }
 _TRIMS: Changes = {
-    # 12.3 us at 100 Gb/s: what a path has in flight.
+    # Bytes in flight on a path: 12.3 us at 100 Gb/s.
     "switch.trimming": {"preset": "uec", "threshold": "154 kB"},
     "switch.buffer": _SHARED,
     "switch.queue_managers": [red_marks("31 kB", "123 kB", 1.0)],
 }
 _CONTROL = {"ack_priority": 6}
-"""Acknowledgements, NACKs and credits are in the class of trimmed packets."""
+"""Acknowledgements, NACKs and credits use the class of trimmed packets."""
 _SEVERAL = 16
-"""Contexts of UET, connections of MRC from one host to another: with RoCE each message has a queue pair."""
+"""UET contexts and MRC connections between two hosts. With RoCE each message has a queue pair."""
 _MARKS: Changes = {"switch.queue_managers": [red_marks("100 kB", "400 kB", 0.2)]}
 _DCQCN = {"control": {"dcqcn": {"preset": "hpcc"}}, "cnp_gap": "4 us", "queue_pairs": "each"}
 _ROCE = {**_DCQCN, "timeout": "1 ms"}
