@@ -57,7 +57,7 @@ pub struct TcpSpec {
     pub window: u64,
     /// Explicit congestion notification: the segments that switches may mark, and how marks are echoed.
     pub ecn: EcnMode,
-    /// True if each acknowledgement measures a round trip (RFC 7323).
+    /// True if each acknowledgement measures the round-trip time (RFC 7323).
     pub timestamps: bool,
     /// The retransmission timer.
     pub timer: TimerSpec,

@@ -30,7 +30,7 @@ macro_rules! dcqcn_keys {
         #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
         #[serde(default, deny_unknown_fields)]
         pub struct DcqcnKeys {
-            /// The preset that supplies the keys that are not given. One of its names. Default: "paper".
+            /// Preset that sets the defaults of the other keys. The name of a preset. Default: "paper".
             pub preset: DcqcnPreset,
             $($(#[$doc])* pub $name: $type,)*
         }

@@ -107,7 +107,7 @@ pub enum ReorderingPreset {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReorderingKeys {
-    /// The preset that supplies the keys that are not given. One of its names. Default: "roce".
+    /// Preset that sets the defaults of the other keys. The name of a preset. Default: "roce".
     pub preset: ReorderingPreset,
     /// Packets from the expected one on that the receiver places, and that the sender has outstanding at most. A count, 1 to 65536. Default: 1024 (preset "roce"; the packet number range of MRC's example).
     #[schemars(range(min = 1, max = 65536))]

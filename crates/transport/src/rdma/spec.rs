@@ -149,7 +149,7 @@ pub struct RdmaSpec {
     pub queue_pairs: QueuePairs,
     /// Number of packets per acknowledgement, above 0; the last packet of a message is always acknowledged.
     pub ack_every: u32,
-    /// The least time between two NAKs for the same packet.
+    /// Minimum time between two NAKs for the same packet.
     pub nak_gap: Time,
     /// Loss recovery.
     pub recovery: RdmaRecovery,

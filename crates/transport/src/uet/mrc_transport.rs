@@ -63,9 +63,9 @@ pub struct MrcKeys {
     pub connections: u64,
     /// Length of an acknowledgement, DA to FCS. A size with unit, 1 to 9238 B. Default: "118 B".
     pub ack: Bytes,
-    /// Bytes received per acknowledgement; marks, requests and duplicates cause additional ones. A size with unit, 1 B to 1 GiB; or "computed": 16 KiB, or a quarter of the bandwidth-delay product if that is less. Default: "computed" (our choice).
+    /// Received bytes per acknowledgement; marks, requests and duplicates cause additional acknowledgements. A size with unit, 1 B to 1 GiB; or "computed": 16 KiB, or a quarter of the bandwidth-delay product if that is less. Default: "computed" (our choice).
     pub ack_every: Or<Bytes, Computed>,
-    /// Packets between the oldest one that is not acknowledged and the newest (maximum PSN range, MPR). A multiple of 128, 128 to 32640. Default: 1024 (example of the API).
+    /// Maximum PSN range (MPR): packets from the oldest unacknowledged one to the newest. A multiple of 128, 128 to 32640. Default: 1024 (example of the API).
     #[schemars(range(min = 128, max = 32640))]
     pub psn_range: u64,
     /// If true, switches trim packets instead of dropping them, which sets the target of `nscc`. Default: true if every switch on the path trims the traffic class of the data.
