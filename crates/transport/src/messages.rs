@@ -70,13 +70,13 @@ pub enum Talk {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct IscsiKeys {
-    /// Bytes of a command. A size with unit, at least 1 B. Default: "1 MiB" (Hagen 2012, section 4.2).
+    /// Bytes of data per command. A size with unit, at least 1 B. Default: "1 MiB" (Hagen 2012, section 4.2).
     pub block: Bytes,
-    /// Maximum data of a PDU (MaxRecvDataSegmentLength of the receiver). A size with unit, at least 512 B. Default: "8 KiB" (RFC 7143 section 13.12).
+    /// Maximum bytes of data in a PDU (MaxRecvDataSegmentLength of the receiver). A size with unit, at least 512 B. Default: "8 KiB" (RFC 7143 section 13.12).
     pub data_segment: Bytes,
-    /// Unsolicited data of a write (FirstBurstLength). A size with unit, at most `max_burst`; "0 B": none. Default: "64 KiB" (RFC 7143 section 13.14).
+    /// Maximum bytes of unsolicited data of a write (FirstBurstLength). A size with unit, at most `max_burst`; "0 B": none. Default: "64 KiB" (RFC 7143 section 13.14).
     pub first_burst: Bytes,
-    /// Data of a write that the target requests at once (MaxBurstLength). A size with unit, at least 512 B. Default: "256 KiB" (RFC 7143 section 13.13).
+    /// Maximum bytes of data of a write that the target requests by one R2T (MaxBurstLength). A size with unit, at least 512 B. Default: "256 KiB" (RFC 7143 section 13.13).
     pub max_burst: Bytes,
 }
 

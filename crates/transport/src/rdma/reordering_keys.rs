@@ -109,15 +109,15 @@ pub enum ReorderingPreset {
 pub struct ReorderingKeys {
     /// Preset that sets the defaults of the other keys. The name of a preset. Default: "roce".
     pub preset: ReorderingPreset,
-    /// Packets from the expected one on that the receiver places, and that the sender has outstanding at most. A count, 1 to 65536. Default: 1024 (preset "roce"; the packet number range of MRC's example).
+    /// Reordering window: packets, starting at the next expected one, that the receiver places; also the maximum number of outstanding packets of the sender. A count, 1 to 65536. Default: 1024 (preset "roce"; the packet number range of MRC's example).
     #[schemars(range(min = 1, max = 65536))]
     pub window: u64,
-    /// Distance in sequence numbers: a missing packet counts as lost only if a packet at least this far after it has arrived; with 1, only `time` decides. A count, 1 to 65536, below `window`. Default: 3 (preset "roce"; RFC 8985 begins with the same).
+    /// Distance in sequence numbers: a missing packet counts as lost only if a packet at least this far after it has arrived; with 1, only `time` decides. A count, 1 to 65536, below `window`. Default: 3 (preset "roce"; the initial value of RFC 8985).
     #[schemars(range(min = 1, max = 65536))]
     pub distance: u64,
-    /// Minimum age: a missing packet counts as lost only if a later one arrived at least this long ago; with "0 s", only `distance` decides. A time with unit; or "computed": a quarter of the base round trip, but at least 128 us (400 kB at 25 Gb/s, above which the HPCC paper marks all). Default: "computed".
+    /// Minimum age: a missing packet counts as lost only if a later one arrived at least this long ago; with "0 s", only `distance` decides. A time with unit; or "computed": a quarter of the base round trip, but at least 128 us (400 kB at 25 Gb/s, above which the HPCC paper marks all packets). Default: "computed".
     pub time: Or<Time, Computed>,
-    /// If true, the receiver reports losses; if false, only the timeout repairs them. Default: true (preset "roce").
+    /// If true, the receiver reports losses by NAKs; if false, only the timeout recovers them. Default: true (preset "roce").
     pub nak: bool,
 }
 
