@@ -1,9 +1,9 @@
 //! Bitmap of entropy values (STrack): all values in turn, except those that encountered congestion or loss.
 //!
-//! Each value has a score from 0 to 15. A mark adds 1, a trimmed packet 4, and a loss without trimming or a timeout
-//! 15. The values are used in turn, as in oblivious selection. A value with a score above 0 is skipped. For each
-//! packet, only the first skipped value has its score reduced by 1. If all values of a round are skipped, the next one
-//! in turn is used. A packet trimmed at the last hop does not change the score.
+//! Each value has a score from 0 to 15. A mark adds 1, a trimmed packet adds 4, and a loss without trimming or a
+//! timeout adds 15 points. The values are used in turn, as in oblivious selection. A value with a score above 0 is
+//! skipped. For each packet, only the first skipped value has its score reduced by 1. If all values of a round are
+//! skipped, the next one in turn is used. A packet trimmed at the last hop does not change the score.
 //!
 //! Source: Y. Le et al., "STrack: A reliable multipath transport for AI/ML clusters", 2024; uet-htsim, `uec_mp.cpp`
 //! (`UecMpBitmap`: scores, the first skipped value, at most one round).
