@@ -1,36 +1,31 @@
 //! Quantised congestion notification (QCN): switches send congestion feedback to sources, which reduce their rate.
 //!
-//! The switch part is the congestion point, a queue manager. It samples one frame after each interval of a number of
-//! bytes. Qoff is the excess of the queue length over the set point, Qdelta is the growth of the queue since the last
-//! sample, and the feedback is Fb = -(Qoff + w Qdelta). If Fb is negative, the source of the sampled frame gets a
-//! congestion notification message (CNM) with |Fb| quantised to six bits. The interval to the next sample is shorter
-//! the more severe the congestion is. Alternatively (`sampling`) each frame is sampled with a probability that depends
-//! on the congestion, as described in the QCN paper and by Hagen, section 2.1.3.
+//! The switch part is the congestion point, a queue manager. It samples one frame per interval, counted in bytes. Qoff
+//! is the excess of the queue length over the set point, Qdelta its growth since the last sample, and the feedback is
+//! Fb = -(Qoff + w Qdelta). If Fb is negative, the source of the frame gets a congestion notification message (CNM)
+//! with |Fb| quantised to six bits. The more severe the congestion, the shorter is the next interval. Or (`sampling`)
+//! each frame is sampled with a probability that depends on the congestion (QCN paper; Hagen, section 2.1.3).
 //!
-//! A congestion point belongs to a queue or to a port. The congestion point of a port samples the frames of all its
-//! queues, regardless of priority, and measures the sum of the queue lengths. Hagen, section 7.6, compares this
-//! variant with targeted PFC, which acts within one priority.
+//! A congestion point belongs to a queue or to a port. That of a port samples the frames of all its queues, regardless
+//! of priority, and measures their sum. Hagen, section 7.6, compares it with targeted PFC, which acts per priority.
 //!
 //! The host part is the reaction point, which controls a rate limiter. A CNM reduces the current rate by the fraction
-//! Gd |Fb|, at most to half; the rate before the cut becomes the target rate. A byte counter and a timer divide the
+//! Gd |Fb|, at most 1/2; the rate before the cut becomes the target rate. A byte counter and a timer divide the
 //! recovery into cycles. In the first F cycles (fast recovery) the current rate moves halfway to the target rate in
-//! each cycle. While only one of the two counters is past F (active increase), each cycle also raises the target rate
-//! by R_AI. When both are past F (hyper-active increase), the i-th cycle raises it by i R_HAI. A reaction point is
-//! deleted when its current rate is the line rate and its backlog is empty.
+//! each cycle. While only one counter is past F (active increase), each cycle also raises the target rate by R_AI. When
+//! both are (hyper-active increase), the i-th cycle raises it by i R_HAI. A reaction point is deleted when its current
+//! rate is the line rate and its backlog is empty.
 //!
-//! Source: IEEE 802.1Q-2018, clauses 30 to 32 (802.1Qau), defaults of its MIB; R. Pan, B. Prabhakar and A.
-//! Laxmikantha, "QCN: quantized congestion notification", 2007, and the pseudo-code of 802.1au, revision 2, for the
-//! table of sampling intervals and the jitter; Hagen 2012, sections 2.1.3 and 7.1. Choices: the interval before the
-//! first sample is that without congestion; frames dropped at a buffer limit are sampled too; rates are rounded up, so
-//! that the line rate is reached.
+//! Source: IEEE 802.1Q-2018, clauses 30 to 32 (802.1Qau), defaults of its MIB; R. Pan, B. Prabhakar and A. Laxmikantha,
+//! "QCN: quantized congestion notification", 2007, and the pseudo-code of 802.1au, revision 2, for the table of
+//! intervals and the jitter; Hagen 2012, sections 2.1.3 and 7.1. Choices: the first interval is that without
+//! congestion; frames dropped at a buffer limit are sampled too; rates round up, so that the line rate is reached.
 //!
 //! Stability: with N sources at the queue, the cut after one sample removes w Gd 63 (sample base) / (Qeq (2w + 1)) / N
-//! times the excess load. The loop oscillates if this factor is 2 or more. There is a warning if it would oscillate
-//! with two sources.
+//! times the excess load. The loop oscillates if this factor is 2 or more (warning for two sources).
 //!
-//! A CNM also carries the identifier of the congestion point, Qoff and Qdelta in units of 64 B, and of the sampled
-//! frame the priority, the destination address, the CN-TAG if present, and the first octets. See `congestion_domain`
-//! for CN-TAGs and the boundary of a congestion notification domain.
+//! A CNM also carries the congestion point, Qoff and Qdelta in units of 64 B, and of the sampled frame the priority,
+//! the destination, the CN-TAG and the first octets. CN-TAGs and their domain: see `congestion_domain`.
 //!
 //! Not modelled: the maximum number of reaction points per port.
 

@@ -1,30 +1,29 @@
 //! The receiver of RDMA messages between two hosts: the responder of the queue pairs of an `rdma_sender`.
 //!
 //! An in-order packet is delivered. The receiver acknowledges packets that request it, and every n-th packet
-//! (`ack_every`). Acknowledgements are cumulative, and one that is still queued in the NIC is updated by later
-//! arrivals. A packet after a gap is answered with a NAK, and a duplicate with an acknowledgement of the current
-//! state. A message is delivered when its last packet and all packets before it have been delivered.
+//! (`ack_every`). Acknowledgements are cumulative, and one still queued in the NIC is updated by later arrivals. A
+//! packet after a gap is answered with a NAK, and a duplicate with an acknowledgement of the current state. A message
+//! is delivered when all its packets, and all before them, have been delivered.
 //!
 //! A receiver with a `receive_queue` accepts a message only if the queue has a free entry. The application processes
-//! messages one after another, in `receive_time` each. If there is no free entry, the receiver answers the first
-//! packet with an RNR NAK (receiver not ready), and discards it and the following packets until the sender retries.
-//! READs are requested by the receiver itself: see `read`.
+//! messages one after another, in `receive_time` each. If no entry is free, the receiver answers the first packet with
+//! an RNR NAK (receiver not ready), and discards it and the following packets until the sender retries. READs are
+//! requested by the receiver itself: see `read`.
 //!
 //! A packet whose payload a switch has trimmed is reported as lost at once by a NAK. With selective repeat and
-//! reordering the NAK names the packet; with go-back-N it is sent as soon as the packet is the next expected one. The
-//! packet is reported again only if its retransmission is trimmed as well.
+//! reordering the NAK names the packet; with go-back-N it is sent as soon as the packet is the next expected one. It is
+//! repeated only if the retransmission is trimmed too.
 //!
-//! Telemetry that switches have written into a data packet is returned in its acknowledgement, or in that of a later
+//! Telemetry that switches have written into a data packet returns in its acknowledgement, or in that of a later
 //! packet.
 //!
-//! The notification point answers ECN-marked packets, including discarded ones, with congestion notification packets
-//! (CNPs). It sends at most one per `cnp_gap` for each queue pair, for each source address, or for the NIC
-//! (`cnp_scope`). CNPs have their own priority, and the NIC sends them ahead of all other queued frames. Without a
-//! mark there is no CNP.
+//! The notification point answers ECN-marked packets, even discarded ones, with congestion notification packets (CNPs):
+//! at most one per `cnp_gap` for each queue pair, source address, or NIC (`cnp_scope`). CNPs have their own priority,
+//! and the NIC sends them ahead of all other queued frames.
 //!
-//! Source: InfiniBand Architecture Specification volume 1 sections 9.7.3 to 9.7.5 (responder) and annex A17.9 (CNP);
-//! Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3 (notification point,
-//! 50 us).
+//! Source: InfiniBand Architecture Specification volume 1 sections 9.7.3 to 9.7.5 (responder) and annex A17.9 (CNP); Y.
+//! Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3 (notification point, 50
+//! us).
 //!
 //! Not modelled: as for `rdma_sender`; a CNP at the end of `cnp_gap` for a mark during the gap (some simulators send
 //! it).
