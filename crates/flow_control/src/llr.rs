@@ -74,7 +74,7 @@ pub enum FrameAction {
     Discard,
     /// Frames wait.
     Block,
-    /// Frames are sent without a sequence number: a damaged one is lost.
+    /// Frames are sent without a sequence number; a corrupted frame is lost.
     BestEffort,
 }
 

@@ -10,9 +10,9 @@
 //! **Selection.** The frames in the queue arrived within a known interval, which began with the arrival of the oldest
 //! one. The bytes that left the queue in that interval are the service of the link. If the unpaused partners delivered
 //! more than that, the heaviest of them becomes a target, then the next heaviest, until the rest fits. A partner
-//! within its max-min share of the link is therefore never a target: pausing all partners above that share leaves less
-//! than the link can carry, and they are heavier. Paused partners count as zero. Shares are counted in bytes, so small
-//! frames do not make a partner an aggressor.
+//! within its max-min share of the link is therefore never a target: the partners above that share are heavier and are
+//! selected first, and without them the rest fits in the link. Paused partners count as zero. Shares are counted in
+//! bytes, so small frames do not make a partner an aggressor.
 //!
 //! **Time of the pause.** After the pause, the data in flight from every target still arrives. The distance between
 //! the target watermark and the high watermark has to hold the data in flight from *one* partner. If the search finds

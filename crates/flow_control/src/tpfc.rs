@@ -67,14 +67,14 @@ pub struct TargetSpec {
     pub xon_sent: XonSent,
 }
 
-/// When XON is sent.
+/// Time at which XON is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum XonSent {
-    /// Once, where a pause is in force.
+    /// Once, to each paused partner.
     #[default]
     Once,
-    /// Each time that a frame leaves a queue that is at the low watermark, to all partners.
+    /// At each dequeue at or below the low watermark, to all partners.
     EveryDequeue,
 }
 
@@ -93,7 +93,7 @@ pub struct Target {
     pub sampling: Sampling,
     /// Search time per frame examined.
     pub search_time: Time,
-    /// When XON is sent.
+    /// Time at which XON is sent.
     pub xon_sent: XonSent,
 }
 
@@ -134,11 +134,11 @@ pub enum TargetMethod {
     FairBandwidth,
     /// The ingress port of a frame drawn at random from the queue.
     RandomSampling,
-    /// The fewest ingress ports that bring the queue back, the heaviest first; each goes on in its turn.
+    /// The minimum number of ingress ports that stops the growth of the queue, heaviest first; they resume one at a time.
     MaxMin,
 }
 
-/// When targets are searched.
+/// Time at which a random sample is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sampling {

@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
-/// A watchdog for pause storms: a queue that is kept paused for too long is reported, emptied or let go.
+/// Pause-storm watchdog (PFC watchdog): reports a queue that is paused for too long, drops its frames, or ignores the pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WatchdogSpec {

@@ -58,14 +58,14 @@ pub struct BackwardPointParams {
     pub message_priority: u32,
 }
 
-/// Which frames a congestion point samples.
+/// Sampling of frames by a congestion point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Samples {
-    /// The last of so many frames or bytes.
+    /// At a fixed interval in frames or bytes.
     #[default]
     Regular,
-    /// Each by itself, with a probability.
+    /// Each frame independently, with a probability.
     Random,
 }
 

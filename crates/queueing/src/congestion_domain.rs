@@ -39,7 +39,7 @@ use std::collections::BTreeMap;
 /// Octets of a CN-TAG.
 pub const CN_TAG_BYTES: u8 = 4;
 
-/// Keys of a station's part in a congestion notification domain.
+/// Keys of a station in a congestion notification domain.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DomainKeys {
@@ -57,20 +57,20 @@ pub struct DomainKeys {
     pub ports: BTreeMap<String, Choice>,
 }
 
-/// Defence of a port: automatic, or fixed.
+/// Defence mode of a port: automatic or fixed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
-    /// As the neighbour announces.
+    /// Derived from the announcements of the neighbour.
     #[default]
     Auto,
     /// Congestion notification is off.
     Disabled,
-    /// The neighbour is outside, regardless of its announcements.
+    /// The neighbour is outside the domain, regardless of its announcements.
     Edge,
-    /// The neighbour is inside and takes no CN-TAGs.
+    /// The neighbour is inside the domain and does not accept CN-TAGs.
     Interior,
-    /// The neighbour is inside and takes CN-TAGs.
+    /// The neighbour is inside the domain and accepts CN-TAGs.
     InteriorReady,
 }
 

@@ -25,9 +25,12 @@
 //! behaviour when an output buffer has no room for the next frame (`room`), and the buffer sizes. The default output
 //! buffer, four maximum-length frames of Advanced Switching, is our choice.
 //!
-//! Input buffers are bounded only by credits or PFC, and drop no frames. Ingress PFC counts a frame at its input until
-//! its transfer begins. A queue manager observes only the output buffer, not the frames at the inputs. When a link is
-//! down, frames transferred to its output are either dropped, or kept until the output buffer is full.
+//! Buffer limits count the frames at inputs, in transfer and in output buffers, and drop frames that exceed them.
+//! Without such limits, credits or PFC, input buffers are unbounded. With ingress accounting, PFC counts a frame at
+//! its input until its transfer begins. With egress accounting, the occupancy of an egress queue includes the frames
+//! for it at the inputs and in transfer. A queue manager observes only the output buffer, except for path rate control
+//! and the port and switch scopes of FECN. When a link is down, frames transferred to its output are either dropped,
+//! or kept until the output buffer is full.
 //!
 //! A crossbar has at most 128 ports.
 //!
@@ -94,9 +97,9 @@ impl CrossbarKeys {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arbitration {
-    /// Each output takes the next input in turn.
+    /// Each output selects the next input in round-robin order.
     RoundRobin,
-    /// Requests, grants, and pointers that move past what was accepted.
+    /// Requests, grants and accepts, with pointers that advance past accepted ports.
     Islip,
 }
 
@@ -104,19 +107,19 @@ pub enum Arbitration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Inputs {
-    /// A queue for each output and class.
+    /// One queue per output and class.
     VirtualOutput,
-    /// A queue a class.
+    /// One FIFO queue per class.
     Fifo,
 }
 
-/// When an output buffer takes a frame.
+/// Condition for a transfer to an output buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Room {
-    /// While there is room for the longest frame.
+    /// Room for the longest frame of the fabric.
     Longest,
-    /// While there is room for that frame.
+    /// Room for the frame itself.
     Frame,
 }
 

@@ -2,17 +2,17 @@
 //!
 //! The memory of a switch is partitioned into a reserved minimum for each queue, a headroom pool, and a shared part,
 //! which is the rest. The limit of a queue beyond its minimum is T = α · (free part of the shared memory). A frame is
-//! charged to its queue if the queue stays within this limit. Otherwise it is charged to the headroom pool if its
-//! class is lossless, and dropped if it is not. A departing frame frees headroom first, then shared memory, then the
-//! minimum.
+//! charged to its queue if the queue stays within this limit. Otherwise it is charged to the headroom pool, if its
+//! class is lossless and the pool has room. A frame that fits in neither is dropped. A departing frame frees headroom
+//! first, then shared memory, then the minimum.
 //!
 //! In the steady state each of n busy queues holds α / (1 + n α) of the shared memory. The remaining 1 / (1 + n α)
 //! stays free for queues that become active.
 //!
-//! A lossy queue is an egress queue. A lossless queue is an ingress queue, as in PFC: the frames of one class that
-//! arrived through one port. It sends XOFF when one more byte would exceed T, or when it uses headroom. It sends XON
-//! when it holds no headroom and its shared part is at most T less `resume_offset`. Lossy and lossless queues compete
-//! for the same free memory.
+//! A lossy queue is an egress queue. A lossless queue is an ingress queue, as in PFC: the buffered frames of one class
+//! that arrived through one port. It sends XOFF when one more byte would exceed T, or when it uses headroom. It sends
+//! XON when it holds no headroom and its shared part is at most T less `resume_offset`. Lossy and lossless queues
+//! compete for the same free memory.
 //!
 //! Source: Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM
 //! Transactions on Networking 6(2), 1998; minima, headroom and the order of release follow merchant switches as

@@ -69,13 +69,13 @@ pub struct PoolKeys {
     pub headroom: Option<Bytes>,
 }
 
-/// Where a pool counts frames.
+/// Side on which a pool counts frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// By the port that they came in through.
+    /// By the port through which they arrived.
     Ingress,
-    /// By the port that they leave through.
+    /// By the port through which they leave.
     Egress,
 }
 
@@ -89,14 +89,14 @@ impl Side {
     }
 }
 
-/// Limit of the profiles of a pool that set none.
+/// Limit of the profiles of a pool that do not set one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolMode {
-    /// By what is free.
+    /// A multiple of the free memory (alpha of 1).
     #[default]
     Dynamic,
-    /// By the size of the pool.
+    /// The size of the pool.
     Static,
 }
 

@@ -50,29 +50,29 @@ pub struct PathReactionParams {
     pub message_priority: u32,
 }
 
-/// Path of levels back to the source.
+/// Method by which levels reach the source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// The receiver sends them, and switches write on the way back (method 4).
+    /// The receiver sends messages, and switches write levels on the reverse path (method 4).
     #[default]
     Feedback,
-    /// The source sends probes, and switches write levels on the way to the receiver (the alternative to method 4).
+    /// The source sends probes, and switches write levels on the forward path (the alternative to method 4).
     Probes,
-    /// The source sends probes, and their round trip is the level (method 3).
+    /// The source sends probes, whose round-trip time gives the level (method 3).
     RoundTrip,
-    /// Congestion points send messages (method 2).
+    /// Congestion points send messages to the sources (method 2).
     Messages,
 }
 
-/// The law of rates.
+/// Rate law.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Law {
-    /// Gains by the loop time.
+    /// Gains that depend on the loop time.
     #[default]
     Scaled,
-    /// Equal gains for all.
+    /// Constant gains.
     Fixed,
 }
 

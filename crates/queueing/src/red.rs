@@ -135,37 +135,37 @@ impl Default for RedParams {
     }
 }
 
-/// Unit of the probability of RED.
+/// Unit to which the probability of RED applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Each frame, whatever its length ("packet mode").
+    /// Each frame, regardless of its length ("packet mode").
     Frame,
-    /// Each byte: a frame of twice the mean length is picked twice as often.
+    /// Each byte: a frame of twice the mean length is selected twice as often.
     Byte,
 }
 
-/// Distribution of the gaps between picks of RED.
+/// Distribution of the gaps between frames selected by RED.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Spacing {
-    /// Each frame by itself; gaps are geometric.
+    /// Each frame independently; gaps are geometrically distributed.
     Geometric,
-    /// Gaps are uniform from 1 to 1/p - 1.
+    /// Gaps are uniformly distributed from 1 to 1/p - 1 frames.
     Uniform,
-    /// Gaps are uniform from 1/p to 2/p - 1.
+    /// Gaps are uniformly distributed from 1/p to 2/p - 1 frames.
     Wait,
 }
 
-/// Action of RED on a frame that is picked.
+/// Action of RED on a selected frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// It is dropped.
+    /// Drops it.
     Drop,
-    /// It is marked, or dropped if its endpoints do not understand marks.
+    /// Marks it, or drops it if it is not ECN-capable.
     Mark,
-    /// It is marked, or passes if its endpoints do not understand marks.
+    /// Marks it, or passes it unmarked if it is not ECN-capable.
     MarkOnly,
 }
 

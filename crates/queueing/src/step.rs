@@ -38,7 +38,7 @@ pub struct StepParams {
     pub reference_rate: Option<BitRate>,
 }
 
-/// When step marking looks at the queue.
+/// Time at which the queue is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Moment {

@@ -71,7 +71,7 @@ pub struct TrimmingKeys {
     pub last_hop: Option<bool>,
 }
 
-/// The DSCP of frames that are trimmed at ports to some neighbours.
+/// DSCP of frames trimmed at ports to certain neighbours.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrimmingDscp {
@@ -82,31 +82,31 @@ pub struct TrimmingDscp {
     pub dscp: u32,
 }
 
-/// Whose values keys of trimming have.
+/// Variant that sets the defaults of the keys of trimming.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrimmingPreset {
-    /// Those of the Switch Abstraction Interface.
+    /// Values of the Switch Abstraction Interface.
     #[default]
     Sonic,
-    /// Those that Ultra Ethernet recommends.
+    /// Values recommended by Ultra Ethernet.
     Uec,
-    /// Those of htsim's composite queue.
+    /// Values of htsim's composite queue.
     Htsim,
 }
 
-/// Which frame is trimmed where a queue is too long.
+/// Frame that is trimmed if a queue exceeds its threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Victim {
-    /// The one that comes.
+    /// The arriving frame.
     #[default]
     Arriving,
-    /// With equal probability that or the last one of the queue.
+    /// With equal probability the arriving frame or the last frame of the queue.
     Random,
 }
 
-/// Action on frames that find no room in their queue: `packet_discard_action` of SONiC.
+/// Action on frames for which their queue has no room: `packet_discard_action` of SONiC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiscardAction {

@@ -7,7 +7,7 @@
 //! accounted frame every visit sends a frame, and a decision takes constant time. Smaller quanta are allowed, but
 //! queues are then skipped in some rounds.
 //!
-//! Weights w_i give quanta of `base_quantum` · w_i / min w, so that the smallest weight has exactly the base quantum.
+//! Weights w_i give quanta of `quantum` · w_i / min w, so that the smallest weight has exactly this quantum.
 //! The ratios are exact even if the quanta are not whole bytes (counters are fractions of a byte). Long-run shares of
 //! accounted bytes are proportional to the quanta. A frame is sent if the counter is *at least* its accounted length.
 //! The text of Hagen 2012 says "greater", but its worked example requires "at least".

@@ -81,7 +81,7 @@ pub enum Formula {
     Published,
     /// From accounted and counted lengths.
     Analytic,
-    /// From what was sent.
+    /// From the frames sent.
     Learned,
 }
 
@@ -130,7 +130,7 @@ impl WeightRule {
     }
 }
 
-/// The weight of the largest frames, which the paper does not have.
+/// Weight of frames above 1024 B, which the paper does not define.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TopBin {
@@ -140,7 +140,7 @@ pub enum TopBin {
     One,
 }
 
-/// The size that stands for a bin.
+/// Size that represents a bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Representative {
@@ -150,13 +150,13 @@ pub enum Representative {
     Middle,
 }
 
-/// The type of the sum of weights in Algorithm 1.
+/// Type of the sum of weights in Algorithm 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TotalWeight {
     /// Fractions are kept.
     Fraction,
-    /// Each sum is cut to a whole number.
+    /// Each sum is truncated to an integer.
     Integer,
 }
 
@@ -164,9 +164,9 @@ pub enum TotalWeight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// L - 18 a frame.
+    /// L - 18 per frame.
     Payload,
-    /// L a frame.
+    /// L per frame.
     Frame,
 }
 

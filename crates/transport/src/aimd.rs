@@ -27,9 +27,9 @@ use units::{Amount, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Growth {
-    /// Each acknowledgement, however much it acknowledges (RFC 5681 equations 2 and 3).
+    /// Each acknowledgement, regardless of the bytes it acknowledges (RFC 5681 equations 2 and 3).
     Acks,
-    /// Bytes that are acknowledged (RFC 3465), at most two segments an acknowledgement in slow start.
+    /// Acknowledged bytes (RFC 3465), at most two segments per acknowledgement in slow start.
     Bytes,
 }
 

@@ -498,7 +498,7 @@ impl ControllerSpec {
 }
 
 applications! {
-    /// A transfer that is clocked by acknowledgements; full segments have the length `frame`.
+    /// A transfer with a window and cumulative acknowledgements; full segments have the length `frame`.
     window: Window(WindowKeys => WindowSpec),
     /// Requests and responses; full segments of either have the length `frame`.
     request_response: RequestResponse(Box<RequestResponseKeys> => RequestResponseSpec),

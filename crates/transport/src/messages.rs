@@ -66,7 +66,7 @@ pub enum Talk {
     Iwarp(IwarpOperation, IwarpKeys),
 }
 
-/// Blocks over iSCSI.
+/// iSCSI: transfer of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct IscsiKeys {

@@ -12,7 +12,7 @@ use workload::{frame_length, no_rate};
 /// Maximum number of segments per acknowledgement.
 const MOST_SEGMENTS_AN_ACK: u64 = 1024;
 
-/// A transfer that is clocked by acknowledgements; full segments have the length `frame`.
+/// A transfer with a window and cumulative acknowledgements; full segments have the length `frame`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WindowKeys {

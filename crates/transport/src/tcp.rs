@@ -13,7 +13,7 @@ use units::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EcnMode {
-    /// Switches drop its segments instead.
+    /// Segments are not ECN-capable; switches drop instead of marking them.
     Off,
     /// RFC 3168: the receiver echoes a mark until the sender has reduced its window.
     Rfc3168,

@@ -1,10 +1,11 @@
 //! The TCP receiver.
 //!
 //! In-order data is delivered; data beyond a gap is kept until the gap is filled. Every n-th in-order segment is
-//! acknowledged immediately and any other after a fixed delay. A segment that creates, fills or duplicates part of a
-//! gap is acknowledged immediately by a separate acknowledgement, so that the sender can count duplicates. With
-//! selective acknowledgements up to three blocks report out-of-order data, the most recent first. With timestamps, an
-//! acknowledgement echoes the timestamp of the first segment that it acknowledges.
+//! acknowledged immediately and any other after a fixed delay. An out-of-order segment, a duplicate, and a segment
+//! that fills a gap or a part of it are acknowledged immediately. The first two get separate acknowledgements, so that
+//! the sender can count duplicates. With selective acknowledgements up to three blocks report out-of-order data, the
+//! most recent first. With timestamps, an acknowledgement echoes the timestamp of the first segment that it
+//! acknowledges.
 //!
 //! There are two ways to echo CE marks. With RFC 3168, ECE is set from the first mark until the sender signals by CWR
 //! that it has reduced its window. With DCTCP the echo is exact: when the CE state changes, the preceding segments are

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, ClockOffset, Time};
 
-/// Bursts at the peak rate for a random time, then silence for a random time.
+/// Frames at the peak rate during random on periods, none during random off periods.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnOffParams {

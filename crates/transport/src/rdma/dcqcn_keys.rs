@@ -7,19 +7,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use units::{BitRate, Bytes, Never, Or, Time, Unlimited};
 
-/// Where the keys of DCQCN come from that a scenario does not write.
+/// Preset of DCQCN: defaults of the keys that a scenario omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DcqcnPreset {
-    /// The paper of 2015, for links of 40 Gb/s: a CNP acts at once, timer and alpha of 55 us, 10 MB, 40 Mb/s.
+    /// The paper of 2015, for links of 40 Gb/s: a CNP takes effect immediately, timer and alpha of 55 us, 10 MB, 40 Mb/s.
     #[default]
     Paper,
-    /// The factory settings of NICs of the vendor (2024): alpha each microsecond, cuts each 4 us, a timer of 300 us, 5 Mb/s.
+    /// Factory settings of NVIDIA NICs (2024): alpha every microsecond, cuts every 4 us, a timer of 300 us, 5 Mb/s.
     Mlx,
-    /// The older defaults of the same vendor: a timer of 2 us, 10 Mb/s, cuts each 2 us.
+    /// Older defaults of the same vendor (2016): a timer of 2 us, 10 Mb/s, cuts every 2 us.
     #[serde(rename = "mlx-2016")]
     Mlx2016,
-    /// Baseline of the HPCC paper: `mlx` with rates in proportion to the link (5 and 50 Mb/s at 25 Gb/s).
+    /// Baseline of the HPCC paper: `mlx` with rates in proportion to the line rate (5 and 50 Mb/s at 25 Gb/s).
     Hpcc,
 }
 

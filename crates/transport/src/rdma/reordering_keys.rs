@@ -90,14 +90,14 @@ impl JsonSchema for RdmaRecovery {
     }
 }
 
-/// Where the keys of reordering-tolerant recovery come from that a scenario does not write.
+/// Preset of reordering-tolerant recovery: defaults of the keys that a scenario omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReorderingPreset {
     /// A bitmap of 1024 packets, and loss by distance and time (our choice: no vendor publishes its values).
     #[default]
     Roce,
-    /// A NIC with adaptive routing whose receiver reports no loss: the timeout alone repairs it (a model, not a data sheet).
+    /// A NIC with adaptive routing whose receiver reports no losses; only the timeout recovers them (a model, not a data sheet).
     CxAr,
     /// The window and the distance of Falcon (NET-Falcon revision 0.9, second generation): 256 packets, more than 3 numbers ahead.
     Falcon,

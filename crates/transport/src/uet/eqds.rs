@@ -42,7 +42,7 @@ pub struct EqdsKeys {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PullOrder {
-    /// A context goes to the end of the queue after each grant, so that all are served alike.
+    /// A context goes to the end of the queue after each grant, so that all are served equally.
     #[default]
     RoundRobin,
     /// All requests of a context are granted before those of the next, in the order of their first requests.
