@@ -53,7 +53,7 @@ pub struct BackwardPointParams {
     pub sampling: Samples,
     /// Severe threshold: a longer queue stops the sources of sampled frames. A size with unit, above the set point; or "never". Default: "135000 B" (90 frames of 1500 B).
     pub severe: Or<Bytes, Never>,
-    /// Priority of the congestion messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).
+    /// Priority of the congestion messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of the congested traffic).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
 }

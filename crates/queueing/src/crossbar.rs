@@ -57,7 +57,7 @@ pub struct CrossbarKeys {
     pub iterations: u64,
     /// Queues of an input: "virtual_output" (one per output and class) or "fifo" (one per class, with head-of-line blocking). Default: "virtual_output".
     pub inputs: Inputs,
-    /// Buffer of each class of an output. A frame occupies it from the start of its transfer until it leaves. A size. Default: "8704 B" (four frames of 2176 B).
+    /// Buffer of each class of an output. A frame occupies it from the start of its transfer until its departure. A size. Default: "8704 B" (four frames of 2176 B).
     pub output_buffer: Bytes,
     /// Condition for a transfer to an output buffer that is nearly full: room for the longest frame of the fabric ("longest"), or for the frame itself ("frame", in which case short frames pass long ones). Default: "longest" (all inputs are treated alike).
     pub room: Room,

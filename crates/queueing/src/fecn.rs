@@ -130,7 +130,7 @@ pub struct RatePointParams {
     /// Number of such frames per message. A count, 1 to 1000000. Default: 1.
     #[schemars(range(min = 1, max = 1000000))]
     pub severe_every: u32,
-    /// Priority of these messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).
+    /// Priority of these messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of the congested traffic).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
 }

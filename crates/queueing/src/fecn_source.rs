@@ -33,7 +33,7 @@ pub struct RateReactionParams {
     pub forget_after: Or<Time, Never>,
     /// Minimum rate: lower rates in tags are ignored. A rate with unit, above 0. Default: "10 Mb/s" (a choice).
     pub min_rate: BitRate,
-    /// Priority of the tags that the host returns. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).
+    /// Priority of the tags that the host returns. A whole number, 0 to 7. Default: 7 (a choice: ahead of the congested traffic).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
     /// Length of a tag. A size with unit, at most "64 B". Default: "12 B" (a choice: type, rate, limiter, direction).

@@ -47,7 +47,7 @@ pub struct MemoryKeys {
     pub profiles: BTreeMap<String, ProfileKeys>,
     /// Attachments of profiles to the priority groups and queues of ports. If several match, the most specific one applies: it has all conditions of the others and at least one more. If none is the most specific, it is an error. Required.
     pub attach: Vec<Attachment>,
-    /// The priority group of each priority: eight numbers, 0 to 7. A lossless priority needs a group of its own. Default: its own number.
+    /// The priority group of each priority: eight numbers, 0 to 7. A lossless priority needs its own group. Default: its own number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = [0, 1, 2, 3, 4, 5, 6, 7]))]
     pub groups: Option<Vec<u32>>,

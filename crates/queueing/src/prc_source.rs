@@ -22,7 +22,7 @@ pub struct PathReactionParams {
     /// With "feedback", the number of receiver messages per request. A count, 1 to 1000. Default: 8 (a choice).
     #[schemars(range(min = 1, max = 1000))]
     pub ask_every: u32,
-    /// Bytes that correspond to a level of 100 %. A size with unit, at least "1 B". Default: "64 KiB" (that of the congestion points).
+    /// Buffer of a port: queue length that corresponds to a level of 100 %. A size with unit, at least "1 B". Default: "64 KiB" (that of the congestion points).
     pub buffer: Bytes,
     /// Target level, as a fraction of `buffer`. A number above 0, at most 1. Default: 0.16 (a choice: 10 KiB).
     #[schemars(range(min = 0.0, max = 1.0))]

@@ -66,7 +66,7 @@ pub struct CongestionPointParams {
     /// Jitter of the sampling interval, in either direction, as a fraction. A number, 0 to 1 (exclusive). Default: 0.15.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub jitter_share: f64,
-    /// Priority of the congestion messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).
+    /// Priority of the congestion messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of the congested traffic).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
     /// Maximum number of octets of the sampled frame in a message, starting at its EtherType field. A size with unit, "0 B" to "64 B". Default: "0 B" (cpMinHeaderOctets).

@@ -1,8 +1,8 @@
 //! The sender of RDMA messages between two hosts: queue pairs and their messages.
 //!
-//! Messages are the scheduled transfers from one host to the other, or those of a flow: one message of all its bytes,
-//! or consecutive messages of the size `message`. By default all messages use one queue pair, in the order in which
-//! they are posted. With `queue_pairs` = "free" a transfer uses an idle queue pair, or a new one. With "each" it
+//! Messages are the scheduled transfers from one host to the other, or the messages of a flow: one message of all its
+//! bytes, or consecutive messages of the size `message`. By default all messages use one queue pair, in the order in
+//! which they are posted. With `queue_pairs` = "free" a transfer uses an idle queue pair, or a new one. With "each" it
 //! always uses a new one, which starts at the line rate. The NIC serves queue pairs with data to send in round-robin
 //! order, one packet at a time.
 //!

@@ -3,10 +3,10 @@
 //! A packet is placed when it arrives, in any order. A message is delivered when all its packets have arrived, even if
 //! earlier messages are incomplete. An acknowledgement (ACK_CC) is sent after each `ack_every` bytes. It is sent
 //! immediately for the first packet, a packet with an ECN mark, a packet that requests it, a duplicate, a packet that
-//! fills the last gap after a request, and the last missing packet of those that a probe has overtaken. It carries the
-//! cumulative PSN, a bitmap of 64 packets starting at max(PSN - 63, cumulative PSN + 1), the bytes received, the
-//! packets held out of order, and the mark of the packet that it acknowledges. A packet trimmed by a switch is
-//! answered with a NACK, and is not placed.
+//! fills the last gap after a request, and the last outstanding packet among those that a probe has overtaken. It
+//! carries the cumulative PSN, a bitmap of 64 packets starting at max(PSN - 63, cumulative PSN + 1), the bytes
+//! received, the packets held out of order, and the mark of the packet that it acknowledges. A packet trimmed by a
+//! switch is answered with a NACK, and is not placed.
 //!
 //! Each PDC between the two hosts has its own sequence numbers, acknowledgements and grants. PDCs with something to
 //! send are served in round-robin order.

@@ -1,12 +1,12 @@
 //! Sender of Ultra Ethernet Transport between two hosts: packet delivery contexts and their messages.
 //!
-//! Messages are the scheduled transfers from one host to the other, or those of a flow: one message of all its bytes,
-//! or consecutive messages of the size `message`. They are posted to one packet delivery context (PDC), which numbers
-//! their packets in order, or in round-robin order to `contexts` PDCs, each with its own window, timer and path
-//! selection. PDCs that may send are served in round-robin order, packet by packet. All packets of a message belong to
-//! one PDC. A packet is sent as soon as the window has room for it; lost packets have precedence. Packets are
-//! acknowledged in any order. A packet requests an acknowledgement if it is a retransmission, or if no other packet
-//! can follow it.
+//! Messages are the scheduled transfers from one host to the other, or the messages of a flow: one message of all its
+//! bytes, or consecutive messages of the size `message`. They are posted to one packet delivery context (PDC), which
+//! numbers their packets in order, or in round-robin order to `contexts` PDCs, each with its own window, timer and
+//! path selection. PDCs that may send are served in round-robin order, packet by packet. All packets of a message
+//! belong to one PDC. A packet is sent as soon as the window has room for it; lost packets have precedence. Packets
+//! are acknowledged in any order. A packet requests an acknowledgement if it is a retransmission, or if no other
+//! packet can follow it.
 //!
 //! The retransmission timer applies to the oldest packet in flight. A packet is lost if its timer expires, or if a
 //! NACK reports it as trimmed, and is retransmitted. After `retries` consecutive timeouts without progress the next

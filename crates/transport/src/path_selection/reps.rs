@@ -10,8 +10,8 @@
 //! may use the failed path. Afterwards the buffer is cleared, and the next 16 packets (`explore`) have random values,
 //! to find repaired paths. Another timeout does not freeze the selection again while it is frozen or before those
 //! packets have been sent, because it may concern a packet with a stale value. If switches drop, a timeout may be due
-//! to congestion, and the selection is never frozen. If the keys do not specify `trimming`, the connection assumes
-//! that its switches trim from the first trimmed packet on.
+//! to congestion, and the selection is never frozen. A connection that is not configured for trimming assumes from its
+//! first trimmed packet on that its switches trim.
 //!
 //! Source: T. Bonato et al., "REPS: Recycled Entropy Packet Spraying for Adaptive Load Balancing and Failure
 //! Mitigation", EuroSys 2025; uet-htsim, `buffer_reps.cpp`, `uec_mp.cpp` (`UecMpReps`: 8 values, 10 ms, 16 packets).

@@ -36,7 +36,7 @@ pub struct RdmaKeys {
     pub headers: Bytes,
     /// RDMA operation of a message: "send", "write" (its first packet is 16 B longer), or "read" (the receiver requests the data, and the congestion control of the sender sets the rate). Default: "send".
     pub verb: RdmaVerb,
-    /// Maximum number of outstanding READs of a queue pair (`max_rd_atomic`). A count, 1 to 255. Default: 16 (what NICs allow).
+    /// Maximum number of outstanding READs of a queue pair (`max_rd_atomic`). A count, 1 to 255. Default: 16 (the limit of common NICs).
     #[schemars(range(min = 1, max = 255))]
     pub max_reads: u64,
     /// Receive queue entries of a queue pair; if none is free, a message is answered with an RNR NAK. A count, 1 to 1000000. Default: none (any number).
@@ -73,7 +73,7 @@ pub struct RdmaKeys {
     pub nak_gap: Time,
     /// Retransmission timeout: time without progress after which the first outstanding packet is retransmitted. A time with unit, above 0. Default: "67.108864 ms" (a local ACK timeout of 14: 4.096 us 2^14).
     pub timeout: Time,
-    /// Timeout with at most 3 packets in flight, for which a spurious retransmission costs little; with recovery = "selective". A time with unit, above 0. Default: that of `timeout` (IRN has "100 us" beside "320 us").
+    /// Timeout with at most 3 packets in flight, for which a spurious retransmission costs little; with recovery = "selective". A time with unit, above 0. Default: that of `timeout` (IRN has "100 us" and "320 us").
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_timeout: Option<Time>,
     /// Maximum number of consecutive timeouts (`retry_cnt`); the next one puts the queue pair into the error state, in which it sends nothing. A count, 0 to 255. Default: 7.

@@ -55,7 +55,7 @@ impl UetPreset {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UetKeys {
-    /// Sizes of headers: "uec" (those of the specification, over UDP and IPv4) or "htsim" (those of uet-htsim, for comparisons). Default: "uec".
+    /// Header sizes: "uec" (specification, over UDP and IPv4) or "htsim" (uet-htsim, for comparisons). Default: "uec".
     pub preset: UetPreset,
     /// Delivery mode: "rud" (reliable, unordered), "rod" (reliable, ordered), "rudi" (reliable, for idempotent messages, without context) or "uud" (unreliable, unordered). Default: "rud".
     pub mode: UetMode,
