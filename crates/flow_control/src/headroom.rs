@@ -4,7 +4,7 @@
 //! 2·I + H in bit times at the link rate. The peer sends at line rate for all of that time, so a queue needs
 //! TotalDelay / 8 bytes above XOFF.
 //!
-//! | term | delay |
+//! | term | source of delay |
 //! |---|---|
 //! | M | a maximum-length frame whose transmission has just begun delays the pause frame |
 //! | P | transmission of the pause frame |
