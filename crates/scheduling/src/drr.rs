@@ -2,13 +2,13 @@
 //!
 //! Active queues are visited in turn. At each visit the quantum is added to the deficit counter of the queue, and
 //! frames are sent while the counter covers their accounted lengths. The remainder is kept for the next visit. A queue
-//! that is empty or stopped by flow control at the end of its transmission loses its deficit, so that it saves up no
-//! service. Frames that arrive during that transmission still belong to the visit. With quanta of at least the largest
-//! accounted frame every visit sends a frame, and a decision takes constant time. Smaller quanta are allowed, but
-//! queues are then skipped in some rounds.
+//! that is empty or stopped by flow control when the transmission of its frame ends loses its deficit, so that it
+//! saves up no service. Frames that arrive during that transmission are still part of the visit. With quanta of at
+//! least the largest accounted frame every visit sends a frame, and a decision takes constant time. Smaller quanta are
+//! allowed, but queues are then skipped in some rounds.
 //!
-//! Weights w_i give quanta of `quantum` · w_i / min w, so that the smallest weight has exactly this quantum.
-//! The ratios are exact even if the quanta are not whole bytes (counters are fractions of a byte). Long-run shares of
+//! Weights w_i give quanta of `quantum` · w_i / min w, so that the smallest weight has exactly this quantum. The
+//! ratios are exact even if the quanta are not whole bytes (counters are fractions of a byte). Long-run shares of
 //! accounted bytes are proportional to the quanta. A frame is sent if the counter is *at least* its accounted length.
 //! The text of Hagen 2012 says "greater", but its worked example requires "at least".
 //!

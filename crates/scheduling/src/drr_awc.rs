@@ -5,20 +5,20 @@
 //! sizes of the frames that arrived, to equalise throughput: quantum = W · largest frame, where W = Σ over bins
 //! f(size) · frames in bin / all frames.
 //!
-//! There are three rules for W. *Published*: the two linear formulas of Hagen, fitted to one switch and competing
-//! frames of 1522 bytes, which meet at 146 B. *Analytic*: the same histogram, with f computed from the accounted and
-//! the counted length. *Learned* (ours): requires neither a fit nor a model of the switch. Queues that were active for
-//! the whole interval had the same number of rounds, so quantum · rounds is the number of accounted bytes. The weight
-//! is accounted bytes divided by counted bytes, whatever the accounted length includes: preamble, internal headers,
-//! memory cells. The additional bytes per frame are fitted to all such queues by least squares, and applied to queues
-//! that were not active all the time.
+//! There are three rules for W. *Published*: the two linear formulas of Hagen, one for frames up to 146 B and one for
+//! longer frames, fitted to one switch and competing frames of 1522 bytes. *Analytic*: the same histogram, with f
+//! computed from the accounted and the counted length. *Learned* (ours): requires neither a fit nor a model of the
+//! switch. Queues that were active for the whole interval had the same number of rounds, so quantum · rounds is the
+//! number of accounted bytes. The weight is accounted bytes divided by counted bytes, whatever the accounted length
+//! includes: preamble, internal headers, memory cells. The additional bytes per frame are fitted to all such queues by
+//! least squares, and applied to queues that were not active all the time.
 //!
 //! Gaps of the source: frames above 1024 B have no bin, so there is a sixth bin from 1025 B to the largest frame. An
-//! empty histogram keeps the weight. The listing's `int totalWeight` truncates 0.97 to 1.73 to 0 and 1, which makes it
-//! plain DRR. `total_weight = "integer"` reproduces this, and keeps the weight where it would be 0. By default the
-//! weight is floating point (sums and products of exact counts, which are identical on every machine, outside the
-//! scheduling decision). The controller is a pure function of counters ([`Histogram::weight`], [`Learner::weights`])
-//! that the management software of any switch can call.
+//! empty histogram keeps the weight. The listing's `int totalWeight` truncates weights from 0.97 to 1.73 to 0 or 1,
+//! which results in plain DRR. `total_weight = "integer"` reproduces this, and keeps the weight where it would be 0.
+//! By default the weight is floating point (sums and products of exact counts, which are identical on every machine,
+//! outside the scheduling decision). The controller is a pure function of counters ([`Histogram::weight`],
+//! [`Learner::weights`]) that the management software of any switch can call.
 //!
 //! Source: Hagen 2012 §6.3, Algorithm 1, formulas 6.1 and 6.2; the learned rule and the sixth bin are ours (OC).
 //!

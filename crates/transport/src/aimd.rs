@@ -4,9 +4,8 @@
 //! acknowledgement (two if bytes are counted), so that it doubles each round trip. In congestion avoidance, above the
 //! threshold, it grows by one segment per round trip: by segment * segment / window per acknowledgement, including
 //! fractions of a byte, or by one segment for each window of acknowledged bytes. A loss or an ECN echo sets the
-//! threshold to half of the data in flight, but at least two segments, and the window to the threshold. After a
-//! timeout, when no acknowledgements arrive that could clock new segments, the window is one segment and slow start
-//! begins.
+//! threshold to half of the data in flight, but at least two segments, and the window to the threshold. If the ACK
+//! clock has stopped, after a timeout or with `tahoe`, the window is one segment and slow start begins.
 //!
 //! During loss recovery the window is constant, and the recovery algorithm decides how much may be sent. A sender may
 //! be configured not to increase a window that does not limit it. After an idle time longer than the timeout the
