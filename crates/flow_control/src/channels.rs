@@ -33,8 +33,8 @@
 //!
 //! Eight priorities select up to eight channels. With `channels = "all"` a link has all 20 channels, each with a queue
 //! at every port, and a flow selects its channel (`channel = "O3"`). A flow without this key uses the bypassable
-//! channel of its priority. Numbers 0 to 7 are then "B0" to "B7", 8 to 15 "O0" to "O7", and 16 to 19 "M0" to "M3", in
-//! traffic classes, result tables and schedulers.
+//! channel of its priority. As traffic classes, in result tables and in schedulers, "B0" to "B7" then have the numbers
+//! 0 to 7, "O0" to "O7" 8 to 15, and "M0" to "M3" 16 to 19.
 //!
 //! A multicast channel carries, in order, the frames of flows with `to = { multicast = [...] }` and of any others. A
 //! switch copies a frame where the paths to its receivers diverge, and each copy consumes credits of its own output.

@@ -14,8 +14,8 @@
 //! Qeq / ((a - 1) q + Qeq)) above; the line is 1 - k (q - Qeq) / Qeq. With additive queue control the load is A / C +
 //! k (q - Qeq) / Qeq instead. Increases of r are limited. The limit grows by a factor of 1.414 per interval below Qeq,
 //! and shrinks by a factor of 0.707 above the severe threshold. When the link becomes slower, r decreases immediately.
-//! These are enhancements 1 to 4 of the source; the fifth is that sources tag by time. Each can be turned off. Without
-//! all of them, r becomes r C / A.
+//! These are enhancements 1 to 4 of the FECN paper; the fifth is that sources tag frames by time. Each can be turned
+//! off. Without all of them, r becomes r C / A.
 //!
 //! `severe_messages` enables enhanced FECN (E-FECN): above the severe threshold the switch sends messages directly to
 //! the sources of arriving frames, which fall back to the initial rate until the next tag.

@@ -6,9 +6,9 @@
 //! points on the path and finds the slowest link. The receiver answers immediately, which gives the round-trip time.
 //! From then on the source receives levels. A level is the occupancy of a port's buffer by all classes, as a fraction
 //! of the buffer. The level of a path is that of its most congested port. The `method` defines how it reaches the
-//! source:
+//! traffic source:
 //!
-//! - "feedback" (method 4 of the source): the receiver sends a message in each interval, starting with the level of
+//! - "feedback" (method 4 of McAlpine 2005): the receiver sends a message in each interval, starting with the level of
 //!   its receive buffer. Each switch on the reverse path replaces the level in the message by the level of the port
 //!   through which the message arrived, if that is higher.
 //! - "probes" (the alternative to method 4): the source sends the messages, switches write levels on the forward path,
@@ -25,7 +25,7 @@
 //!
 //! Method 1, marks that the receiver echoes to the transport, is the queue manager `red` with `action = "mark_only"`.
 //!
-//! The source does not specify the rate law. The default law here is "scaled". For a path, let
+//! McAlpine 2005 does not specify the rate law. The default law here is "scaled". For a path, let
 //! - h be the loop time: the minimum round-trip time plus one interval, or the time in which the slowest link
 //!   transmits eight maximum-length frames, if that is longer;
 //! - C be the rate of the most congested port, which it writes together with its level (methods 2 and 3: the rate of
@@ -54,8 +54,8 @@
 //! Choices where the former leaves it open: the law, the interval of 40 us, the target of 16 %; the receiver sends as
 //! many messages as the source requests, and the source renews its request when they are used up, so that receivers
 //! hold no state and idle sources cause no messages; if an answer is missing for four intervals and two round-trip
-//! times, the rate is halved; the rate of an idle path is halved every millisecond, down to the initial rate. The
-//! source's flow scheduling corresponds to `per = "path"`: a path is a destination, and the highest priority is sent
+//! times, the rate is halved; the rate of an idle path is halved every millisecond, down to the initial rate.
+//! McAlpine's flow scheduling corresponds to `per = "path"`: a path is a destination, and the highest priority is sent
 //! first. Frames above the lowest priority of the host may exceed the rate by up to `priority_burst`, because an
 //! earlier frame may have used up the rate of the path for a long time. With `per = "destination"`, a path is a
 //! destination and a priority.

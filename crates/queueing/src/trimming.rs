@@ -1,4 +1,4 @@
-//! Packet trimming: instead of dropping a frame, a switch removes its payload and forwards the headers.
+//! Packet trimming: instead of dropping a frame, a switch truncates it and forwards the headers.
 //!
 //! The trimmed frame informs the receiver of the loss at once, so that the sender need not wait for a timeout. It gets
 //! the DSCP of trimmed frames and is enqueued in the queue of that DSCP. It is dropped only if that queue has no room

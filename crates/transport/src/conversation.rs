@@ -7,9 +7,8 @@
 //! record, from the time at which its first message is written until its last message arrives.
 //!
 //! Messages are ordered, like the commands of a session: the first messages of all slots precede all second messages,
-//! and so on. Both ends can therefore assign each byte of the stream to a message, and the stream needs no framing. If
-//! the number of exchanges is limited, it may end in the middle of a round of slots; a stop lets the current round
-//! finish.
+//! and so on. Both ends can therefore assign each byte of the stream to a message, and the stream needs no framing. A
+//! limit of exchanges may take effect in the middle of a round of slots; a stop time lets the current round finish.
 //!
 //! Each direction has its own sender and receiver, with its own window and acknowledgements. Over RDMA a message is
 //! one or more messages of a queue pair: a SEND, a WRITE with immediate data, or the operations to which iSER maps it.

@@ -12,9 +12,8 @@
 //! Source: RFC 5681, section 3.2; V. Jacobson, "Modified TCP congestion avoidance algorithm", end2end-interest, 30
 //! April 1990. After a timeout, duplicate acknowledgements of data sent before it are ignored (RFC 6582, section 4).
 //!
-//! Not modelled: the further conditions of RFC 5681 for a duplicate acknowledgement, which here is any acknowledgement
-//! with the same number while data is in flight: windows that change and acknowledgements that carry data do not exist
-//! here.
+//! Not modelled: all conditions of RFC 5681 for a duplicate acknowledgement. Here it is any acknowledgement with an
+//! unchanged number while data is in flight, because window updates and piggybacked acknowledgements do not exist.
 
 use crate::loss_recovery::{Flight, LossRecovery, OnDuplicate, OnProgress};
 

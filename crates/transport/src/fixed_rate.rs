@@ -1,7 +1,7 @@
 //! A fixed rate: segments are sent at constant intervals (pacing).
 //!
-//! After a segment of L bytes the next one is sent at least L * 8 / rate later; the long-run rate is exact. A delayed
-//! sender (by a pause or a busy NIC) continues at the same rate; it does not catch up with a burst. The data in flight
+//! After a segment of L bytes the next one is sent at least L * 8 / rate later; the long-run rate is exact. A sender
+//! delayed by a pause or a busy NIC continues at the same rate; it does not catch up with a burst. The data in flight
 //! is not limited.
 //!
 //! Source: A. Aggarwal, S. Savage and T. Anderson, "Understanding the Performance of TCP Pacing", INFOCOM 2000

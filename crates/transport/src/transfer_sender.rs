@@ -1,11 +1,11 @@
 //! The sender of scheduled transfers over TCP, with connections from one host to another that are opened on demand.
 //!
-//! A new transfer uses the most recently used idle connection, or a new one if all are busy. It uses the connection
-//! exclusively until its last byte is acknowledged. It inherits the congestion window and the round-trip estimate of
-//! the previous transfer. With `reconnect` it starts with a new connection, including a handshake if connections have
-//! one. The number of connections is therefore the maximum number of concurrent transfers, and a million short
-//! transfers in sequence need the memory of one. The NIC serves connections with data to send in round-robin order,
-//! one segment at a time.
+//! A new transfer uses the most recently used idle connection, or a new one if all are busy. The transfer uses this
+//! connection exclusively until its last byte is acknowledged, and inherits the congestion window and the round-trip
+//! estimate of the previous transfer. With `reconnect` it starts with a new connection, including a handshake if
+//! connections have one. The number of connections is therefore the maximum number of concurrent transfers, and a
+//! million short transfers in sequence need the memory of one. The NIC serves connections with data to send in
+//! round-robin order, one segment at a time.
 //!
 //! If ports are drawn at random, a transfer on an idle connection uses the ports of that connection. If ports are
 //! specified, it uses an idle connection with these ports. If there is none, it closes another idle connection and

@@ -8,10 +8,10 @@
 //! are acknowledged in any order. A packet requests an acknowledgement if it is a retransmission, or if no other
 //! packet can follow it.
 //!
-//! The retransmission timer applies to the oldest packet in flight. A packet is lost if its timer expires, or if a
-//! NACK reports it as trimmed, and is retransmitted. After `retries` consecutive timeouts without progress the next
-//! one makes the PDC fail, and it sends nothing more. A round-trip time is measured if the packet was sent once, or if
-//! it was sent twice and the acknowledgement indicates that it answers the second transmission.
+//! The retransmission timer applies to the oldest packet in flight. A packet whose timer expires, or that a NACK
+//! reports as trimmed, is considered lost and retransmitted. After `retries` consecutive timeouts without progress the
+//! next one makes the PDC fail, and it sends nothing more. A round-trip time is measured if the packet was sent once,
+//! or if it was sent twice and the acknowledgement indicates that it answers the second transmission.
 //!
 //! Source: Ultra Ethernet Specification 1.0, sections 3.5 (packet delivery) and 3.6 (congestion management), and
 //! uet-htsim 40ccb05, `uec.cpp`, for values that are left to implementations.

@@ -8,7 +8,7 @@
 //! | state | entered by | left by |
 //! |---|---|---|
 //! | good | start of the connection; `probe_answers` answered probes | |
-//! | skipped | an acknowledgement with a mark, or a NACK for a packet trimmed within the fabric | its next turn, which is skipped |
+//! | skipped | a marked acknowledgement, or a NACK for a packet trimmed in the fabric | its next turn, which is skipped |
 //! | assumed bad | a packet lost without a NACK, detected by a gap or a timeout | `probe_answers` answered probes |
 //!
 //! Further feedback on a skipped value has no effect. At most one skipped value becomes good per packet; if all others

@@ -2,7 +2,7 @@
 //! plus bandwidth-delay product).
 //!
 //! Telemetry is that of HPCC. For each hop the sender computes the current, which is the growth rate of the queue plus
-//! the transmission rate and at least half of the link rate B; and the voltage, which is the queue length plus B T,
+//! the transmission rate, but at least half of the link rate B; and the voltage, which is the queue length plus B T,
 //! where T is the base round-trip time. Their product, normalized by B B T, is the power of the hop. The sender
 //! averages the maximum over the hops: U = (1 - t/T) U + (t/T) power for the time t between two packets. Each
 //! acknowledgement sets the rate to R = `gamma` (Rc / (U / `eta`) + `ai_rate`) + (1 - `gamma`) Rc, where Rc is the

@@ -5,10 +5,10 @@
 //! loss recovery. The sender retransmits the first outstanding packet, then once each packet that is missing below the
 //! highest one that has arrived, and then sends new packets. Recovery ends when all packets sent before its start are
 //! acknowledged. A timeout starts recovery as well. If no packet has arrived since the last progress, the timeout
-//! treats all outstanding packets that have not been reported as lost, because no later packet would reveal the loss
-//! of the last packets of a message; otherwise they may still be in flight. Outstanding bytes should be limited to the
-//! bandwidth-delay product (`window = "bdp"`). There are two timeouts: `low_timeout` with few packets in flight, for
-//! which a spurious retransmission costs little, and otherwise `timeout`.
+//! declares lost all outstanding packets whose arrival has not been reported, because no later packet would reveal the
+//! loss of the last packets of a message; otherwise they may still be in flight. Outstanding bytes should be limited
+//! to the bandwidth-delay product (`window = "bdp"`). There are two timeouts: `low_timeout` with few packets in
+//! flight, for which a spurious retransmission costs little, and otherwise `timeout`.
 //!
 //! A NACK for a packet trimmed by a switch names that packet. The sender retransmits it immediately, even outside of
 //! recovery. Until a timeout it then counts as in flight, so that the NACKs of later packets do not cause another

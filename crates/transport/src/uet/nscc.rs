@@ -5,9 +5,9 @@
 //! packet so far. An acknowledgement without a mark increases the window: by `fair_increase` if d is at least the
 //! target, in proportion to target - d below the target, and by `fast_increase` after a whole window without queueing.
 //! With a mark and d at or above the target, the window is multiplied by 1 - `gamma` (avg - target) / avg, where avg
-//! is a moving average of d; by at least `max_decrease`, and at most once per round trip. With a mark and d below the
-//! target the window does not change, because a change of path is the appropriate reaction. Increases are applied once
-//! per 8 packets or per round trip. A trimmed packet reduces the window by its length.
+//! is a moving average of d. This factor is at least `max_decrease`, and is applied at most once per round trip. With
+//! a mark and d below the target the window does not change, because a change of path is the appropriate reaction.
+//! Increases are applied once per 8 packets or per round trip. A trimmed packet reduces the window by its length.
 //!
 //! Quick adapt takes place at the end of each period of base round trip + target. It requires that packets were
 //! trimmed or that d is above `qa_threshold`, and that the bytes that arrived in the period are fewer than
