@@ -189,7 +189,7 @@ pub struct BackwardReactionParams {
     pub increase_gain: f64,
     /// Rate increase unit (Ru). A rate with unit, above 0. Default: "8 Mb/s".
     pub increase_unit: BitRate,
-    /// Lower bound of a cut: the rate after it is at least this fraction of the rate before. A number, 0 to 1 (exclusive). Default: 0.5.
+    /// Minimum decrease factor: a cut leaves at least this fraction of the rate. A number, 0 to 1 (exclusive). Default: 0.5.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub min_decrease_factor: f64,
     /// Minimum rate: cuts do not go below it. A rate with unit, above 0. Default: "10 Mb/s" (a choice: a thousandth of 10 Gb/s).

@@ -141,12 +141,12 @@ fn nothing() -> Bytes {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Attachment {
-    /// The profile. A name. Required.
+    /// Attached profile. A name. Required.
     pub profile: String,
-    /// Priority groups, of an ingress profile. A list of numbers, 0 to 7. Default: all.
+    /// Priority groups, for an ingress profile. A list of numbers, 0 to 7. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<u32>>,
-    /// Queues, of an egress profile. A list of traffic classes, 0 to 7. Default: all.
+    /// Queues, for an egress profile. A list of traffic classes, 0 to 7. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queues: Option<Vec<u32>>,
     /// Only at these ports: "up" (away from the hosts), "down" (towards the hosts), "hosts" or "switches" (by the neighbour), or a list of names, like "leaf0.4->spine0", "*->spine0", or "leaf0" for all of a switch. Default: any.

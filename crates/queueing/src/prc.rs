@@ -91,7 +91,7 @@ pub struct PathPointParams {
     pub every_share: f64,
     /// Minimum time between two messages. A time with unit, at least "1 us". Default: "10 us" (a choice: 67 Mb/s).
     pub spacing: Time,
-    /// Priority of the messages. A whole number, 0 to 7. Default: 7 (McAlpine 2005: the highest).
+    /// Priority of the congestion messages. A whole number, 0 to 7. Default: 7 (McAlpine 2005: the highest).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
     /// RED in the same queue, which an entry of its own configures.

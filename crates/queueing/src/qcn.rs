@@ -239,7 +239,7 @@ pub struct ReactionPointParams {
     /// Fraction by which each unit of feedback, of up to 63, cuts the rate (Gd). A number above 0, at most 1. Default: 0.0078125 (rpgGd: 1/128).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub gain: f64,
-    /// Lower bound of a cut: the rate after it is at least this fraction of the rate before. A number, 0 to 1 (exclusive). Default: 0.5 (rpgMinDecFac).
+    /// Minimum decrease factor: a cut leaves at least this fraction of the rate. A number, 0 to 1 (exclusive). Default: 0.5 (rpgMinDecFac).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub min_decrease_factor: f64,
     /// Length of a byte counter cycle; halved after `recovery_cycles` cycles. A size with unit, at least "2 B". Default: "150000 B" (rpgByteReset).

@@ -54,7 +54,7 @@ pub struct TrimmingKeys {
     /// Limit of a queue; a frame above it is trimmed. A size. Default: none with "sonic" (the limits of the buffer), else required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Bytes>,
-    /// `threshold` of queues to hosts. A size. Default: `threshold`; with "uec" 1.5 of it.
+    /// Limit of a queue at a port to a host. A size. Default: `threshold`; with "uec" 1.5 of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_hop_threshold: Option<Bytes>,
     /// Limit of the queue of trimmed frames; a trimmed frame above it is dropped. A size. Default: none (the limits of the buffer); with "htsim" twice `threshold`.
@@ -77,7 +77,7 @@ pub struct TrimmingKeys {
 pub struct TrimmingDscp {
     /// The neighbours: a list of names, ranges or patterns of hosts and switches. Required.
     pub to: Vec<String>,
-    /// DSCP of frames that are trimmed there. A number, 0 to 63. Required.
+    /// DSCP of frames trimmed at ports to these neighbours. A number, 0 to 63. Required.
     #[schemars(range(max = 63))]
     pub dscp: u32,
 }

@@ -111,12 +111,12 @@ impl ShaperSpec {
 accounted! {
     /// Keys of shaped ports.
     pub struct ShapedParams accounts wire {
-        /// The scheduler behind the shapers: a name or a table. Default: "strict_priority".
+        /// Scheduler to which the shapers are applied: a name or a table. Default: "strict_priority".
         pub scheduler: Box<SchedulerSpec> = Box::new(SchedulerSpec::StrictPriority),
         /// Shaper of the whole port: `token_bucket` or `leaky_bucket`. Default: none.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub port: Option<ShaperSpec> = None,
-        /// Shapers of single traffic classes. Default: none.
+        /// Shapers of individual traffic classes. Default: none.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         pub classes: Vec<ClassShaper> = Vec::new(),
     }

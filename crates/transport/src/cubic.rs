@@ -31,7 +31,7 @@ pub struct CubicKeys {
     pub beta: f64,
     /// If true, a loss before the window reaches W_max again reduces W_max further (fast convergence). Default: true.
     pub fast_convergence: bool,
-    /// If true, the window is at least that of a Reno-like flow with the same mean. Default: true.
+    /// If true, the window is at least that of a Reno flow with the same mean (Reno-friendly region). Default: true.
     pub friendly: bool,
 }
 

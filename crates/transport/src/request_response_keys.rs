@@ -17,9 +17,9 @@ with_transports! {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestResponseKeys {
-    /// Bytes of a request, cut into segments. A size with unit, 1 B to 65536 segments. Required.
+    /// Bytes of a request, divided into segments. A size with unit, 1 B to 65536 segments. Required.
     pub request: Bytes,
-    /// Bytes of a response, cut into segments. A size with unit, 1 B to 65536 segments. Required.
+    /// Bytes of a response, divided into segments. A size with unit, 1 B to 65536 segments. Required.
     pub response: Bytes,
     /// Number of requests in progress at the same time. A count, 1 to 256. Default: 1.
     #[serde(default = "one")]

@@ -74,7 +74,7 @@ tcp_keys! {
     send_buffer: Or<Amount, Unlimited>,
     /// Bytes of headers in a frame, DA to FCS, without options. A size with unit, 1 B up to less than `frame`. Default: "62 B" (tagged Ethernet, IPv4, TCP).
     headers: Bytes,
-    /// The minimum length of an acknowledgement, DA to FCS; timestamps and SACK blocks may make it longer. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
+    /// Minimum length of an acknowledgement, DA to FCS; timestamps and SACK blocks may make it longer. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
     ack: Bytes,
     /// Segments per acknowledgement: every n-th in-order segment is acknowledged immediately. A count, 1 to 1024. Default: 2 (preset "rfc"; RFC 5681).
     #[schemars(range(min = 1, max = 1024))]

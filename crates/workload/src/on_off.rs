@@ -22,7 +22,7 @@ use units::{BitRate, ClockOffset, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnOffParams {
-    /// Rate during a burst. A rate with unit, above 0. Required.
+    /// Peak rate, during an on period. A rate with unit, above 0. Required.
     pub peak: BitRate,
     /// Length of an on period. Required.
     pub on: Period,

@@ -39,7 +39,7 @@ pub struct RepsKeys {
     /// Number of values in the buffer for reuse. A number, 1 to 64. Default: 8.
     #[schemars(range(min = 1, max = 64))]
     pub buffer: u64,
-    /// Time after a timeout for which the cached entropy values are reused, where switches trim. A time with unit. Default: "10 ms".
+    /// Time after a timeout for which the buffered entropy values are reused, if switches trim. A time with unit. Default: "10 ms".
     pub freeze: Time,
     /// Number of packets with random values after `freeze`. A number, 0 to 65536. Default: 16.
     #[schemars(range(max = 65536))]

@@ -56,7 +56,7 @@ pub struct RdmaKeys {
     pub queue_pairs: QueuePairs,
     /// Loss recovery: "go_back_n"; "selective" (IRN: the receiver keeps packets that arrive out of order, and each such packet counts as a loss); or "reordering" (the receiver distinguishes losses from reordering by distance and time), also as a table with its keys. Default: "go_back_n".
     pub recovery: RdmaRecovery,
-    /// Maximum in flight, in bytes of frames or in full packets, independent of the control. A size with unit or a number of frames, at least one packet; or "bdp": the bandwidth-delay product of the path. Default: none, or "bdp" with recovery = "selective".
+    /// Maximum data in flight, in bytes of frames or in full packets, in addition to the congestion control. A size with unit or a number of frames, at least one packet; or "bdp": the bandwidth-delay product of the path. Default: none, or "bdp" with recovery = "selective".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Or<Amount, Bdp>>,
     /// Round-trip time of a full packet and its acknowledgement without queues, from which windows are computed. A time with unit, above 0; or "computed": that of the path with the initial link rates. Default: "computed".

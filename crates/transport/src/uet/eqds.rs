@@ -26,7 +26,7 @@ use units::{Amount, Bytes, Computed, Or};
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EqdsKeys {
-    /// Speculative credit that a context begins with, which is also the most that it can have. A size with unit or a number of frames, at least one packet; or "computed": 1.5 bandwidth-delay products. Default: "computed".
+    /// Initial speculative credit of a context, which is also the maximum credit. A size with unit or a number of frames, at least one packet; or "computed": 1.5 bandwidth-delay products. Default: "computed".
     pub credit: Or<Amount, Computed>,
     /// Bytes per grant. A size with unit, 256 B to 16 MiB. Default: "4 KiB".
     pub pull: Bytes,
