@@ -148,10 +148,10 @@ def test_what_explain_prints_is_made_for_readers(penstock: Command) -> None:
         assert "|---" not in output
         assert "[`" not in output
         assert "crate::" not in output
-    assert "what happens meanwhile" in penstock("explain", "headroom").stdout
+    assert "source of delay" in penstock("explain", "headroom").stdout
     pfc = " ".join(penstock("explain", "pfc").stdout.split())
     assert "Not modelled: dynamic thresholds" not in pfc
-    assert "its threshold takes the place of both watermarks" in pfc
+    assert "the threshold replaces both watermarks" in pfc
     for topic in glossary.topics():
         assert not any("[`" in line for line in topic.lines), topic.name
 

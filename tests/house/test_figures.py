@@ -61,5 +61,5 @@ def test_virtual_channels(place: str) -> None:
         text = " ".join(
             (ROOT / "crates/flow_control/src/credit.rs").read_text("utf-8").replace("//!", "").split()
         )
-    assert figures(text, r'with `channels = "all"` there are (\d+), and flows name theirs') == channels
+    assert figures(text, r'with `channels = "all"` there are (\d+), and flows select theirs') == channels
     assert '"all" for all twenty channels' in page("reference/scenario/flow_control.md")

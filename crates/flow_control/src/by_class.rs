@@ -1,17 +1,18 @@
-//! PFC for some priorities of a link and credits for others.
+//! PFC for some priorities of a link and credit-based flow control for others.
 //!
-//! Frames of a priority with PFC are held against watermarks where they came in, and stopped by pauses. Frames of a priority with
-//! credits take credits of their channel, and wait for those. Neither counts what the other protects: headroom is that of the
-//! priorities with PFC, and the room of a channel holds frames of its priorities alone. A pause stops its priorities only,
-//! and a lack of credits the classes of its channel. A priority in neither list has no flow control.
+//! Frames of a PFC priority count against the watermarks of their ingress port, and are stopped by pauses. Frames of a
+//! priority with credits consume credits of their channel, and wait for them. The two are accounted separately:
+//! headroom covers only the PFC priorities, and the receive buffer of a channel only its own priorities. A pause stops
+//! only the priorities it names, and a lack of credits only the classes of its channel. A priority in neither list has
+//! no flow control.
 //!
-//! A pause frame and an update of credits that wait for the same transmitter leave in this order.
+//! If a pause frame and a credit update are waiting for the same transmitter, the pause frame is sent first.
 //!
-//! Source: the priority-based flow control of IEEE 802.1Qbb and the credit-based flow control of Ultra Ethernet (CBFC), which
-//! says that a link may use both for different virtual channels, and not for the same one; the keys are ours.
+//! Source: the priority-based flow control of IEEE 802.1Qbb and the credit-based flow control of Ultra Ethernet
+//! (CBFC), which allows both on a link for different virtual channels, but not for the same one; the keys are ours.
 //!
-//! Not modelled: negotiation of which priority has which by LLDP; a limited receive buffer of hosts for priorities with PFC
-//! (hosts take in what is paced by credits, and all of the others).
+//! Not modelled: negotiation by LLDP of the flow control of each priority; a limited receive buffer of hosts for PFC
+//! priorities (a host receives frames with credits as the credits permit, and accepts all other frames at once).
 
 use crate::pfc::PriorityPauses;
 use crate::{Configuration, Control, CreditSettings, Findings};
@@ -23,9 +24,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ByClassKeys {
-    /// PFC of its `priorities`, which are required here. A table. Required.
+    /// Settings of PFC, including its `priorities`, which are required here. A table. Required.
     pub pfc: PriorityPauses,
-    /// Credits of its `priorities`, which are required here. A table. Required.
+    /// Settings of credit-based flow control, including its `priorities`, which are required here. A table. Required.
     pub credit: CreditSettings,
 }
 

@@ -1,45 +1,51 @@
-//! Virtual channels by kind: bypassable, ordered and multicast ones.
+//! Virtual channels of three kinds: bypassable, ordered and multicast channels.
 //!
-//! Advanced Switching has up to 20 channels of three kinds: 8 bypassable ones, "B0" to "B7", 8 ordered ones, "O0" to "O7",
-//! and 4 multicast ones, "M0" to "M3". The bypassable channel of the highest number is the *Fabric Management Channel*.
+//! Advanced Switching has up to 20 virtual channels of three kinds: 8 bypassable ones, "B0" to "B7", 8 ordered ones,
+//! "O0" to "O7", and 4 multicast ones, "M0" to "M3". The bypassable channel with the highest number is the *Fabric
+//! Management Channel*.
 //!
-//! An ordered channel is one queue. A bypassable one has a *bypass queue* beside it, and credits for each of the two. A
-//! flow with `bypassable = true` sends frames that may be bypassed; such a frame takes credits of the bypass queue, any other
-//! credits of the ordered one. All frames come to the ordered queue. A bypassable frame that gets to its head without
-//! credits, or while others wait in the bypass queue, moves there, and what is behind it goes on. The bypass queue goes
-//! first as soon as its head has credits. So:
+//! An ordered channel is one queue. A bypassable channel also has a *bypass queue*; each of its two queues has its own
+//! credits. A flow with `bypassable = true` sends bypassable frames, which consume credits of the bypass queue. All
+//! other frames consume credits of the ordered queue. All frames are enqueued in the ordered queue. If a bypassable
+//! frame reaches the head of the queue without credits, or while other frames wait in the bypass queue, it moves to
+//! the bypass queue, and the frames behind it proceed. The bypass queue is served first as soon as there are credits
+//! for its head. Therefore:
 //!
-//! - ordered frames keep their order, and bypassable ones theirs;
-//! - a bypassable frame passes no ordered one that came before it;
-//! - an ordered frame passes a bypassable one only where that lacks credits, and never waits for one.
+//! - ordered frames keep their order, and so do bypassable frames;
+//! - a bypassable frame never passes an ordered frame that arrived before it;
+//! - an ordered frame passes a bypassable frame only if that lacks credits, and never waits for a bypassable frame.
 //!
-//! PCI requires this so that reads, which wait for completions, cannot stop the writes and completions that they wait
-//! for: posted writes and completions are ordered frames, reads bypassable ones. A circle of channels that is
-//! closed only by bypassable frames waiting for ordered ones is no deadlock.
+//! PCI requires this so that reads, which wait for completions, cannot block the writes and completions on which they
+//! depend: posted writes and completions are ordered frames, reads are bypassable frames. A cycle of channels that is
+//! closed only by bypassable frames waiting for ordered ones is not a deadlock.
 //!
-//! Source: Martinez 2006 §2 (20 channels of three kinds, the highest bypassable one for management). The rules of the
-//! bypass are not in it. They are recalled from the Advanced Switching core specification and the PCI ordering
-//! rules, not read: bypassable channels have an ordered and a bypass queue with credits of their own; two bits of the
-//! header say which kind of channel a frame takes and whether it may be bypassed; the bypass queue takes what
-//! reaches the head of the ordered one without credits. Public descriptions (US patent applications
-//! 2004/0128410 and 2006/0140126) are known by title and opening only.
+//! Source: Martinez 2006 §2 (20 channels of three kinds, the highest bypassable one for management). It does not
+//! contain the rules of the bypass. They are recalled from the Advanced Switching core specification and the PCI
+//! ordering rules, and have not been checked against their text: bypassable channels have an ordered and a bypass
+//! queue with credits of their own; two bits of the header select the kind of channel and mark the frame as
+//! bypassable; a frame that reaches the head of the ordered queue without credits moves to the bypass queue. Of the
+//! public descriptions (US patent applications 2004/0128410 and 2006/0140126) only the titles and openings were
+//! available.
 //!
-//! The same happens at the inputs of a switch, where an output without room takes the place of credits that are lacking:
-//! each virtual output queue of a bypassable channel is an ordered and a bypass one, and an output has room for each kind.
+//! The same rules apply at the inputs of a switch, where free space at an output takes the role of credits. Each
+//! virtual output queue of a bypassable channel has an ordered and a bypass queue, and an output has a buffer for each
+//! kind.
 //!
-//! Eight priorities name up to eight channels. With `channels = "all"` a link has all 20 at once, each port a queue for each, and
-//! a flow names its channel (`channel = "O3"`); one that names none has the bypassable channel of its priority. Number 0 to 7
-//! are then "B0" to "B7", 8 to 15 "O0" to "O7", 16 to 19 "M0" to "M3": as traffic classes, in tables, and for schedulers.
+//! Eight priorities select up to eight channels. With `channels = "all"` a link has all 20 channels, each with a queue
+//! at every port, and a flow selects its channel (`channel = "O3"`). A flow without this key uses the bypassable
+//! channel of its priority. As traffic classes, in result tables and in schedulers, "B0" to "B7" then have the numbers
+//! 0 to 7, "O0" to "O7" 8 to 15, and "M0" to "M3" 16 to 19.
 //!
-//! A multicast channel carries frames of flows with `to = { multicast = [...] }`, and of others, in order. A switch copies a
-//! frame where the paths to its receivers part, and each copy takes credits of its own output. The frame lies once in
-//! the room of the port that it came in through, until the last of its copies has begun to leave: so the slowest branch holds the
-//! sender, and with it the others, as soon as it has filled the room between them. That a switch copies by a table of groups
-//! and that its copies go when each can is recalled, as the rules of the bypass are; no source at hand says how long a slot is held.
+//! A multicast channel carries, in order, the frames of flows with `to = { multicast = [...] }` and of any others. A
+//! switch copies a frame where the paths to its receivers diverge, and each copy consumes credits of its own output.
+//! The frame occupies the receive buffer of its ingress port once, until the transmission of its last copy begins. The
+//! slowest branch therefore stops the sender, and with it the other branches, as soon as the buffers in between are
+//! full. Two rules are recalled, like those of the bypass: a switch copies by a table of groups, and each copy leaves
+//! independently of the others. No available source specifies how long the buffer is occupied.
 //!
-//! Not modelled: groups that change during a run, and frames that a crossbar sends to several outputs at once: each copy crosses
-//! by itself.
-//! A scheduler that tags each frame when it comes (wfq, scfq) gives the tag of a bypassed frame to the one that goes in its place.
+//! Not modelled: groups that change during a run, and multicast transfers in a crossbar, where the copies of a frame
+//! are transferred one after another. With a scheduler that assigns a tag to each arriving frame (wfq, scfq), the tag
+//! of a bypassed frame passes to the frame sent in its place.
 
 use frame::{CHANNELS, ClassMap, PRIORITIES, TrafficClass};
 use keys::{Forms, Remark, by_form};

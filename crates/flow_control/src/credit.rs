@@ -1,40 +1,44 @@
-//! Credit-based flow control: a frame leaves only if the other end of the link has room for it.
+//! Credit-based flow control: a frame is sent only if the receiver at the other end of the link has buffer space for
+//! it.
 //!
-//! Each virtual channel of a link has a buffer of its own at the receiving end, counted in credits, and a count of the
-//! free ones at the sending end. A frame takes as many credits as it has bytes / unit, rounded up; a channel
-//! without credits for its next frame is as if it were empty. When a frame leaves the buffer, its credits are owed to
-//! the sender, and an *update* advertises them. Frames are never lost for lack of room. The queues of a port whose frames use
-//! the same channel share its count; frames of one priority use one channel.
+//! Each virtual channel of a link has its own receive buffer, which is counted in credits. The sender counts the
+//! available credits. A frame consumes bytes / unit credits, rounded up. A channel without enough credits for its next
+//! frame is not scheduled. When a frame leaves the receive buffer, the receiver owes its credits to the sender, and
+//! returns them in an *update*. No frame is dropped for lack of buffer space. Queues of a port that use the same
+//! channel share its credits; all frames of a priority use one channel.
 //!
-//! An update carries, for every channel, the number of credits freed since the start, so that the next one replaces
-//! one that is lost. It is sent when a channel is owed `update_after`, or `update_within` after the first credit was owed
-//! (a one-shot timer, not a free-running clock). It takes effect `update_delay` after its arrival.
+//! An update carries the cumulative number of freed credits of every channel, so that the next update compensates for
+//! a lost one. It is sent when a channel is owed `update_after`, or `update_within` after the first credit was owed (a
+//! one-shot timer, not a free-running clock). It takes effect `update_delay` after its arrival.
 //!
-//! With `piggyback` a frame that leaves takes an update along, if anything is owed to the other end. Where enough frames go
-//! the other way, no other updates are needed: those that are due by themselves are a message each.
+//! With `piggyback` a departing frame carries an update if credits are owed to the other end. If there is enough
+//! traffic in the reverse direction, no separate updates are needed. Separate updates are one message each.
 //!
-//! With one channel in use and a buffer of B credits of 64 B, a link carries B * 64 B in a round trip, from the first
-//! bit of a frame to the effect of the update that gives its credits back, until it is full.
+//! With one channel in use and a buffer of B credits of 64 B, a link carries at most B * 64 B per round trip, from the
+//! first bit of a frame to the effect of the update that returns its credits.
 //!
-//! Other links have other units: PCI Express counts 16 B, InfiniBand 64 B, Ultra Ethernet (CBFC) 256 B and adds 8 B to
-//! each frame; `unit` and `per_frame` are these.
+//! Other technologies have other units: PCI Express 16 B, InfiniBand 64 B, and Ultra Ethernet (CBFC) 256 B plus 8 B
+//! for each frame. `unit` and `per_frame` set them.
 //!
-//! `preset = "cbfc"` is credit-based flow control of Ultra Ethernet: an update (CF_Update, a control ordered set of 8 B) leaves as soon as a
-//! credit comes free, but no sooner than `cf_min_spacing` after the one before. With `cf_max_spacing` an update that was lost is
-//! repeated after that distance. With `cc_message_timer` the credits of a frame that was lost on the link come back: the sending end
-//! advertises its count of consumed credits periodically (CC_Update), and the receiving end frees those of frames that never came.
+//! `preset = "cbfc"` selects credit-based flow control of Ultra Ethernet. An update (CF_Update, a control ordered set
+//! of 8 B) is sent as soon as a credit is freed, but at least `cf_min_spacing` after the previous one. With
+//! `cf_max_spacing` a lost update is repeated after that spacing. With `cc_message_timer` the credits of frames lost
+//! on the link are recovered: the sender periodically transmits its count of consumed credits (CC_Update), and the
+//! receiver frees the credits of frames that never arrived.
 //!
 //! Source: Martinez 2006 §2 (64-byte credits, a count for each channel, channels without credits are skipped). It does
 //! not specify buffers and updates: the defaults of the keys are ours.
 //!
-//! Channels may be of the three kinds of Advanced Switching: those that may be bypassed have a second queue, with a second
-//! count of credits and updates of its own (`penstock explain channels`).
+//! Channels may be of the three kinds of Advanced Switching. A bypassable channel has a second queue with its own
+//! credits and updates (`penstock explain channels`).
 //!
-//! Not modelled: more than eight channels by priority; with `channels = "all"` there are 20, and flows name theirs. Credits come free when a frame's
-//! transmission *begins*, as all memory here; a buffer that frees space byte by byte behind a frame does the same, one
-//! that waits for the last byte needs room for a frame more. A frame that is damaged on a link with credits takes them with it,
-//! and stops the run, unless `cc_message_timer` restores them or link-level retry repeats the frame (`penstock explain llr`). CC_Update takes no time on the
-//! link, and neither does a CF_Update that has no new counts; limits of credits per port.
+//! A frame that is corrupted on a link with credits loses them. This ends the run, unless `cc_message_timer` recovers
+//! the credits or link-level retry retransmits the frame (`penstock explain llr`). Credits are freed when the
+//! transmission of a frame *begins*, like all memory in Penstock. This is equivalent to a buffer that frees space byte
+//! by byte during the transmission; a buffer that frees it after the last byte needs space for one more frame.
+//!
+//! Not modelled: more than eight channels selected by priority (with `channels = "all"` there are 20, and flows select
+//! theirs); the transmission time of CC_Update, and of a CF_Update without new counts; limits of credits per port.
 
 mod counts;
 
@@ -66,43 +70,43 @@ pub enum CreditPreset {
 settings! {
     /// Keys of credit-based flow control.
     pub struct CreditSettings {
-        /// Priorities whose frames take credits, 0 to 7 each; others have no flow control, or that of `pfc` in `by_class`. Not together with channels = "all". Default: all priorities.
+        /// Priorities with credit-based flow control, 0 to 7 each; others have no flow control, or PFC in `by_class`. Not together with channels = "all". Default: all priorities.
         pub priorities: Vec<u32>,
-        /// Defaults of the other keys: "advanced_switching", or "cbfc" (Ultra Ethernet: a buffer of 64 KiB, credits of 256 B, 8 B per frame, updates of 8 B for each credit 6400 B apart, lost ones again after 262144 B, lost credits back within 256 us). Default: "advanced_switching".
+        /// Defaults of the other keys: "advanced_switching", or "cbfc" (Ultra Ethernet: a buffer of 64 KiB, credits of 256 B, 8 B per frame, updates of 8 B for each credit, at least 6400 B apart; lost updates are repeated after 262144 B, and lost credits are recovered within 256 us). Default: "advanced_switching".
         pub preset: CreditPreset,
-        /// Receive buffer of each channel at each port of this station: the credits that it grants, times `unit`. A size, 1 to 16,384 whole credits. Default: "8704 B" (136 credits of 64 B: four of the largest frames of Advanced Switching).
+        /// Receive buffer of each channel at each port of this station: the granted credits times `unit`. A size, 1 to 16,384 whole credits. Default: "8704 B" (136 credits of 64 B: four of the largest frames of Advanced Switching).
         #[schemars(extend("default" = "8704 B"))]
         pub buffer: Bytes,
-        /// Bytes a credit; the same at both ends of a link. A size, "1 B" to "65535 B". Default: "64 B" (Advanced Switching).
+        /// Bytes per credit; must be equal at both ends of a link. A size, "1 B" to "65535 B". Default: "64 B" (Advanced Switching).
         #[schemars(extend("default" = "64 B"))]
         pub unit: Bytes,
-        /// Bytes that each frame occupies in the buffer in addition to its length (DA to FCS); the same at both ends of a link. A size, up to "65535 B". Default: "0 B".
+        /// Bytes that each frame occupies in the buffer in addition to its length (DA to FCS); must be equal at both ends of a link. A size, up to "65535 B". Default: "0 B".
         #[schemars(extend("default" = "0 B"))]
         pub per_frame: Bytes,
         /// Channel of each priority, starting with priority 0; must be equal at both ends of a link. Eight numbers, 0 to 7; or eight names, "B0" to "B7" with a bypass queue, "O0" to "O7" and "M0" to "M3" without; or "all" for all twenty channels, each with a queue at every port, which flows select by `channel`. Default: [0, 1, 2, 3, 4, 5, 6, 7] (one channel per priority).
         #[schemars(extend("default" = [0, 1, 2, 3, 4, 5, 6, 7]))]
         pub channels: ChannelList,
-        /// Sends an update as soon as this much of a channel has become free. A size, "1 B" (an update for each frame) to the size of the buffer. Default: "1088 B" (half of the largest frame of Advanced Switching), or the buffer if that is smaller.
+        /// Owed credits of a channel, in bytes, at which an update is sent. A size, "1 B" (an update for each frame) to the size of the buffer. Default: "1088 B" (half of the largest frame of Advanced Switching), or the buffer if that is smaller.
         pub update_after: Bytes,
-        /// Sends smaller amounts after this delay. A time with unit, up to "1 s". Default: "1 us".
+        /// Maximum delay of an update for a smaller amount. A time with unit, up to "1 s". Default: "1 us".
         #[schemars(extend("default" = "1 us"))]
         pub update_within: Time,
-        /// From the arrival of an update to its effect. A time with unit, up to "1 s". Default: "10 ns".
+        /// Time from the arrival of an update to its effect. A time with unit, up to "1 s". Default: "10 ns".
         #[schemars(extend("default" = "10 ns"))]
         pub update_delay: Time,
-        /// Bytes that an update takes on the link, line overhead included, ahead of frames that wait; "0 B": updates cost nothing and wait for nothing. A size, up to "65535 B". Default: "0 B".
+        /// Length of an update on the link, including line overhead; updates are sent ahead of queued frames. With "0 B" they take no time and need not wait. A size, up to "65535 B". Default: "0 B".
         #[schemars(extend("default" = "0 B"))]
         pub update_bytes: Bytes,
-        /// Distance of updates on the link at least, in bytes at its rate (CF_min_spacing). A size, "800 B" or more; "0 B": none. Default: "0 B".
+        /// Minimum spacing of updates on the link, in bytes at its rate (CF_min_spacing). A size, "800 B" or more; "0 B": none. Default: "0 B".
         #[schemars(extend("default" = "0 B"))]
         pub cf_min_spacing: Bytes,
-        /// Distance after which an update that was lost is repeated (CF_max_spacing). A size, from `cf_min_spacing` on; "0 B": it is not, and the next one makes up for it. Default: "0 B".
+        /// Spacing after which a lost update is repeated (CF_max_spacing). A size, from `cf_min_spacing` on; "0 B": lost updates are not repeated, and the next update compensates for them. Default: "0 B".
         #[schemars(extend("default" = "0 B"))]
         pub cf_max_spacing: Bytes,
-        /// Period in which the credits of frames that were lost on the link are restored (CC message timer). A time with unit, "1 us" to "25 ms"; "0 s": never, so that links may lose none. Default: "0 s".
+        /// Period after which the credits of frames lost on the link are recovered (CC message timer). A time with unit, "1 us" to "25 ms"; "0 s": never, so that links must not lose frames. Default: "0 s".
         #[schemars(extend("default" = "0 s"))]
         pub cc_message_timer: Time,
-        /// Departing frames carry pending updates to the other end, and take this many more bytes on the link; "0 B": at no cost. A size, up to "65535 B". Default: frames carry none.
+        /// Additional length on the link of a departing frame that carries a pending update; "0 B": no additional length. A size, up to "65535 B". Default: frames carry none.
         pub piggyback: Bytes,
     }
 }

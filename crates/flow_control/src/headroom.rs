@@ -1,29 +1,30 @@
-//! Headroom: how much still arrives after a queue has crossed XOFF.
+//! Headroom: the buffer space needed for the data that arrives after a queue has crossed the XOFF threshold.
 //!
-//! Source: IEEE 802.1Qbb Annex O (now 802.1Q Annex N), as Hagen 2012 eq. 7.3 writes it:
-//! TotalDelay = 2·M + P + 2·C + 2·I + H in bit times at the link's rate. The peer sends at line rate for
-//! all of that time, so TotalDelay / 8 bytes is the room that a queue needs above XOFF.
+//! Source: IEEE 802.1Qbb Annex O (now 802.1Q Annex N), in the form of Hagen 2012 eq. 7.3: TotalDelay = 2·M + P + 2·C +
+//! 2·I + H in bit times at the link rate. The peer sends at line rate for all of that time, so a queue needs
+//! TotalDelay / 8 bytes above XOFF.
 //!
-//! | term | what happens meanwhile |
+//! | term | source of delay |
 //! |---|---|
-//! | M | a longest frame has just begun in front of the pause frame |
-//! | P | the pause frame itself |
-//! | C, C | the cable, there and back |
-//! | I, I | the interfaces (MAC and PHY) of both stations |
-//! | H | the paused station reacts (802.3 clause 31B.3.7 limits this) |
-//! | M | a longest frame has just begun at the peer when it obeys |
+//! | M | a maximum-length frame whose transmission has just begun delays the pause frame |
+//! | P | transmission of the pause frame |
+//! | C, C | propagation on the cable, in both directions |
+//! | I, I | interface delay (MAC and PHY) of both stations |
+//! | H | response of the paused station (limited by 802.3 clause 31B.3.7) |
+//! | M | a maximum-length frame whose transmission has just begun when the pause takes effect at the peer |
 //!
-//! A switch that counts a frame as a whole when it enters its queue, as the one here, needs M less one byte more:
-//! the frame that crosses XOFF is not in the formula.
+//! A switch that counts each frame as a whole when it enters the queue, as in Penstock, needs M less one byte more,
+//! because the formula does not include the frame that crosses XOFF.
 //!
-//! I is the sum over the sublayers of a PHY ([`crate::phy`]); the links of a scenario hold it in their delay. H is
-//! what the paused station is configured with, or the limit of clause 31B.3.7. That limit holds at the connector,
-//! so that it contains the I of the paused station, which the formula then counts twice: a little more than enough.
+//! I is the sum over the sublayers of a PHY ([`crate::phy`]); in a scenario it is part of the link delay. H is the
+//! configured response time of the paused station, or the limit of clause 31B.3.7. That limit applies at the connector
+//! and thus includes the interface delay I of the paused station, which the formula then counts twice. The result is
+//! slightly more than necessary.
 //!
-//! Scope: the worst case of one link and one priority, also as two vendors compute it.
+//! Scope: the worst case of one link and one priority. The formulas of two vendors are included as well.
 //!
-//! Not modelled: cells of a shared memory that a frame fills only in part (only [`SonicModel`] has them),
-//! and rate mismatch of clocks.
+//! Not modelled: memory cells that a frame fills only partially (except in [`SonicModel`]), and rate differences
+//! between clocks.
 
 use crate::pause::QUANTUM_BITS;
 use crate::phy::Phy;

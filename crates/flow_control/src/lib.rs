@@ -129,13 +129,13 @@ impl PauseKind {
     }
 }
 
-/// Where occupancy is counted.
+/// Occupancy that is compared with the watermarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Accounting {
-    /// By the port and priority that frames came in through; the pause goes to that port.
+    /// Per ingress port and priority; pauses the link partner at that port.
     Ingress,
-    /// By egress queue; the pause goes to all other ports, or to the targeted ones.
+    /// Per egress queue; pauses the link partners at all other ports, or the targets.
     Egress,
 }
 
@@ -157,7 +157,7 @@ pub struct PauseSpec {
     pub name: &'static str,
     /// Scope of a pause.
     pub kind: PauseKind,
-    /// Where occupancy is counted.
+    /// Occupancy that is compared with the watermarks.
     pub accounting: Accounting,
     /// The watermarks; `None`: computed from the links so that nothing is lost and no queue runs dry.
     pub watermarks: Option<Watermarks>,

@@ -1,32 +1,37 @@
-//! Link-level retry (LLR) of Ultra Ethernet: a frame that is damaged on a link is repeated by the sending end of that link.
+//! Link-level retry (LLR) of Ultra Ethernet: the sending end of a link retransmits frames that are corrupted on the
+//! link.
 //!
-//! Each frame carries a sequence number of 20 bits in its preamble, at no cost on the wire, and stays in the replay buffer of the
-//! sending end until the other end has acknowledged it. Acknowledgements (ACK, cumulative) and negative ones (NACK, with
-//! the number of the last good frame) are control ordered sets of 8 B between or within frames. The retry is go-back-N:
+//! Each frame carries a 20-bit sequence number in its preamble, which adds no bytes on the wire. The frame stays in
+//! the replay buffer of the sending end until the receiving end acknowledges it. Cumulative acknowledgements (ACK) and
+//! negative acknowledgements (NACK, with the number of the last good frame) are control ordered sets of 8 B between or
+//! within frames. The retry is go-back-N:
 //!
-//! - *sending end*: sends while fewer than `outstanding_frames_max` frames and `outstanding_bytes_max` bytes are outstanding, and
-//!   blocks otherwise. A NACK frees all up to its number and repeats all after it. The replay timer repeats all that is
-//!   outstanding if nothing was acknowledged for `replay_timer_max`. After more than `replay_count_max` replays without progress, or if
-//!   a frame is outstanding for `data_age_timeout`, or if the link is down for longer than `pcs_lost_timeout`, it flushes the
-//!   replay buffer: those frames are lost;
-//! - *receiving end*: takes a frame with the expected number and a good checksum. A damaged frame or a gap is answered by one
-//!   NACK; then it discards all and stays silent until the expected number arrives. A number that it has taken before is
-//!   a duplicate, which is discarded.
+//! - *sending end*: sends while fewer than `outstanding_frames_max` frames and `outstanding_bytes_max` bytes are
+//!   outstanding, and blocks otherwise. A NACK frees all frames up to its number and retransmits all later ones. The
+//!   replay timer retransmits all outstanding frames if nothing has been acknowledged for `replay_timer_max`. The
+//!   sending end flushes the replay buffer, which loses its frames, after more than `replay_count_max` replays without
+//!   progress, if a frame is outstanding for `data_age_timeout`, or if the link is down for longer than
+//!   `pcs_lost_timeout`.
+//! - *receiving end*: accepts a frame with the expected number and a valid checksum. It answers a corrupted frame or a
+//!   gap with one NACK, then discards all frames and sends no further NACK until the expected number arrives. A number
+//!   that it has already accepted is a duplicate, which it discards.
 //!
-//! Full rate needs at least rate * (2 * delay of the link + spacing of ordered sets + two frames) outstanding. One damaged frame costs about
-//! a round trip of the link and the repetition of what was outstanding, in place of a retransmission end to end.
+//! The full link rate requires an outstanding limit of at least rate * (2 * delay of the link + spacing of ordered
+//! sets + two frames). One corrupted frame costs about one round trip on the link and the retransmission of the
+//! outstanding frames, instead of an end-to-end retransmission.
 //!
-//! If a frame is damaged with probability p, it is sent 1 / (1 - p) times until it arrives; with N frames outstanding at each
-//! error go-back-N sends about 1 + N * p / (1 - p) times as many frames as it delivers.
+//! If frames are corrupted with probability p, a frame is sent 1 / (1 - p) times on average until it arrives. With N
+//! frames outstanding at each error, go-back-N sends about 1 + N * p / (1 - p) frames for each frame that it delivers.
 //!
 //! Source: UEC 1.0.1 section 5.1; SAI "Link Layer Retry" (names and defaults of the keys unless they say otherwise).
 //!
-//! Our readings: the arrival of the expected number ends the silence after a NACK also if that frame is damaged, so that it is answered by a NACK
-//! again; a duplicate is acknowledged again, as its ACK may have been lost; a replay counts for `replay_count_max` whether a NACK or the timer
-//! began it; an ordered set interrupts the frame on the link, and what follows leaves 8 B later.
+//! Our interpretations: after a NACK, the arrival of the expected number re-enables NACKs even if that frame is
+//! corrupted, so that it causes another NACK; a duplicate is acknowledged again, because its ACK may have been lost; a
+//! replay counts for `replay_count_max` whether a NACK or the timer started it; an ordered set interrupts the frame on
+//! the link, and the remainder is sent 8 B later.
 //!
-//! Not modelled: LLR of pause frames, which are sent once; a damaged preamble; poisoned frames; an ordered set that waits for the 256th
-//! byte of a frame; frames in the replay buffer take no memory of the switch.
+//! Not modelled: LLR of pause frames, which are sent once; a corrupted preamble; poisoned frames; an ordered set that
+//! waits for the 256th byte of a frame; the switch memory occupied by the replay buffer.
 
 mod receiver;
 mod transmitter;
@@ -69,7 +74,7 @@ pub enum FrameAction {
     Discard,
     /// Frames wait.
     Block,
-    /// Frames are sent without a sequence number: a damaged one is lost.
+    /// Frames are sent without a sequence number; a corrupted frame is lost.
     BestEffort,
 }
 
@@ -79,31 +84,31 @@ settings! {
         /// Limit of unacknowledged frames. A count, 1 to 524288 (half of the sequence numbers). Default: 2047 (Open Traffic Generator).
         #[schemars(range(min = 1, max = 524288))]
         pub outstanding_frames_max: u64,
-        /// Limit of unacknowledged bytes: no further frame is sent from there on. A size, at least "1 B". Default: "1 MiB" (our choice: 800 Gb/s over 500 m).
+        /// Limit of unacknowledged bytes, at which no further frame is sent. A size, at least "1 B". Default: "1 MiB" (our choice: 800 Gb/s over 500 m).
         #[schemars(extend("default" = "1 MiB"))]
         pub outstanding_bytes_max: Bytes,
-        /// Repeats all outstanding frames if nothing was acknowledged for this time. A time with unit, up to "1 s"; "0 s": no timer. Default: "10 us" (SAI's example).
+        /// Replay timer: time without an acknowledgement after which all outstanding frames are retransmitted. A time with unit, up to "1 s"; "0 s": no timer. Default: "10 us" (SAI's example).
         #[schemars(extend("default" = "10 us"))]
         pub replay_timer_max: Time,
-        /// Replays in a row without progress; one more flushes the replay buffer. A whole number, 0 to 255; 255: no limit. Default: 255 (SAI's example).
+        /// Maximum number of consecutive replays without progress; one more flushes the replay buffer. A whole number, 0 to 255; 255: no limit. Default: 255 (SAI's example).
         #[schemars(range(min = 0, max = 255))]
         pub replay_count_max: u64,
-        /// Time for which a link may be down until the replay buffer is flushed; a shorter outage loses no frame. A time with unit, up to "1 s". Default: "0 s" (SAI).
+        /// Outage of the link after which the replay buffer is flushed; a shorter outage loses no frame. A time with unit, up to "1 s". Default: "0 s" (SAI).
         #[schemars(extend("default" = "0 s"))]
         pub pcs_lost_timeout: Time,
-        /// Flushes the replay buffer if a frame is unacknowledged for this time. A time with unit, up to "1 s"; "0 s": no limit. Default: "0 s" (SAI).
+        /// Time for which a frame may be unacknowledged before the replay buffer is flushed. A time with unit, up to "1 s"; "0 s": no limit. Default: "0 s" (SAI).
         #[schemars(extend("default" = "0 s"))]
         pub data_age_timeout: Time,
-        /// Treatment of frames while both ends initialise, a round trip of the link: "discard", "block" or "best_effort". Default: "best_effort" (SAI).
+        /// Treatment of frames during initialisation, which takes one round trip of the link: "discard", "block" or "best_effort". Default: "best_effort" (SAI).
         pub init_llr_frame_action: FrameAction,
         /// Treatment of frames after a flush: "discard", "block" or "best_effort". Default: "best_effort" (SAI).
         pub flush_llr_frame_action: FrameAction,
-        /// Initialises again after a flush for replays or age. With false, frames are treated as after a flush until the link has been down. Default: true (SAI: false, until an operator intervenes).
+        /// If true, LLR reinitialises after a flush due to replays or age. If false, `flush_llr_frame_action` applies until the link goes down and up again. Default: true (SAI: false, until an operator intervenes).
         pub re_init_on_flush: bool,
-        /// Distance of acknowledgements on the link. A size, "400 B" to "17296 B". Default: "2048 B" (SAI).
+        /// Target spacing of acknowledgements on the link. A size, "400 B" to "17296 B". Default: "2048 B" (SAI).
         #[schemars(extend("default" = "2048 B"))]
         pub ctlos_target_spacing: Bytes,
-        /// Priorities whose frames are eligible; others are sent without a sequence number. A list of whole numbers, 0 to 7. Default: all.
+        /// Priorities whose frames are eligible for LLR; other frames are sent without a sequence number. A list of whole numbers, 0 to 7. Default: all.
         #[schemars(inner(range(min = 0, max = 7)))]
         pub priorities: Vec<u32>,
     }

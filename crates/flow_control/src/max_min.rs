@@ -1,37 +1,38 @@
-//! Targeted PFC by max-min share: pause as few partners as bring the queue back, the heaviest first.
+//! Targeted PFC by max-min share: pauses as few link partners as necessary to stop the growth of the queue, heaviest
+//! first.
 //!
-//! A mechanism of Penstock's own, made because fair bandwidth (Hagen 2012, Appendix B) fails where the study
-//! `hagen-2012/ch7` goes beyond its source: with several aggressors the queue overshoots to the high
-//! watermark, all partners are paused, and the backlog that the victims gather makes them look like aggressors;
-//! a partner that needs more than an equal share but no more than its max-min share is paused; and an
-//! aggressor that is alone in the queue is never found, because it does not exceed its share of one.
+//! This mechanism is Penstock's own. It addresses three failures of fair bandwidth (Hagen 2012, Appendix B) that the
+//! study `hagen-2012/ch7` found beyond the scenarios of its source. With several aggressors the queue overshoots to
+//! the high watermark and all partners are paused, after which the backlog of the victims makes them look like
+//! aggressors. A partner that needs more than an equal share but no more than its max-min share is paused. An
+//! aggressor that is alone in the queue is never a target, because it cannot exceed its fair share of one.
 //!
-//! **Selection.** The frames in the queue are those that arrived since the first of them did. What has left
-//! in the same time is what the link could carry of them. If the partners that may send brought in more than
-//! that, the heaviest of them becomes a target, then the next, until the rest fits. So a partner within its
-//! max-min share of the link is never a target: pausing all above that share leaves less than the link carries,
-//! and those are heavier. A partner that is paused already counts as nothing. Shares are counted in bytes, so
-//! small frames do not turn a partner into an aggressor.
+//! **Selection.** The frames in the queue arrived within a known interval, which began with the arrival of the oldest
+//! one. The bytes that left the queue in that interval are the service of the link. If the unpaused partners delivered
+//! more than that, the heaviest of them becomes a target, then the next heaviest, until the rest fits. A partner
+//! within its max-min share of the link is therefore never a target: the partners above that share are heavier and are
+//! selected first, and without them the rest fits in the link. Paused partners count as zero. Shares are counted in
+//! bytes, so small frames do not make a partner an aggressor.
 //!
-//! **Time of the pause.** Every target still sends what is in flight towards it: the room between target watermark and high
-//! watermark, which has to hold the frames in flight of *one* partner. If the search finds `n` targets, they are
-//! paused once the queue is `n` times this room below the high watermark. N of equation 7.1, for how many
-//! aggressors the watermark leaves room, is measured instead of planned.
+//! **Time of the pause.** After the pause, the data in flight from every target still arrives. The distance between
+//! the target watermark and the high watermark has to hold the data in flight from *one* partner. If the search finds
+//! `n` targets, they are paused when the queue is `n` times this distance below the high watermark. The number of
+//! aggressors for which the watermark leaves room, N of equation 7.1, is thus measured rather than configured.
 //!
-//! **Release.** A partner paused only by the high watermark, for safety, resumes as soon as the queue is below
-//! the target watermark. Targets are released in order, one at a time, so that they do not all resume at once.
-//! The next one is released when the queue is at the low watermark and as many bytes have left since the last
-//! release as one partner has in flight: only then does the queue show the effect of that release. An empty
-//! queue releases all targets.
+//! **Release.** A partner that was paused only because of the high watermark resumes as soon as the queue is below the
+//! target watermark. Targets are released in order, one at a time, so that they do not all resume together. The next
+//! target is released when the queue is at the low watermark and as many bytes as one partner has in flight have left
+//! since the last release. Only then does the queue show the effect of that release. An empty queue releases all
+//! targets.
 //!
-//! **No starvation.** If a high watermark's worth has left since the targets last changed, and the queue has not
-//! fallen, the partners that send fill the link and would leave nothing to those that are paused: then the
-//! heaviest of them becomes a target too, so that the queue falls and the next target is released. The pause of
-//! a target is not renewed.
+//! **No starvation.** If as many bytes as the high watermark have left since the targets last changed, and the queue
+//! has not become shorter, the unpaused partners fill the link and would starve the paused ones. In this case the
+//! heaviest unpaused partner becomes a target too, so that the queue falls and the next target is released. The pause
+//! of a target is not renewed.
 //!
 //! Source: ours; compared with Hagen 2012 Appendices A and B in the study `hagen-2012/ch7`.
 //!
-//! Not modelled: the cost of the search. It looks at each port once a target; hardware would keep the ports
+//! Not modelled: the duration of the search. It examines each port once per target; hardware would keep the ports
 //! sorted by their counters.
 
 use frame::Occupancy;

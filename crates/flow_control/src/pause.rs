@@ -1,17 +1,17 @@
-//! PAUSE (IEEE 802.3 Annex 31B) and PFC (IEEE 802.1Qbb, 802.3 Annex 31D): the signal and the station
-//! that has to obey it.
+//! PAUSE (IEEE 802.3 Annex 31B) and PFC (IEEE 802.1Qbb, 802.3 Annex 31D): pause frames and the station that receives
+//! them.
 //!
-//! A pause frame carries a set of priorities and, for each, a time in quanta of 512 bit times. PAUSE is
-//! the special case of all priorities at once. A new time replaces the running one, it never adds to it;
-//! time zero ends the pause. The frame being transmitted always completes.
+//! A PFC frame carries a set of priorities and a pause time for each, in quanta of 512 bit times. A PAUSE frame stops
+//! all priorities at once. A new pause time replaces the remaining one and does not add to it. A pause time of zero
+//! (XON) ends the pause. A frame in transmission always completes.
 //!
-//! A pause frame takes effect a response time after the end of its reception. The announced time runs from that
-//! end, not from the effect: a pause acts for its length less the response time, and not at all if it is no longer.
-//! Time zero acts a response time after its reception too.
+//! A pause frame takes effect one response time after the end of its reception. The pause time starts at the end of
+//! reception, not when it takes effect. A pause therefore stops the link for its pause time less the response time,
+//! and not at all if it is no longer than that. XON also takes effect one response time after its reception.
 //!
 //! Source: IEEE 802.3 Annexes 31B and 31D; Hagen 2012 §2.1.1, §3.2.1, §7.3.
 //!
-//! Not modelled: damaged pause frames whose times are still read.
+//! Not modelled: corrupted pause frames whose pause times a station still uses.
 
 use crate::pause_settings::described_as_settings;
 use crate::{Configuration, Control, Findings, PauseKind, PauseSettings};

@@ -1,27 +1,29 @@
-//! Length of a pause: one number for all priorities, one for each, or the time that the backlog takes to drain.
+//! Pause time: one value for all priorities, one value per priority, or the drain time of the backlog.
 //!
-//! Most devices send the longest pause and end it with an XON. A pause frame has room for more: a time for each priority,
-//! so that one station may pause its priorities for different times in one frame. A station that measures
-//! its backlog and the rate at which it drains can compute the length of the pause, and needs no XON:
+//! Most devices send the maximum pause time and end the pause with an XON. A PFC frame carries a separate pause time
+//! for each priority, so that a station can pause its priorities for different times with one frame. A station that
+//! measures its backlog and the drain rate can compute the pause time, and does not need XON:
 //!
-//! > quanta = ⌈ (time until the occupancy is down at the low watermark + response time) / 512 bit times ⌉
+//! > quanta = ⌈ (time until the occupancy falls to the low watermark + response time) / 512 bit times ⌉
 //!
-//! With an XON at the low watermark the pause would end at the same time, a response time after the XON arrives: so the
-//! response time is added. The time until then is
+//! The response time is added because, with an XON at the low watermark, the pause would end one response time after
+//! the XON arrives. The time until the occupancy falls to the low watermark is
 //!
 //! > (occupancy - low watermark) · (queue / occupancy) / rate
 //!
-//! with the bytes of the egress queue that is to blame and the rate of its port; the second factor, at least 1, is for a
-//! counter of an ingress port whose frames leave in turn with those of others. What is still on its way at that time is
-//! not known. So shortly before the pause ends the station looks again: it is renewed, for as long as the rest takes, unless
-//! the rest is below the high watermark and gone by then but for two longest frames and a pause frame.
-//! A pause is never shorter than the shortest that works (`penstock explain renewal`). Nothing is lost that would not be
-//! lost with XON: without renewal the occupancy is below the high watermark, and when it gets there, XOFF is sent at once.
+//! where queue is the length in bytes of the egress queue that causes the congestion, and rate is the rate of its
+//! port. The second factor, at least 1, applies to the counter of an ingress port whose frames share the queue with
+//! those of other ports. The data in flight at that time is not known. Shortly before the pause ends, the station
+//! therefore checks the backlog. It renews the pause, for the time that the rest needs, unless the rest is below the
+//! high watermark and will have drained by the end of the pause to within two maximum-length frames and a pause frame.
+//! A pause is never shorter than the minimum effective one (`penstock explain renewal`). No frame is lost that would
+//! not be lost with XON: without renewal the occupancy is below the high watermark, and XOFF is sent as soon as it
+//! reaches that level again.
 //!
-//! Source: IEEE 802.3 Annex 31D and Hagen 2012 §2.1.1 for the times in a frame; Hagen 2012 §7.1, which names a pause time
-//! that is calculated (Hayasaka et al., BMSB 2010) without saying how. The formula is ours.
+//! Source: IEEE 802.3 Annex 31D and Hagen 2012 §2.1.1 for the times in a frame; Hagen 2012 §7.1, which mentions a
+//! computed pause time (Hayasaka et al., BMSB 2010) without a formula. The formula is ours.
 //!
-//! Not modelled: rates that are measured. A class that shares its port with others, or whose port is paused, drains more
+//! Not modelled: measured drain rates. A class that shares its port with others, or whose port is paused, drains more
 //! slowly than assumed, and its pauses are renewed.
 
 use crate::renewal::Renewal;

@@ -13,19 +13,19 @@ settings! {
     pub struct PauseSettings {
         /// Lossless priorities, 0 to 7 each; `pfc` only. Default: all priorities that flows use.
         pub priorities: Vec<u32>,
-        /// Occupancy that is compared with the watermarks: "ingress" (per port at which frames arrived; that port is paused) or "egress" (per egress queue; the other ports are paused). Default: "ingress" (as PFC devices do).
+        /// Occupancy that is compared with the watermarks: "ingress" (per ingress port; pauses the link partner at that port) or "egress" (per egress queue; pauses the link partners at the other ports). Default: "ingress" (as PFC devices do).
         #[schemars(extend("default" = "ingress"))]
         pub accounting: Accounting,
-        /// High watermark: at or above it, XOFF is sent. A size in bytes or frames, or "computed"; together with `xon`. Default: "computed" for each port from the headroom of its link, so that nothing is lost and no queue runs dry. Switches with a `dynamic_threshold` that count at the ingress ignore it, `xon` and `headroom`: the threshold is their XOFF; so do those with a `memory`, whose profiles say all three.
+        /// High watermark: at or above it, XOFF is sent. A size in bytes or frames, or "computed"; together with `xon`. Default: "computed" for each port from the headroom of its link, so that no frame is lost and no queue underruns. `xoff`, `xon` and `headroom` have no effect at switches with a `dynamic_threshold` and ingress accounting, where XOFF is sent at that threshold, and at switches with a `memory`, whose profiles set all three.
         #[schemars(extend("default" = "computed"))]
         pub xoff: Or<Amount, Computed>,
         /// Low watermark: at or below it, XON is sent. A size in bytes or frames, below `xoff`, or "computed"; together with `xoff`. Default: "computed".
         #[schemars(extend("default" = "computed"))]
         pub xon: Or<Amount, Computed>,
-        /// Room above `xoff` for what the link still has in flight; ingress accounting only. A size in bytes or frames, or "computed". Default: "computed" (IEEE 802.1Qbb Annex O).
+        /// Memory above `xoff` for the data in flight on the link; ingress accounting only. A size in bytes or frames, or "computed". Default: "computed" (IEEE 802.1Qbb Annex O).
         #[schemars(extend("default" = "computed"))]
         pub headroom: Or<Amount, Computed>,
-        /// Length of a pause in quanta of 512 bit times of the link, counted from the end of the pause frame's reception. The pause takes effect a response time after that end, so it stops the link for its length less the response time, and one that is no longer than the response time never acts. A renewed pause has to be longer by a longest frame and three pause frames. A count, 1 to 65535; a list of eight, one for each priority, 0 to 7 (`pfc` only); or "computed": as long as it takes until the occupancy is down at the low watermark, and no XON. Default: 65535 (most devices send the longest and rely on XON).
+        /// Pause time in quanta of 512 bit times of the link, from the end of the reception of the pause frame. The pause takes effect one response time later, so that it stops the link for the pause time less the response time, and not at all if it is no longer than that. A renewed pause must be longer by one maximum-length frame and three pause frames. A count, 1 to 65535; a list of eight, one for each priority, 0 to 7 (`pfc` only); or "computed": the time until the occupancy falls to the low watermark, without XON. Default: 65535 (most devices send the maximum and rely on XON).
         #[schemars(extend("default" = 65535))]
         pub pause_quanta: PauseQuanta,
         /// If true, XON is sent at the low watermark and ends the pause one response time after its reception. If false, a pause ends only by its timer, `pause_quanta` after the reception of the last XOFF. Default: true; false if `pause_quanta` is "computed".
@@ -34,7 +34,7 @@ settings! {
         /// If true, a pause is renewed without a gap while the queue stays above the low watermark. If false, the sender resumes when the pause expires, and its frames are lost if the queue is still full. Default: true.
         #[schemars(extend("default" = true))]
         pub refresh: bool,
-        /// From the end of a pause frame's reception to its effect at this station, XOFF and XON alike. The end of a pause does not move with it: that is `pause_quanta` after the end of the reception, or a response time after that of an XON. Headroom computed for the station at the other end of a link counts on it. A time with unit, or "standard". Default: "standard" (the limit that IEEE 802.3 sets for the rate or the PHY of the link).
+        /// Time from the end of the reception of a pause frame to its effect at this station, for XOFF and XON. It does not shift the end of a pause, which is `pause_quanta` after the end of the reception, or one response time after the reception of an XON. The headroom of the station at the other end of the link is computed from it. A time with unit, or "standard". Default: "standard" (the limit that IEEE 802.3 sets for the rate or the PHY of the link).
         #[schemars(extend("default" = "standard"))]
         pub response_time: Or<Time, Standard>,
         /// Targeted PFC (Hagen 2012, section 7.2): pauses only the link partners that fill the queue; `pfc` with egress accounting only. Default: none.

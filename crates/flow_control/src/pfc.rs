@@ -1,17 +1,17 @@
-//! The congested side of PAUSE and PFC: when XOFF and XON are sent.
+//! The congested station of PAUSE and PFC: conditions for sending XOFF and XON.
 //!
-//! IEEE 802.1Qbb leaves the rule to the implementer; this is the usual one (Hagen 2012 §7.2): XOFF when the
-//! occupancy reaches the high watermark, XON when it is back at the low watermark, and a renewal before
-//! the pause runs out while the occupancy is still above it. The occupancy of an [`IngressCounter`] is what
-//! came in through one port with one priority and still waits.
+//! IEEE 802.1Qbb leaves the conditions to the implementer. These are the usual ones (Hagen 2012 §7.2): XOFF when the
+//! occupancy reaches the high watermark, XON when it falls to the low watermark, and a renewal before the pause
+//! expires while the occupancy is still above the low watermark. The occupancy of an [`IngressCounter`] is the number
+//! of buffered bytes or frames of one priority that arrived through one port.
 //!
-//! Where a switch shares its memory by dynamic thresholds and counts at the ingress, its threshold takes the place of both
-//! watermarks (`penstock explain dynamic_threshold`). Where its memory is in pools (`buffer.memory`), the profile of each
-//! priority group does: its threshold, XON and headroom.
+//! If a switch shares its memory by dynamic thresholds and counts at the ingress, the threshold replaces both
+//! watermarks (`penstock explain dynamic_threshold`). If its memory is partitioned into pools (`buffer.memory`), the
+//! profile of each priority group sets the threshold, XON level and headroom.
 //!
 //! Source: IEEE 802.1Qbb (802.1Q clause 36); Hagen 2012 §7.2.
 //!
-//! Not modelled: watermarks that change while a run lasts.
+//! Not modelled: watermarks that change during a run.
 
 use crate::pause_settings::described_as_settings;
 use crate::{Configuration, Control, Findings, PauseKind, PauseSettings, PauseSpec, Watermarks};

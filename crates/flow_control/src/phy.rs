@@ -1,9 +1,9 @@
-//! PHYs: how long the interface of a station may delay a frame.
+//! PHYs: maximum delay of a frame in the interface of a station.
 //!
-//! IEEE 802.3 limits the delay of each sublayer, transmit and receive side of one station together. The
-//! interface delay of a station is the sum over the sublayers of its PHY, and of MAC, MAC Control and
-//! reconciliation above them. A frame passes the transmit side of one station and the receive side of the
-//! other: where both ends have the same PHY, that is the same sum once.
+//! IEEE 802.3 limits the delay of each sublayer, for the transmit and receive paths of one station together. The
+//! interface delay of a station is the sum over the sublayers of its PHY and the MAC, MAC Control and reconciliation
+//! sublayers above it. A frame passes the transmit path of one station and the receive path of the other. If both ends
+//! have the same PHY, the total is this sum once.
 //!
 //! | PHY | sublayers, in bit times at the rate | sum |
 //! |---|---|---|
@@ -22,23 +22,24 @@
 //! | 200GBASE-R | MAC 49,152, PCS with FEC 160,256, PMA 18,432, PMD 4,096 | 231,936 |
 //! | 400GBASE-R | MAC 98,304, PCS with FEC 320,000, PMA 36,864, PMD 8,192 | 463,360 |
 //!
-//! Port types stand for the PHY that they have: 10GBASE-SR, -LR and -ER for 10GBASE-R, 10GBASE-CX4 and -LX4 for 10GBASE-X,
-//! 25GBASE-CR, -SR and -LR for 25GBASE-R RS-FEC, 100GBASE-SR4 and -CR4 for 100GBASE-R RS-FEC, and so on. Where a type may go without
-//! its FEC, or choose between two (25GBASE-CR, 40GBASE-CR4), the one that takes longer is meant: headroom has to suffice for both.
+//! A port type is mapped to its PHY: 10GBASE-SR, -LR and -ER to 10GBASE-R, 10GBASE-CX4 and -LX4 to 10GBASE-X,
+//! 25GBASE-CR, -SR and -LR to 25GBASE-R RS-FEC, 100GBASE-SR4 and -CR4 to 100GBASE-R RS-FEC, and so on. If a type
+//! allows operation without FEC, or has two FECs (25GBASE-CR, 40GBASE-CR4), it is mapped to the slower variant,
+//! because the headroom must suffice for both.
 //!
-//! Source: IEEE 802.3, the delay constraints of each sublayer's clause, which the tables of clauses 44, 80,
-//! 105 and 116 collect.
+//! Source: IEEE 802.3, the delay constraints of each sublayer's clause, as collected in the tables of clauses 44, 80,
+//! 105 and 116.
 //!
-//! *What is not verified.* The text of the standard was not at hand. 8,192 and 25,600 at 10 Gb/s are what the
-//! Linux driver of Intel's NICs takes; 6,144, 24,576 and 122,880 of BASE-R FEC at 25, 40 and 100 Gb/s
-//! are published (as bounds of whole interfaces, which they are not). All others are recalled. Their sums speak
-//! for them: in quanta of 512 bit times they are 80 for 25GBASE-R with RS-FEC, 453 for 200GBASE-R and 905 for
-//! 400GBASE-R, exactly the published limits of the response to a pause at these rates; 10GBASE-T and the 8 quanta
-//! of a XAUI are 74, its published limit. At 40 and 100 Gb/s the sums stay below the limits (112 of 118 and 379
-//! of 394), as they must. 50GBASE-R has its limit (147) as its sum, since its parts are not known here.
+//! *Not verified.* The text of the standard was not available. 8,192 and 25,600 at 10 Gb/s are the values in the Linux
+//! driver of Intel's NICs. 6,144, 24,576 and 122,880 of BASE-R FEC at 25, 40 and 100 Gb/s are published, but as bounds
+//! of whole interfaces. All other values are recalled. Their sums support them: in quanta of 512 bit times they are 80
+//! for 25GBASE-R with RS-FEC, 453 for 200GBASE-R and 905 for 400GBASE-R, exactly the published limits of the pause
+//! response at these rates. 10GBASE-T plus the 8 quanta of a XAUI is 74, its published limit. At 40 and 100 Gb/s the
+//! sums are below the limits (112 of 118 and 379 of 394), as required. For 50GBASE-R the sum is its limit (147),
+//! because its sublayers are not known here.
 //!
-//! Not modelled: XAUI, XGXS and other extenders, WAN PHYs, PHYs that differ at both ends, and the PMDs of
-//! backplanes and copper cables, which may take longer than those of the table.
+//! Not modelled: XAUI, XGXS and other extenders, WAN PHYs, different PHYs at the two ends of a link, and the PMDs of
+//! backplanes and copper cables, whose delay may exceed the values in the table.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};

@@ -1,20 +1,21 @@
-//! Renewal of pauses: when a pause frame is repeated, and the shortest pause that works.
+//! Renewal of pauses: time at which a pause frame is repeated, and the minimum effective pause time.
 //!
-//! A pause takes effect a response time after the end of its frame, and its time counts from that end too. So
-//! it acts for its length less the response time, and one that is no longer than the response time never acts.
-//! A pause that has to go on is renewed. The renewal comes in time if it takes effect before the pause ends:
+//! A pause takes effect one response time after the end of the reception of its frame, but its pause time starts at
+//! that end. It therefore stops the link for its pause time less the response time, and has no effect if it is no
+//! longer than the response time. A pause that must continue is renewed. The renewal is in time if it takes effect
+//! before the pause ends:
 //!
-//! > renewed after ≤ length - response - longest frame - pause frame
+//! > renewed after ≤ pause time - response time - longest frame - pause frame
 //!
-//! since the renewal may have to wait for a longest frame that has just begun, and for a pause frame of other
-//! priorities. Longer pauses are renewed earlier than that: two round trips and a microsecond before, but not
-//! before half of the pause has passed. And a renewal follows the one before after two pause frames at the
-//! earliest, so that the link keeps room for data; that gives the shortest pause that works.
+//! because the renewal may have to wait for a maximum-length frame whose transmission has just begun, and for a pause
+//! frame of other priorities. Longer pauses are renewed earlier: two round trips and a microsecond before the limit,
+//! but not before half of the pause time has passed. Renewals are at least two pause frames apart, so that the link
+//! has capacity for data. This determines the minimum effective pause time.
 //!
-//! Source: IEEE 802.3 clauses 31B.2 (pause time), 31B.3.7 (response), and 802.1Q clause 36, which leave
-//! renewals to the implementer; the condition is ours.
+//! Source: IEEE 802.3 clauses 31B.2 (pause time), 31B.3.7 (response), and 802.1Q clause 36, which leave renewals to
+//! the implementer; the condition is ours.
 //!
-//! Not modelled: clocks that run at different rates at both ends.
+//! Not modelled: clocks that run at different rates at the two ends of a link.
 
 use crate::headroom::response_time;
 use crate::pause::{QUANTUM_BITS, pause_time};

@@ -1,41 +1,42 @@
-//! Targeted PFC: pause only the link partners that feed the congestion (Hagen 2012 §7.2, Appendices A, B).
+//! Targeted PFC: pauses only the link partners that cause the congestion (Hagen 2012 §7.2, Appendices A, B).
 //!
-//! The occupancy counted is that of one egress queue, and each waiting frame remembers its ingress port.
-//! At the high watermark all link partners are paused, as with plain PFC; between the target watermark and
-//! the high watermark only targets are:
+//! Occupancy is counted per egress queue, and every queued frame is associated with its ingress port. At the high
+//! watermark all link partners are paused, as with plain PFC. Between the target watermark and the high watermark only
+//! the targets are paused:
 //!
-//! - *random sampling* (Appendix A): the ingress port of a frame drawn at random from the queue;
-//! - *fair bandwidth* (Appendix B): every ingress port with more than its fair share of the queue.
+//! - *random sampling* (Appendix A): the link partner at the ingress port of a frame drawn at random from the queue;
+//! - *fair bandwidth* (Appendix B): the link partner at every ingress port with more than its fair share of the queue.
 //!
-//! A third way of finding them, [`crate::max_min`], is Penstock's own.
+//! A third method of selecting targets, [`crate::max_min`], is Penstock's own.
 //!
 //! Without a target watermark the same rules are plain PFC with egress accounting.
 //!
-//! **Where the target watermark lies** may be computed: `partners` · F below the high watermark, where F is what is in
-//! flight for one partner when it is paused (equation 7.1, TW = N · F).
+//! **Computed target watermark.** It is `partners` · F below the high watermark, where F is the data in flight from
+//! one link partner when it is paused (equation 7.1, TW = N · F).
 //!
-//! **What a search costs** (§7.4.2): counters of frames by ingress port, kept as frames come and go, answer at once. A
-//! search through the queue takes `search_time` for each frame that it looks at: all that wait, and the one that is drawn
-//! with random sampling. It finds the targets of the moment in which it began, and no other search of the queue begins
-//! meanwhile. What it has found is no use any more if the queue is back at its low watermark by then. The high watermark
-//! waits for no search.
+//! **Search time** (§7.4.2). Per-port frame counters, updated at each enqueue and dequeue, give the targets at once. A
+//! search through the queue takes `search_time` for each frame examined: all frames in the queue, or the drawn frame
+//! with random sampling. Its result is the targets at the time when it started. Only one search of a queue runs at a
+//! time. The result is discarded if the queue is at or below the low watermark by the end of the search. The high
+//! watermark takes effect without a search.
 //!
 //! Source: Hagen 2012 §7.2, §7.4, Appendices A and B.
 //!
-//! Not modelled: other work that a search would have to wait for.
+//! Not modelled: other tasks of the switch that delay a search.
 //!
-//! Readings of the source:
-//! - Equation 7.1 sets TW = N · F, "so that there is enough queue space to handle frames in flight": here that space is
-//!   the distance below the high watermark, above which there is room for what all partners have in flight. F is
-//!   what a link needs as headroom, the largest of all links of the station.
-//! - Appendix B calls *b* "the number of frames from one source", which would make the test compare a
-//!   number with a part of itself. Equation 7.2 calls it the total available bandwidth; so *b* here is the
-//!   number of frames of all sources, and a port is a target if it has more than *b / N* of them.
-//! - Appendix A samples at every frame above the watermark, which within one feedback delay picks many
-//!   partners; §7.4.1 describes one pick, and growth to the high watermark if it was wrong. Both are here:
-//!   `one_shot` picks once each time the queue crosses the watermark upwards.
-//! - "Send PFC 0" at every dequeue below the low watermark is edge-triggered by default: only to ports with a pause in force.
-//!   `xon_sent = "every_dequeue"` sends it to all ports at each dequeue; a frame that finds its link idle does not wait, and causes none.
+//! Interpretations of the source:
+//! - Equation 7.1 sets TW = N · F, "so that there is enough queue space to handle frames in flight". Here that space
+//!   is the distance below the high watermark, above which there is headroom for the data in flight from all partners.
+//!   F is the headroom that a link needs, the largest of all links of the station.
+//! - Appendix B calls *b* "the number of frames from one source", which would make the test compare a number with a
+//!   fraction of itself. Equation 7.2 calls it the total available bandwidth. So *b* here is the number of frames from
+//!   all sources, and a port is a target if it has more than *b / N* of them.
+//! - Appendix A samples at every frame above the watermark, which selects many partners within one feedback delay.
+//!   §7.4.1 describes a single selection, and growth to the high watermark if it was wrong. Both are available:
+//!   `one_shot` samples once each time the queue rises above the watermark.
+//! - "Send PFC 0" at every dequeue below the low watermark is edge-triggered by default: XON is sent only to ports
+//!   with a pause in force. `xon_sent = "every_dequeue"` sends it to all ports at each dequeue. A frame that finds its
+//!   link idle is not queued, and causes no XON.
 
 use crate::max_min::{Marks, MaxMin};
 use crate::pfc::{Levels, OutstandingPause};
@@ -48,32 +49,32 @@ use units::{Amount, Computed, Or, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TargetSpec {
-    /// Method that selects the link partners to pause: "fair_bandwidth" (all with more than a fair share of the queue; Hagen 2012, Appendix B), "random_sampling" (the sender of a frame drawn from the queue; Appendix A) or "max_min" (the fewest that bring the queue back, the heaviest first; Penstock's own). Required.
+    /// Method that selects the link partners to pause: "fair_bandwidth" (all with more than a fair share of the queue; Hagen 2012, Appendix B), "random_sampling" (the sender of a frame drawn from the queue; Appendix A) or "max_min" (the minimum number that stops the growth of the queue, heaviest first; Penstock's own). Required.
     pub method: TargetMethod,
-    /// Target watermark: at or above it the search begins. A size in bytes or frames, between `xon` and `xoff`, or "computed": `xoff` minus the bytes in flight of `partners` partners; with "max_min" `xoff` minus the bytes in flight of one partner. Required.
+    /// Target watermark: a search for targets starts at or above it. A size in bytes or frames, between `xon` and `xoff`, or "computed": `xoff` minus the bytes in flight of `partners` partners; with "max_min" `xoff` minus the bytes in flight of one partner. Required.
     pub watermark: Or<Amount, Computed>,
-    /// Link partners whose frames in flight the room between a computed target watermark and `xoff` holds (N of equation 7.1). A count, 1 to 1000. Default: 1.
+    /// Number of link partners whose data in flight fits between a computed target watermark and `xoff` (N of equation 7.1). A count, 1 to 1000. Default: 1.
     #[serde(default = "one")]
     pub partners: u32,
-    /// Time that the search for targets takes for each frame that it looks at: all of the queue, or the one drawn with "random_sampling". A time with unit, at most "1 ms". Default: "0 s" (ports count their frames as they come and go; Hagen 2012, section 7.4.2).
+    /// Search time for each frame examined: all frames of the queue, or the drawn frame with "random_sampling". A time with unit, at most "1 ms". Default: "0 s" (per-port counters are updated at each enqueue and dequeue; Hagen 2012, section 7.4.2).
     #[serde(default)]
     pub search_time: Time,
     /// Time at which a random sample is drawn: "one_shot" (when the watermark is crossed) or "every_enqueue" (at each frame above it). Default: "one_shot".
     #[serde(default)]
     pub sampling: Sampling,
-    /// Time at which XON is sent: "once", to each paused partner when the queue is back at `xon`; or at "every_dequeue" from then on, to every partner that no other queue keeps paused (literally as in Hagen 2012, Appendices A and B). Default: "once".
+    /// Time at which XON is sent: "once", to each paused partner when the queue falls to `xon`; or at "every_dequeue" from then on, to every partner that no other queue keeps paused (literally as in Hagen 2012, Appendices A and B). Default: "once".
     #[serde(default)]
     pub xon_sent: XonSent,
 }
 
-/// When XON is sent.
+/// Time at which XON is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum XonSent {
-    /// Once, where a pause is in force.
+    /// Once, to each paused partner.
     #[default]
     Once,
-    /// Each time that a frame leaves a queue that is at the low watermark, to all partners.
+    /// At each dequeue at or below the low watermark, to all partners.
     EveryDequeue,
 }
 
@@ -92,7 +93,7 @@ pub struct Target {
     pub sampling: Sampling,
     /// Search time per frame examined.
     pub search_time: Time,
-    /// When XON is sent.
+    /// Time at which XON is sent.
     pub xon_sent: XonSent,
 }
 
@@ -133,11 +134,11 @@ pub enum TargetMethod {
     FairBandwidth,
     /// The ingress port of a frame drawn at random from the queue.
     RandomSampling,
-    /// The fewest ingress ports that bring the queue back, the heaviest first; each goes on in its turn.
+    /// The minimum number of ingress ports that stops the growth of the queue, heaviest first; they resume one at a time.
     MaxMin,
 }
 
-/// When targets are searched.
+/// Time at which a random sample is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sampling {

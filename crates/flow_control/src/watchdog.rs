@@ -1,35 +1,36 @@
-//! Pause-storm watchdog: a switch queue that is kept paused for too long is let go, or its frames are dropped.
+//! Pause-storm watchdog (PFC watchdog): a switch queue that is paused for too long ignores the pauses, or drops its
+//! frames.
 //!
-//! A host or switch that sends pauses without end stops the port towards it, then what feeds that port, and in
-//! the end the fabric. Operators therefore watch each egress queue:
+//! A host or switch that sends pauses continuously stops the port that sends to it, then the ports that feed that
+//! port, and eventually the whole fabric. Operators therefore monitor each egress queue:
 //!
-//! - *detection*: a queue that has been paused without a gap, with frames waiting all the time, for the
-//!   detection time is in a storm;
-//! - *action*: only report it; or drop what waits and what comes; or forward, that is, ignore the pauses;
-//! - *restoration*: a storm is over when the queue has not been paused for the restoration time.
+//! - *detection*: a queue is in a storm if it has been paused without interruption, with frames waiting all the time,
+//!   for the detection time;
+//! - *action*: report only; drop the queued and arriving frames; or forward, which means that pauses are ignored;
+//! - *restoration*: a storm ends when the queue has not been paused for the restoration time.
 //!
-//! Source: Guo et al., RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.3 (switch watchdog); the
-//! PFC watchdog of SONiC, whose detection and restoration times are 200 ms unless configured.
+//! Source: Guo et al., RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.3 (switch watchdog); the PFC
+//! watchdog of SONiC, whose detection and restoration times are 200 ms unless configured.
 //!
-//! Not modelled: polling. Real watchdogs look every 100 ms or so and find a storm up to that much later; here
-//! the times are exact. A real one that drops may also disable the sending of pauses for the queue's ingress.
+//! Not modelled: polling. Real watchdogs poll every 100 ms or so and detect a storm up to that much later; here the
+//! times are exact. A real watchdog that drops frames may also stop sending pauses for the ingress of the queue.
 
 use keys::{Remark, Remarks};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
-/// A watchdog for pause storms: a queue that is kept paused for too long is reported, emptied or let go.
+/// Pause-storm watchdog (PFC watchdog): reports a queue that is paused for too long, drops its frames, or ignores the pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WatchdogSpec {
-    /// A queue that has been paused for this long without a break, with frames waiting, is in a storm. A time with unit, above 0. Default: "200 ms" (the usual value in switches).
+    /// Detection time: a queue that has been paused for this time without interruption, with frames waiting, is in a storm. A time with unit, above 0. Default: "200 ms" (the usual value in switches).
     #[serde(rename = "detection_time")]
     pub detection: Time,
-    /// The storm ends when the queue has not been paused for this long. A time with unit. Default: "200 ms" (the usual value in switches).
+    /// Restoration time: a storm ends when the queue has not been paused for this time. A time with unit. Default: "200 ms" (the usual value in switches).
     #[serde(rename = "restoration_time")]
     pub restoration: Time,
-    /// Action during a storm: only "report" it, "drop" what waits and what comes, or "forward", that is, ignore the pauses. Default: "drop" (the usual value in switches).
+    /// Action during a storm: "report" only, "drop" the queued and arriving frames, or "forward", which ignores the pauses. Default: "drop" (the usual value in switches).
     pub action: StormAction,
 }
 

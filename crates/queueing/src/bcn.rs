@@ -1,27 +1,30 @@
-//! Backward congestion notification (BCN): the ancestor of QCN, whose messages also raise rates.
+//! Backward congestion notification (BCN): the predecessor of QCN, whose messages can also raise rates.
 //!
-//! The switch part is a congestion point, a queue manager. It samples one of so many frames: Qoff is how far the queue
-//! is below its set point, Qdelta how much it has grown since the last sample, and the feedback is Qoff - w Qdelta. If
-//! it is negative the source of the frame gets a message with it. If it is positive only a source gets one that this
-//! very congestion point has slowed down: its frames say so in a rate limit tag. Above a severe threshold a message
-//! with the feedback 0 stops the source.
+//! The switch part is the congestion point, a queue manager. It samples one in `sample_every` frames. Qoff is the set
+//! point less the queue length, Qdelta is the growth of the queue since the last sample, and the feedback is Fb =
+//! Qoff - w Qdelta. If Fb is negative, the source of the sampled frame gets a message with Fb. If Fb is positive, the
+//! source gets a message only if this congestion point currently limits its rate, as a rate limit tag in the frame
+//! shows. If the queue exceeds a severe threshold, a message with feedback 0 stops the source.
 //!
-//! The host part is a reaction point, the control of a rate limiter. Negative feedback multiplies the rate by
-//! 1 + Gd Fb, at least by a half, and says which congestion point it is that the tags name. Positive feedback
-//! of this one adds Gi Ru Fb. After a stop, which lasts for a random time, the rate is a hundredth of that of the link.
-//! A reaction point whose rate is that of the link again ends with its backlog.
+//! The host part is the reaction point, which controls a rate limiter. Negative feedback multiplies the rate by 1 + Gd
+//! Fb, but not by less than 1/2; from then on the rate limit tags name the congestion point that sent it. Positive
+//! feedback of the same congestion point adds Gi Ru Fb to the rate. A stop lasts for a random time, after which the
+//! rate is a hundredth of the line rate. A reaction point is deleted when its rate is the line rate and its backlog is
+//! empty.
 //!
-//! Stable range: a cut after a sample takes w Gd (frames a sample) / N of the excess load off, where N sources share
-//! the queue; with 2 or more times the excess the load swings. There is a warning if two sources would, or if w is 0.
+//! Stability: with N sources at the queue, the cut after one sample removes w Gd (frames per sample) / N times the
+//! excess load. The loop oscillates if this factor is 2 or more. There is a warning if it would oscillate with two
+//! sources, or if w is 0.
 //!
 //! Source: D. Bergamasco, "Ethernet congestion manager", IEEE 802.1au, 2005 to 2006, as J. Jiang and R. Jain describe
 //! it in "Analysis of backward congestion notification (BCN) for Ethernet in datacenter applications", INFOCOM 2007,
-//! from which the gains are. Choices, where that leaves open: samples are one of so many frames, not random, unless
-//! `sampling` says so; the sampled frame is part of the queue, the one in transmission is not; a message during a stop
-//! changes nothing; a reaction point follows the congestion point that slowed it down last; the lowest rate is a
-//! thousandth of 10 Gb/s.
+//! the source of the gains. Choices where these leave it open: sampling is deterministic, one in n frames, unless
+//! `sampling` is "random"; the queue length includes the sampled frame, but not the frame in transmission; messages
+//! are ignored during a stop; a reaction point follows the congestion point that last reduced its rate; the minimum
+//! rate is a thousandth of 10 Gb/s.
 //!
-//! Not modelled: the drift that raises rates without messages; the fields of messages and tags, but for their length.
+//! Not modelled: the drift that raises rates without messages; the fields of messages and tags, except for their
+//! length.
 
 use crate::ManagerSpec;
 use crate::checks::{above, above_zero, message_priority, no_weight, overshoots, share, tag_length, within};
@@ -43,26 +46,26 @@ pub struct BackwardPointParams {
     /// Weight of the growth of the queue relative to its length (w). A number, 0 to 1024. Default: 2.
     #[schemars(range(min = 0.0, max = 1024.0))]
     pub weight: f64,
-    /// Samples one frame in this many. A count, 1 to 1000000. Default: 100 (Jiang and Jain 2007: a probability of 0.01).
+    /// Sampling interval: one in this many frames is sampled. A count, 1 to 1000000. Default: 100 (Jiang and Jain 2007: a probability of 0.01).
     #[schemars(range(min = 1, max = 1000000))]
     pub sample_every: u32,
-    /// Sampling of frames: every n-th ("regular"), or each with that probability ("random"). Default: "regular".
+    /// Sampling of frames: every n-th ("regular"), or each with the probability 1/n ("random"). Default: "regular".
     pub sampling: Samples,
-    /// A longer queue stops the sources of sampled frames. A size with unit, above the set point; or "never". Default: "135000 B" (90 frames of 1500 B).
+    /// Severe threshold: a longer queue stops the sources of sampled frames. A size with unit, above the set point; or "never". Default: "135000 B" (90 frames of 1500 B).
     pub severe: Or<Bytes, Never>,
-    /// Priority of the congestion messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).
+    /// Priority of the congestion messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of the congested traffic).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
 }
 
-/// Which frames a congestion point samples.
+/// Sampling of frames by a congestion point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Samples {
-    /// The last of so many frames or bytes.
+    /// At a fixed interval in frames or bytes.
     #[default]
     Regular,
-    /// Each by itself, with a probability.
+    /// Each frame independently, with a probability.
     Random,
 }
 
@@ -176,24 +179,24 @@ impl QueueManager for BackwardPoint {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BackwardReactionParams {
-    /// Bytes per unit of feedback: the gains are given for frames. A size with unit, at least "1 B". Default: "1500 B".
+    /// Bytes per unit of feedback; the gains are given per frame. A size with unit, at least "1 B". Default: "1500 B".
     pub feedback_unit: Bytes,
-    /// The fraction by which a unit of negative feedback cuts the rate (Gd). A number above 0, at most 1. Default: 0.0078125 (1/128).
+    /// Fraction by which each unit of negative feedback cuts the rate (Gd). A number above 0, at most 1. Default: 0.0078125 (1/128).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub decrease_gain: f64,
-    /// The number of increase units that a unit of positive feedback adds (Gi). A number above 0, at most 1024. Default: 4.
+    /// Number of increase units that each unit of positive feedback adds (Gi). A number above 0, at most 1024. Default: 4.
     #[schemars(range(min = 0.0, max = 1024.0))]
     pub increase_gain: f64,
-    /// The increase unit (Ru). A rate with unit, above 0. Default: "8 Mb/s".
+    /// Rate increase unit (Ru). A rate with unit, above 0. Default: "8 Mb/s".
     pub increase_unit: BitRate,
-    /// Lower bound of a cut: the rate after it is at least this fraction of the rate before. A number, 0 to 1 (exclusive). Default: 0.5.
+    /// Minimum decrease factor: a cut leaves at least this fraction of the rate. A number, 0 to 1 (exclusive). Default: 0.5.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub min_decrease_factor: f64,
-    /// No cut goes below it. A rate with unit, above 0. Default: "10 Mb/s" (a choice: a thousandth of 10 Gb/s).
+    /// Minimum rate: cuts do not go below it. A rate with unit, above 0. Default: "10 Mb/s" (a choice: a thousandth of 10 Gb/s).
     pub min_rate: BitRate,
-    /// The longest stop after severe congestion; the length of each is drawn uniformly up to it. A time with unit, at most "1 s". Default: "100 us" (a choice).
+    /// Maximum duration of a stop after severe congestion; durations are uniformly distributed from 0 to this value. A time with unit, at most "1 s". Default: "100 us" (a choice).
     pub max_stop: Time,
-    /// The rate after a stop, as a share of that of the link. A number above 0, at most 1. Default: 0.01.
+    /// Rate after a stop, as a fraction of the line rate. A number above 0, at most 1. Default: 0.01.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub restart_share: f64,
     /// Length of the rate limit tag. A size with unit, at most "64 B". Default: "12 B" (a choice: type, congestion point, flow).

@@ -1,27 +1,33 @@
-//! Congestion notification domains: where frames of a priority are controlled by congestion notification, and what keeps others out.
+//! Congestion notification domains: the ports at which a priority is congestion controlled, and the defence against
+//! frames from outside.
 //!
-//! A priority with congestion notification (CNPV) belongs to flows whose sources reduce their rate on congestion notifications. Frames of
-//! other sources must not share their queues. So every port has a defence for each such priority:
+//! A congestion notification priority value (CNPV) is reserved for flows whose sources reduce their rate on congestion
+//! notification messages. Frames of other sources must not share its queues. Therefore every port has a defence mode
+//! for each CNPV:
 //!
-//! - edge: the neighbour has no congestion notification for it. Frames that come in get the alternate priority, and those that go
-//!   out have no CN-TAG.
-//! - interior: the neighbour has it. Frames that come in keep their priority; those that go out have no CN-TAG.
-//! - interior_ready: the neighbour's defence is down, too. Frames keep their CN-TAGs, and a host puts them on.
-//! - disabled: the priority is none with congestion notification here. Nothing is changed.
+//! - edge: the neighbour does not support congestion notification for this priority. Arriving frames are remapped to
+//!   the alternate priority, and departing frames have no CN-TAG.
+//! - interior: the neighbour supports it. Arriving frames keep their priority; departing frames have no CN-TAG.
+//! - interior_ready: the neighbour supports it and is ready for CN-TAGs. Frames keep their CN-TAGs, and hosts add
+//!   them.
+//! - disabled: congestion notification is off for this priority at this port. Frames pass unchanged.
 //!
-//! By default ("auto") a port learns what its neighbour has from the congestion notification TLV of LLDP: with its CNPV bit the
-//! port goes from edge to interior, with its Ready bit from interior to interior_ready. A port sets its Ready bit as soon as
-//! it leaves the edge. What neighbours have settled on before the traffic holds from the beginning; an LLDPDU of `control_frame` changes it.
+//! By default ("auto") a port derives its mode from the congestion notification TLV in the LLDPDUs of its neighbour.
+//! The CNPV indicator takes it from edge to interior, and the Ready indicator takes it from interior to
+//! interior_ready. A port announces Ready as soon as it leaves the edge mode. A simulation starts with this
+//! negotiation complete; an LLDPDU injected with `control_frame` changes its result.
 //!
-//! A CN-TAG is 4 B long and has the number of the flow: that of the host's flows, from 0, in the order of the scenario; then
-//! those whose answers it sends. A message has the CN-TAG of the frame that was sampled.
+//! A CN-TAG is 4 B long and carries a flow identifier. A host numbers its own flows from 0, in the order of the
+//! scenario, followed by the flows for which it sends responses. A congestion notification message carries the CN-TAG
+//! of the sampled frame.
 //!
 //! Source: IEEE 802.1Q-2018, clauses 30.5 (CN-TAG), 32.1 (defence modes) and 32.6 (their state machine; 802.1Qau), and
-//! ieee8021CnPortPriDefenseMode and ieee8021CnComPriAlternatePriority of its MIB; Hagen 2012, section 2.1.3. Choices: rate limiters
-//! meter frames without the tag; the queue that a frame leaves holds it as long as it came, so that a NIC does not count the tag.
+//! ieee8021CnPortPriDefenseMode and ieee8021CnComPriAlternatePriority of its MIB; Hagen 2012, section 2.1.3. Choices:
+//! rate limiters meter frames without the tag; a queue accounts a frame with the length at which it arrived, so that
+//! the queue of a NIC does not include the tag.
 //!
-//! Not modelled: the wait for frames of the old priority before a port sets Ready; the expiry of what a neighbour has sent (its time
-//! to live); frames on the link when a defence changes; CN-TAGs of frames for several receivers.
+//! Not modelled: the wait for frames of the old priority to drain before a port announces Ready; the time to live of
+//! the TLV; frames on the link while a defence mode changes; CN-TAGs of multicast frames.
 
 use crate::checks::distinct_priorities;
 use frame::{PRIORITIES, Priority, members};
@@ -33,38 +39,38 @@ use std::collections::BTreeMap;
 /// Octets of a CN-TAG.
 pub const CN_TAG_BYTES: u8 = 4;
 
-/// Keys of a station's part in a congestion notification domain.
+/// Keys of a station in a congestion notification domain.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DomainKeys {
-    /// Priorities with congestion notification (CNPV), 0 to 7 each, at most seven of them. Required.
+    /// Congestion notification priority values (CNPVs), 0 to 7 each, at most seven of them. Required.
     pub priorities: Vec<u32>,
-    /// The priority of frames that come from outside the domain with one of these. A whole number, 0 to 7, that is none of them. Default: the next lower one that is none of them, else the next higher one (ieee8021CnComPriAutoAltPri).
+    /// Alternate priority: replaces a CNPV in frames that enter the domain from outside. A whole number, 0 to 7, that is no CNPV. Default: the next lower priority that is no CNPV, else the next higher one (ieee8021CnComPriAutoAltPri).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 7))]
     pub alternate_priority: Option<u32>,
-    /// The defence of all ports: "auto" (as the neighbour announces), "disabled", "edge", "interior" or "interior_ready". Default: "auto" (ieee8021CnComPriDefModeChoice).
+    /// Defence mode of all ports: "auto" (derived from the announcements of the neighbour), "disabled", "edge", "interior" or "interior_ready". Default: "auto" (ieee8021CnComPriDefModeChoice).
     #[serde(default)]
     pub defence: Choice,
-    /// The defence of ports to some neighbours, by the name, range or pattern of the neighbour, like `{ h0 = "edge" }`. Default: that of all ports.
+    /// Defence mode of ports to certain neighbours, by the name, range or pattern of the neighbour, like `{ h0 = "edge" }`. Default: that of all ports.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ports: BTreeMap<String, Choice>,
 }
 
-/// Defence of a port: automatic, or fixed.
+/// Defence mode of a port: automatic or fixed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
-    /// As the neighbour announces.
+    /// Derived from the announcements of the neighbour.
     #[default]
     Auto,
     /// Congestion notification is off.
     Disabled,
-    /// The neighbour is outside, regardless of its announcements.
+    /// The neighbour is outside the domain, regardless of its announcements.
     Edge,
-    /// The neighbour is inside and takes no CN-TAGs.
+    /// The neighbour is inside the domain and does not accept CN-TAGs.
     Interior,
-    /// The neighbour is inside and takes CN-TAGs.
+    /// The neighbour is inside the domain and accepts CN-TAGs.
     InteriorReady,
 }
 

@@ -1,37 +1,42 @@
-//! The crossbar of a switch with buffers at inputs and outputs: which inputs send to which outputs.
+//! Crossbar of a switch with input and output buffers: arbitration between inputs and outputs.
 //!
-//! A frame waits at its input until the crossbar takes it to the buffer of its output. An input sends one frame at a
-//! time, and an output takes one; a crossing takes the time of the frame on the fastest link of the switch, divided by
-//! `speedup`. Inputs keep a queue for each output and class (virtual output queues), or one a class. Whenever an input
-//! or an output becomes free, a frame comes, or an output buffer gets room, those that are free are matched: once an
-//! instant, after all that happens in it.
+//! A frame waits at its input until the crossbar transfers it to the buffer of its output. An input sends one frame at
+//! a time, and an output receives one at a time. A transfer takes the transmission time of the frame on the fastest
+//! link of the switch, divided by `speedup`. Each input has one queue per output and class (virtual output queues), or
+//! one FIFO queue per class. The free inputs and outputs are matched whenever an input or an output becomes free, a
+//! frame arrives, or an output buffer gets room. A matching is computed once per instant, after all other events of
+//! that instant.
 //!
-//! - `round_robin`: each output takes the next input in turn that has something for it. Outputs choose one after the
-//!   other, beginning with another one each time.
-//! - `islip`: in each iteration inputs ask all outputs that they have frames for, each output grants one, each input
-//!   accepts one, by pointers that move past what was accepted, in the first iteration alone. Outputs desynchronise, and
-//!   uniform traffic fills the switch.
+//! - `round_robin`: each output selects the next input, in round-robin order, that has a frame for it. The outputs
+//!   select one after another; the one that selects first changes each time.
+//! - `islip`: in each iteration every input sends a request to each output for which it has a frame, every output
+//!   grants one request, and every input accepts one grant. In the first iteration only, the round-robin pointers
+//!   advance past the accepted port. The pointers desynchronise, so that the throughput reaches 100 % under uniform
+//!   traffic.
 //!
-//! Among the classes of a pair the next in turn goes.
+//! Between the classes of an input-output pair the choice is round robin.
 //!
 //! Source: `round_robin`, a speed-up of 1.5, queues by output and virtual channel: Martinez et al. 2006, section 6.1.
 //! `islip`: McKeown, The iSLIP scheduling algorithm for input-queued switches (IEEE/ACM ToN 7(2), 1999, sections 3 and
-//! 4). FIFO inputs carry 2 - sqrt(2) of what many links could: Karol, Hluchyj and Morgan, Input versus output queueing
-//! on a space-division packet switch (IEEE ToC 35(12), 1987).
+//! 4). FIFO inputs limit the throughput to 2 - sqrt(2), about 59 %, of the capacity with many ports: Karol, Hluchyj
+//! and Morgan, Input versus output queueing on a space-division packet switch (IEEE ToC 35(12), 1987).
 //!
-//! The sources leave open: when matching happens (see above); the order of outputs (see above); what happens if an output
-//! buffer is too full for the next frame (`room`); the sizes of buffers. An output buffer of four of the longest frames of
-//! Advanced Switching is our choice.
+//! The sources leave open when a matching is computed and in which order the outputs select (for both see above), the
+//! behaviour when an output buffer has no room for the next frame (`room`), and the buffer sizes. The default output
+//! buffer, four maximum-length frames of Advanced Switching, is our choice.
 //!
-//! Inputs hold what comes: without credits or PFC nothing bounds them, and no frame is lost there. PFC counts what waits at an
-//! input until it begins to cross. A queue manager sees the buffer of its output, without what waits for it at inputs. A
-//! link that is down loses what crosses to it, or keeps it, and then its output fills up.
+//! Buffer limits count the frames at inputs, in transfer and in output buffers, and drop frames that exceed them.
+//! Without such limits, credits or PFC, input buffers are unbounded. With ingress accounting, PFC counts a frame at
+//! its input until its transfer begins. With egress accounting, the occupancy of an egress queue includes the frames
+//! for it at the inputs and in transfer. A queue manager observes only the output buffer, except for path rate control
+//! and the port and switch scopes of FECN. When a link is down, frames transferred to its output are either dropped,
+//! or kept until the output buffer is full.
 //!
 //! A crossbar has at most 128 ports.
 //!
-//! Not modelled: a frame that crosses to several outputs at once (copies cross one after the other), the time that arbitration takes (count it in the latency of the switch), cells, limits of the
-//! switch's buffer and a memory that its queues share, pauses with egress accounting, path rate control, restarts: they are
-//! refused.
+//! Not modelled: multicast transfers (the copies of a frame are transferred one after another), arbitration delay
+//! (include it in the switch latency), and cells. A scenario is rejected if a switch with a crossbar has a shared
+//! memory, trimming, or buffer limits together with credits, or if the scenario restarts switches.
 
 use keys::{Remark, Unused};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -43,18 +48,18 @@ use units::Bytes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CrossbarKeys {
-    /// The speed of the crossbar relative to the fastest link of the switch. A number, 1 to 16 in steps of 1/64. Default: 1.5 (Martinez 2006, section 6.1).
+    /// Speed of the crossbar relative to the fastest link of the switch. A number, 1 to 16 in steps of 1/64. Default: 1.5 (Martinez 2006, section 6.1).
     pub speedup: Speedup,
     /// Arbitration between inputs and outputs: "round_robin" or "islip". Default: "round_robin" (Martinez 2006, section 6.1).
     pub arbitration: Arbitration,
-    /// Iterations of "islip" at most. A count, 1 to 16. Default: 4 (McKeown 1999: about the binary logarithm of the ports).
+    /// Maximum number of iterations of "islip". A count, 1 to 16. Default: 4 (McKeown 1999: about the binary logarithm of the ports).
     #[schemars(range(min = 1, max = 16))]
     pub iterations: u64,
-    /// Queues of an input: "virtual_output" (one for each output and class) or "fifo" (one a class, whose first frame blocks the others). Default: "virtual_output".
+    /// Queues of an input: "virtual_output" (one per output and class) or "fifo" (one per class, with head-of-line blocking). Default: "virtual_output".
     pub inputs: Inputs,
-    /// Room of each class of an output, for frames from the beginning of their crossing until they leave. A size. Default: "8704 B" (four frames of 2176 B).
+    /// Buffer of each class of an output. A frame occupies it from the start of its transfer until its departure. A size. Default: "8704 B" (four frames of 2176 B).
     pub output_buffer: Bytes,
-    /// Condition for crossing when an output buffer is nearly full: "longest" (none, until there is room for the longest frame of the fabric) or "frame" (each for which there is room: short ones pass long ones). Default: "longest" (all inputs are treated alike).
+    /// Condition for a transfer to an output buffer that is nearly full: room for the longest frame of the fabric ("longest"), or for the frame itself ("frame", in which case short frames pass long ones). Default: "longest" (all inputs are treated alike).
     pub room: Room,
 }
 
@@ -92,9 +97,9 @@ impl CrossbarKeys {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arbitration {
-    /// Each output takes the next input in turn.
+    /// Each output selects the next input in round-robin order.
     RoundRobin,
-    /// Requests, grants, and pointers that move past what was accepted.
+    /// Requests, grants and accepts, with pointers that advance past accepted ports.
     Islip,
 }
 
@@ -102,19 +107,19 @@ pub enum Arbitration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Inputs {
-    /// A queue for each output and class.
+    /// One queue per output and class.
     VirtualOutput,
-    /// A queue a class.
+    /// One FIFO queue per class.
     Fifo,
 }
 
-/// When an output buffer takes a frame.
+/// Condition for a transfer to an output buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Room {
-    /// While there is room for the longest frame.
+    /// Room for the longest frame of the fabric.
     Longest,
-    /// While there is room for that frame.
+    /// Room for the frame itself.
     Frame,
 }
 

@@ -1,24 +1,25 @@
-//! Dynamic thresholds: queues share one memory, and each may hold a multiple of what is free.
+//! Dynamic thresholds: queues share one memory, and the limit of each queue is a multiple of the free memory.
 //!
-//! The memory of a switch is divided once into minima (one for each queue, its own), a pool of headroom, and the rest,
-//! which is shared. A frame is charged to the first part that takes it whole: to the queue itself as long as what it
-//! holds beyond its minimum is at most T = α · (free part of the shared memory); then, if its class is lossless, to the
-//! headroom; else it is refused. What leaves empties the headroom first, then the shared part, then the minimum.
+//! The memory of a switch is partitioned into a reserved minimum for each queue, a headroom pool, and a shared part,
+//! which is the rest. The limit of a queue beyond its minimum is T = α · (free part of the shared memory). A frame is
+//! charged to its queue if the queue stays within this limit. Otherwise it is charged to the headroom pool, if its
+//! class is lossless and the pool has room. A frame that fits in neither is dropped. A departing frame frees headroom
+//! first, then shared memory, then the minimum.
 //!
-//! So n busy queues settle where each holds α / (1 + n α) of the shared memory, and 1 / (1 + n α) of it stays free
-//! for queues that wake.
+//! In the steady state each of n busy queues holds α / (1 + n α) of the shared memory. The remaining 1 / (1 + n α)
+//! stays free for queues that become active.
 //!
-//! Lossy queues are egress queues. Lossless ones are what a pause can hold back: a port and class that frames came in
-//! through. Such a queue sends XOFF when its next byte would be above T or when it uses headroom, and XON
-//! when it holds no headroom and its shared part is at most T less an offset. Both kinds compete for the same free
-//! memory.
+//! A lossy queue is an egress queue. A lossless queue is an ingress queue, as in PFC: the buffered frames of one class
+//! that arrived through one port. It sends XOFF when one more byte would exceed T, or when it uses headroom. It sends
+//! XON when it holds no headroom and its shared part is at most T less `resume_offset`. Lossy and lossless queues
+//! compete for the same free memory.
 //!
 //! Source: Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM
-//! Transactions on Networking 6(2), 1998; minima, headroom and the order of release are those of merchant switches as
-//! public RDMA simulators have them.
+//! Transactions on Networking 6(2), 1998; minima, headroom and the order of release follow merchant switches as
+//! modelled in public RDMA simulators.
 //!
-//! Not modelled: memory cells (a frame takes its own length); a frame that is charged to two parts at once, but for the
-//! minimum and the shared part of one queue.
+//! Not modelled: memory cells (a frame occupies exactly its own length); a frame split between two parts of the
+//! memory, other than between the minimum and the shared part of one queue.
 
 use keys::{Remark, Unused};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -32,11 +33,11 @@ use units::{Amount, Bytes};
 pub struct DynamicThreshold {
     /// Threshold of a queue, as a multiple of the free shared memory. A number, 1/1024 to 1024, in steps of 1/1024. Default: 1.0.
     pub alpha: Alpha,
-    /// Memory that belongs to each queue: each traffic class of each port, and each lossless priority that comes in through it (with PAUSE: all together) if flow control counts at the ingress. A size. Default: "0 B".
+    /// Memory reserved for each queue: each traffic class of each egress port and, if flow control counts at the ingress, each lossless priority of each ingress port (with PAUSE, all priorities of the port together). A size. Default: "0 B".
     pub minimum: Bytes,
-    /// Memory reserved for lossless classes, above the threshold: for what all links of the switch together have in flight after XOFF. A size. Default: "0 B".
+    /// Memory reserved for lossless classes above the threshold, for the data in flight on all links of the switch after XOFF. A size. Default: "0 B".
     pub headroom: Bytes,
-    /// Distance below its threshold at which a paused queue sends XON. A size. Default: "0 B".
+    /// Distance of the XON level below the threshold of a queue. A size. Default: "0 B".
     pub resume_offset: Bytes,
 }
 

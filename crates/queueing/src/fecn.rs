@@ -1,45 +1,53 @@
-//! Forward explicit congestion notification (FECN): switches write into tags how fast a source may send.
+//! Forward explicit congestion notification (FECN): switches write the rate at which a source may send into tags of
+//! its frames.
 //!
-//! The host part is a reaction point, the control of a rate limiter. It puts a rate-discovery tag on a frame now and
-//! then; the receiver returns the tag, and the limiter sends at the rate that it says. Before the first one it sends at
-//! a share of the link, and again when none has come back for long.
+//! The host part is the reaction point, which controls a rate limiter. It periodically adds a rate-discovery tag to a
+//! frame, and the receiver returns the tag. The source then sends at the rate in the tag. Before the first tag
+//! returns, it sends at `initial_share` of the line rate. It falls back to that rate if no tag returns for
+//! `forget_after`.
 //!
-//! The switch part is a congestion point, a queue manager with one advertised rate r for all sources of a queue: the
-//! least rate of the way is what a tag ends with. After each interval T, with C the rate of the link, A what arrived
-//! (bits a second) and q the length of the queue, the load is A / (f(q) C), and r becomes a mean of r / load and of the
-//! rate before r. f(q) is the queue control: 1 at the set point Qeq, above it less, so that the queue drains. It is b
-//! Qeq / ((b - 1) q + Qeq) below and max(c, a Qeq / ((a - 1) q + Qeq)) above, or the line 1 - k (q - Qeq) / Qeq. With
-//! additive queue control the load is A / C + k (q - Qeq) / Qeq instead. r rises by at most a limit, which grows by 1.414 an interval below Qeq, and shrinks by 0.707 above the severe
-//! threshold. Where a link becomes slower, r does at once. These are the enhancements 1 to 4 of the source, the fifth
-//! is that sources tag by time; each can be switched off, and without all of them r becomes r C / A.
+//! The switch part is the congestion point, a queue manager that advertises one rate r to all sources of a queue. Each
+//! switch lowers the rate in a tag to its own r, so that a tag returns the minimum along the path. After each interval
+//! T, let C be the link rate, A the arrival rate, and q the queue length. The load is A / (f(q) C), and r becomes a
+//! weighted mean of r / load and the previous rate. f(q) is the queue control function. It is 1 at the set point Qeq
+//! and smaller above it, so that the queue drains. The hyperbola is b Qeq / ((b - 1) q + Qeq) below Qeq and max(c, a
+//! Qeq / ((a - 1) q + Qeq)) above; the line is 1 - k (q - Qeq) / Qeq. With additive queue control the load is A / C +
+//! k (q - Qeq) / Qeq instead. Increases of r are limited. The limit grows by a factor of 1.414 per interval below Qeq,
+//! and shrinks by a factor of 0.707 above the severe threshold. When the link becomes slower, r decreases immediately.
+//! These are enhancements 1 to 4 of the FECN paper; the fifth is that sources tag frames by time. Each can be turned
+//! off. Without all of them, r becomes r C / A.
 //!
-//! Enhanced FECN (E-FECN) is `severe_messages`: above the severe threshold the switch sends messages straight to the
-//! sources of arriving frames, which fall back to the initial rate until the next tag.
+//! `severe_messages` enables enhanced FECN (E-FECN): above the severe threshold the switch sends messages directly to
+//! the sources of arriving frames, which fall back to the initial rate until the next tag.
 //!
-//! Stable range: let k be the slope of f at the set point, in set points. A queue x above it and the rates, both a step
-//! an interval, are x' = x + T y and y' = -alpha k C x / Qeq + (1 - alpha) (y of one interval ago), which is stable if
-//! k C T / Qeq < 2 - alpha (1 with "last"). There is a warning beyond. Of the hyperbola k is that below the set point,
-//! (b - 1) / b: the one above it, 45 times as steep, empties the queue at once, and the rates climb back along the flat
-//! one.
+//! Stability: let k be the slope of f at the set point, with the queue length in units of Qeq. Let x be the queue
+//! length above the set point and y the excess arrival rate. From one interval to the next, x' = x + T y and y' =
+//! -alpha k C x / Qeq + (1 - alpha) (y of the interval before). This is stable if k C T / Qeq < 2 - alpha (1 with
+//! "last"). Otherwise there is a warning. For the hyperbola, k is the slope below the set point, (b - 1) / b. The
+//! slope above it is 45 times as steep; it empties the queue at once, after which the rates recover along the flat
+//! branch.
 //!
 //! Source: J. Jiang, R. Jain and C. So-In, "Forward explicit congestion notification (FECN) for datacenter Ethernet
 //! networks", IEEE 802.1au, March 2007; C. So-In, R. Jain and J. Jiang, "Enhanced forward explicit congestion
-//! notification (E-FECN) scheme for datacenter Ethernet networks", SPECTS 2008. Choices, where they leave open: Qeq,
-//! the severe threshold and the first limit of increases, C/N0; a queue that nothing enters keeps its rate (if that
-//! rose, the first burst would find it far too high); what arrives counts with its line overhead, as the link does;
-//! tags are written when their frame leaves; the length of the queue does not include the frame in transmission; the
-//! first frame of a source has a tag; additive queue control changes the load by a factor of at least 1/2 and at most 1 / c; a source never sends faster because of a severe message, and further ones do not
-//! count for an interval.
+//! notification (E-FECN) scheme for datacenter Ethernet networks", SPECTS 2008. Choices where these leave it open:
+//! Qeq, the severe threshold, and the initial limit of increases, C/N0; a queue without arrivals keeps its rate (if
+//! the rate rose, the first burst would find it far too high); arrivals include the overhead of frames on the line, as
+//! does the link rate; tags are written when their frame departs; the queue length excludes the frame in transmission;
+//! the first frame of a source has a tag; additive queue control changes the load by a factor of at least 1/2 and at
+//! most 1 / c; a severe message never raises the rate of a source, and further severe messages are ignored for one
+//! interval.
 //!
-//! The capacity C(t) of a class that shares its link, or that pauses stop, is the bits that it transmitted in the interval by the time in
-//! which it was not idle: from the arrival of a frame at an empty queue to the end of the last transmission. An interval without any
-//! transmission keeps the capacity of the one before. For a queue that has its link alone this is the rate of the link.
+//! If a class shares its link or is paused, its capacity C(t) is the number of bits it transmitted in the interval
+//! divided by its busy time, from the arrival of a frame at an empty queue to the end of the last transmission. In an
+//! interval without transmissions the capacity stays unchanged. For a queue that does not share its link, this is the
+//! link rate.
 //!
-//! The resource that a rate is for is the `scope`: a queue, thus a traffic class of a port; all queues of a port together; or the memory of
-//! a switch, where each queue keeps a rate of its own by its arrivals and its capacity, and q is what waits in the whole switch. At a
-//! switch with a crossbar, a port and a switch include what waits at inputs.
+//! `scope` is the resource to which the rates apply: a queue (a traffic class of a port), all queues of a port
+//! together, or the memory of a switch. In the last case each queue has its own rate, computed from its arrivals and
+//! its capacity, and q is the sum of all queue lengths in the switch. At a switch with a crossbar, the port and switch
+//! scopes include the frames at the inputs.
 //!
-//! Not modelled: the fields of tags, but for their length; a NIC that writes into tags.
+//! Not modelled: the fields of tags, except for their length; a NIC that writes into tags.
 
 use crate::checks::{above, above_zero, intervals, message_priority, within};
 use crate::fecn_capacity::ServiceMeter;
@@ -61,21 +69,21 @@ use units::{BitRate, Bytes, Never, Or, Time};
 pub struct RatePointParams {
     /// Interval at which the advertised rate is recomputed (T). A time with unit, at least "1 us". Default: "1 ms".
     pub interval: Time,
-    /// The next interval after one whose load was near 1, so that little is computed in the steady state. A time with unit, not below `interval`; or "never". Default: "never".
+    /// Length of the next interval after an interval with a load close to 1; reduces computation in the steady state. A time with unit, not below `interval`; or "never". Default: "never".
     pub long_interval: Or<Time, Never>,
-    /// Largest deviation from 1 of a load that counts as near 1, without queue control. A number, 0 to 1. Default: 0.05.
+    /// Maximum deviation from 1 of a load that counts as close to 1, without queue control. A number, 0 to 1. Default: 0.05.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub near_share: f64,
     /// Start of the intervals: at multiples of their length ("aligned"), or at a random time within the first ("random"). Default: "aligned".
     pub phase: Phase,
-    /// The first advertised rate is that of the link divided by this number (N0). A number, 1 to 100000. Default: 20.
+    /// Number of sources assumed initially (N0): the first advertised rate is the link rate divided by it. A number, 1 to 100000. Default: 20.
     #[schemars(range(min = 1.0, max = 100000.0))]
     pub expected_sources: f64,
     /// Target length of the queue (Qeq). A size with unit, at least "1 B". Default: "24000 B" (16 frames of 1500 B).
     pub set_point: Bytes,
-    /// Above it the limit of increases shrinks (Qsc), and severe messages are sent. A size with unit, above the set point. Default: "72000 B" (48 frames of 1500 B).
+    /// Severe threshold (Qsc): above it the limit of increases shrinks, and severe messages are sent. A size with unit, above the set point. Default: "72000 B" (48 frames of 1500 B).
     pub severe: Bytes,
-    /// The control of the queue: its function f is "hyperbolic" or "linear"; "additive" adds to the load instead; "off" (f is 1). Default: "hyperbolic".
+    /// Queue control: the function f is "hyperbolic" or "linear"; "additive" adds a term to the load instead; "off" sets f to 1. Default: "hyperbolic".
     pub queue_control: QueueControl,
     /// Steepness of the hyperbola above the set point (a). A number, 1 to 1000. Default: 1.1.
     #[schemars(range(min = 1.0, max = 1000.0))]
@@ -86,43 +94,43 @@ pub struct RatePointParams {
     /// Slope of the line, or gain of "additive" (k). A number, 0 to 1000. Default: 0.1 (a choice: as steep as the hyperbola at the set point).
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub slope: f64,
-    /// Lower bound of f, hyperbola or line, and of the factor that "additive" leaves (c). A number above 0, at most 1. Default: 0.1.
+    /// Lower bound of f, for hyperbola and line; also bounds the effect of "additive" on the load (c). A number above 0, at most 1. Default: 0.1.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub floor: f64,
-    /// The weight of the newest rate in the moving average (alpha); 1: no averaging. A number above 0, at most 1. Default: 0.5.
+    /// Weight of the newest rate in the moving average (alpha); 1 disables averaging. A number above 0, at most 1. Default: 0.5.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub average_weight: f64,
-    /// Rate with the rest of the weight: the one before the last ("previous", as printed in the paper), or the last ("last"). Default: "previous".
+    /// Rate that gets the remaining weight of the average: the last but one ("previous", as printed in the paper), or the last ("last"). Default: "previous".
     pub average_with: AverageWith,
     /// If true, increases of the rate are limited. Default: true.
     pub limit_increase: bool,
-    /// Lower bound of the limit, as a fraction of the rate of the link. A number above 0, at most 1. Default: 0.001 (a choice).
+    /// Lower bound of the limit of increases, as a fraction of the link rate. A number above 0, at most 1. Default: 0.001 (a choice).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub min_increase_share: f64,
-    /// Upper bound of the limit, as a fraction of the rate of the link; without a bound it would grow for ever. A number above 0, at most 1. Default: 1 (a choice).
+    /// Upper bound of the limit of increases, as a fraction of the link rate; without it the limit would grow indefinitely. A number above 0, at most 1. Default: 1 (a choice).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub max_increase_share: f64,
-    /// Scope of an advertised rate: a "queue"; a "port" (one rate for all its queues with this manager, from their arrivals and from all that waits at the port); or a "switch" (one rate for each queue, from all that waits in the switch, to which `set_point` and `severe` then apply). Default: "queue".
+    /// Scope of an advertised rate: a "queue"; a "port" (one rate for all its queues with this manager, computed from their arrivals and the sum of all queue lengths of the port); or a "switch" (one rate for each queue, computed from the sum of all queue lengths in the switch, to which `set_point` and `severe` then apply). Default: "queue".
     pub scope: RateScope,
-    /// The capacity that arrivals are compared with (C): the rate of the link ("link"), the bits sent by the time that the queue was not idle ("measured"), or "computed": measured where a scheduler shares the link among classes by weight and each has a rate of its own, else that of the link. Default: "computed".
+    /// Capacity with which arrivals are compared (C): the link rate ("link"), bits transmitted divided by the busy time of the queue ("measured"), or "computed": measured where a scheduler divides the link among classes by weight and each class has its own rate, otherwise the link rate. Default: "computed".
     pub capacity: Capacity,
     /// If true, the advertised rate falls in proportion when the capacity falls. Default: true.
     pub follow_capacity: bool,
     /// Bytes of an arriving frame that count as load: "wire" (with line overhead) or "frame" (DA to FCS). Default: "wire".
     pub load: Load,
-    /// Effect of an interval without arrivals on the advertised rate: "hold" (none), or "raise" (by the limit of increases). Default: "hold".
+    /// Effect of an interval without arrivals on the advertised rate: "hold" (none), or "raise" (increases it by the limit of increases). Default: "hold".
     pub idle: Idle,
     /// Time at which tags are written: when their frame enters ("enqueue") or leaves ("dequeue") the queue. Default: "dequeue".
     pub stamp_at: Moment,
-    /// Lower bound of the advertised rate, as a fraction of the rate of the link. A number above 0, at most 1. Default: 0.001 (a choice).
+    /// Lower bound of the advertised rate, as a fraction of the link rate. A number above 0, at most 1. Default: 0.001 (a choice).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub min_share: f64,
     /// If true, frames that arrive above the severe threshold cause a message to their source (E-FECN). Default: false.
     pub severe_messages: bool,
-    /// Sends a message for one such frame in this many. A count, 1 to 1000000. Default: 1.
+    /// Number of such frames per message. A count, 1 to 1000000. Default: 1.
     #[schemars(range(min = 1, max = 1000000))]
     pub severe_every: u32,
-    /// Priority of these messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).
+    /// Priority of these messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of the congested traffic).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// When intervals begin.
+/// Start of the intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -14,7 +14,7 @@ pub enum Phase {
     Random,
 }
 
-/// The control of the queue.
+/// Queue control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueControl {
@@ -23,17 +23,17 @@ pub enum QueueControl {
     Hyperbolic,
     /// A line through 1 at the set point.
     Linear,
-    /// A term that is added to the load.
+    /// A term added to the load.
     Additive,
     /// 1.
     Off,
 }
 
-/// Rate that is averaged with the newest one.
+/// Rate with which the newest rate is averaged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AverageWith {
-    /// The rate before the last.
+    /// The last but one.
     #[default]
     Previous,
     /// The last.
@@ -51,29 +51,29 @@ pub enum Load {
     Frame,
 }
 
-/// The resource that an advertised rate is for.
+/// Resource to which an advertised rate applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RateScope {
     /// One queue.
     #[default]
     Queue,
-    /// All queues of a port that have it.
+    /// All queues of a port with this manager.
     Port,
     /// The memory of a switch.
     Switch,
 }
 
-/// The capacity that arrivals are compared with.
+/// Capacity with which arrivals are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Capacity {
-    /// Measured where a scheduler shares the link among classes by weight, else that of the link.
+    /// Measured if a scheduler divides the link among classes by weight, otherwise the link rate.
     #[default]
     Computed,
     /// The rate of the link.
     Link,
-    /// The bits sent by the time that the queue was not idle.
+    /// Bits transmitted divided by the busy time of the queue.
     Measured,
 }
 

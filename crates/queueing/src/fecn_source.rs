@@ -16,24 +16,24 @@ use units::{BitRate, Bytes, Never, Or, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RateReactionParams {
-    /// A frame gets a tag when this much time has passed since the last tag. A time with unit, at least "1 us". Default: "1 ms" (that of the congestion points).
+    /// Time between tagged frames: a frame gets a tag if at least this time has passed since the last tag. A time with unit, at least "1 us". Default: "1 ms" (that of the congestion points).
     pub interval: Time,
-    /// The interval used while two consecutive returned rates are close to each other. A time with unit, not below `interval`; or "never". Default: "never".
+    /// Time between tagged frames while two consecutive returned rates are close to each other. A time with unit, not below `interval`; or "never". Default: "never".
     pub long_interval: Or<Time, Never>,
-    /// Largest difference of two rates that count as close, as a fraction of the earlier one. A number, 0 to 1. Default: 0.05.
+    /// Maximum difference between two rates that count as close, as a fraction of the earlier one. A number, 0 to 1. Default: 0.05.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub near_share: f64,
     /// Every n-th frame gets a tag, regardless of time; 0: by time. A count, at most 1000000. Default: 0.
     #[schemars(range(min = 0, max = 1000000))]
     pub tag_every: u32,
-    /// The rate before the first tag is back, as a share of that of the link. A number above 0, at most 1. Default: 0.05 (a choice: 1/N0).
+    /// Rate before the first tag returns, as a fraction of the line rate. A number above 0, at most 1. Default: 0.05 (a choice: 1/N0).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub initial_share: f64,
-    /// After this long without a tag the rate returns to the initial one. A time with unit, at least "1 us"; or "never". Default: "10 ms" (a choice).
+    /// Time without a returned tag after which the rate falls back to the initial rate. A time with unit, at least "1 us"; or "never". Default: "10 ms" (a choice).
     pub forget_after: Or<Time, Never>,
-    /// No tag sets a lower rate. A rate with unit, above 0. Default: "10 Mb/s" (a choice).
+    /// Minimum rate: lower rates in tags are ignored. A rate with unit, above 0. Default: "10 Mb/s" (a choice).
     pub min_rate: BitRate,
-    /// Priority of the tags that the host returns. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).
+    /// Priority of the tags that the host returns. A whole number, 0 to 7. Default: 7 (a choice: ahead of the congested traffic).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
     /// Length of a tag. A size with unit, at most "64 B". Default: "12 B" (a choice: type, rate, limiter, direction).

@@ -124,16 +124,16 @@ macro_rules! queue_managers {
         #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct ManagerEntry {
-            /// Traffic classes, 0 to 7 each; every queue of one of them has a manager of its own. Default: all that no other entry names.
+            /// Traffic classes, 0 to 7 each; each of their queues has its own manager. Default: all that no other entry names.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub classes: Option<Vec<u32>>,
-            /// Only at these ports: "up" (away from the hosts), "down" (towards them), "hosts" or "switches" (by the other end), or a list of names, like "leaf0.4->spine0", "*->spine0", or "leaf0" for all of a switch. An entry that states all conditions of another and more takes precedence over it. Default: any.
+            /// Only at these ports: "up" (away from the hosts), "down" (towards the hosts), "hosts" or "switches" (by the neighbour), or a list of names, like "leaf0.4->spine0", "*->spine0", or "leaf0" for all of a switch. An entry that states all conditions of another and more takes precedence over it. Default: any.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub ports: Option<PortSet>,
             /// Only at ports of this rate; on a link with a `line_code` it is the rate on the wire, as in the topology. A rate. Default: any.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub rate: Option<BitRate>,
-            /// Only at ports whose cable is at most this long; of a cable with a `delay`, 5 ns are a metre. A length. Default: any.
+            /// Only at ports whose cable is at most this long; a cable given by its `delay` counts one metre per 5 ns. A length. Default: any.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub length: Option<Length>,
             $(

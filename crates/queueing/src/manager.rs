@@ -285,7 +285,7 @@ pub enum Scope {
     /// One queue.
     #[default]
     Queue,
-    /// All queues of a port that have it.
+    /// All queues of a port with this manager.
     Port,
 }
 
@@ -293,10 +293,10 @@ pub enum Scope {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Counts {
-    /// The other frames alone: what an arriving frame finds, or a leaving one leaves behind.
+    /// Only the other frames: the queue before an arrival, or after a departure.
     #[default]
     WithoutFrame,
-    /// With the frame: what is there when it has entered, or before it leaves.
+    /// Including the frame: the queue after an arrival, or before a departure.
     WithFrame,
 }
 

@@ -1,26 +1,30 @@
-//! Pools and profiles: the memory of a switch as it is configured.
+//! Buffer pools and profiles: the memory of a switch as its configuration partitions it.
 //!
-//! Memory is divided into pools, on the side where frames come in and on the side where they leave. A profile says what a
-//! queue may take of its pool, and is attached to priority groups of ports (what came in through a port with some priorities
-//! and still waits) or to egress queues. A frame has to fit both its group and its queue, and is charged to both. Groups of
-//! lossless priorities pause their senders, by their limit, XON and headroom; egress limits of lossless queues should be out of
-//! reach, since nothing is paused for them. What no profile is attached to is not limited.
+//! Memory is partitioned into ingress pools and egress pools. A buffer profile defines how much memory a queue may use
+//! from its pool. It is attached to ingress priority groups (the buffered frames of some priorities that arrived
+//! through one port) or to egress queues. A frame is charged to its priority group and to its queue, and needs room in
+//! both. Priority groups of lossless priorities send PAUSE or PFC frames according to their limit, XON level and
+//! headroom. Lossless egress queues need limits that are never reached, because an egress limit drops frames without
+//! pausing the sender. A group or queue without a profile is unlimited.
 //!
-//! The limit of a dynamic profile is α times what is free of its pool, that of a static one so many bytes, both beyond what is
-//! reserved. The size of a pool is what is shared: reserved memory and headroom lie beside it.
+//! The limit of a dynamic profile is α times the free memory of the pool. The limit of a static profile is a number of
+//! bytes. Both apply in addition to the reserved memory. The size of a pool is its shared memory; reserved memory and
+//! headroom are not part of it.
 //!
-//! Headroom of a pool is shared by its groups, each up to the headroom of its profile, and may be configured several times
-//! over. A pool without has that of each group for itself.
+//! The groups of a pool share its headroom. Each may use up to the headroom of its profile, and the sum of these may
+//! exceed the headroom of the pool (oversubscription). In a pool without headroom of its own, each group has dedicated
+//! headroom.
 //!
-//! XOFF is sent at reserved + limit, XON at `xon` or, if that is more, `xon_offset` below XOFF.
+//! XOFF is sent at reserved + limit. XON is sent at `xon`, or at `xon_offset` below XOFF if that level is higher.
 //!
-//! A group sends XON only when one of its own frames leaves; a limit that has risen because others left takes effect then.
+//! A group sends XON only when one of its own frames leaves. If its limit rises because other frames left, the new
+//! limit takes effect at that time.
 //!
-//! Source: the Switch Abstraction Interface of the Open Compute Project (buffer pools and profiles), and what SONiC
-//! writes into them; the order of charging is that of `dynamic_threshold`.
+//! Source: the Switch Abstraction Interface of the Open Compute Project (buffer pools and profiles), and the values
+//! that SONiC configures; memory is charged in the order of `dynamic_threshold`.
 //!
-//! Not modelled: memory cells (a frame takes its own length), the memory of a frame in transmission, a priority group of
-//! several lossless priorities, colors.
+//! Not modelled: memory cells (a frame occupies exactly its own length), the memory of a frame in transmission, a
+//! priority group with several lossless priorities, colors.
 
 use crate::dynamic_threshold::Alpha;
 use crate::port_selector::{Claim, PortFacts, PortSelector, PortSet, precedence};
@@ -41,9 +45,9 @@ pub struct MemoryKeys {
     pub pools: BTreeMap<String, PoolKeys>,
     /// Profiles by name. Required.
     pub profiles: BTreeMap<String, ProfileKeys>,
-    /// Attachments of profiles to groups and queues of ports. Of several that fit, the one that states all conditions of the others and more takes precedence; two of which neither does are an error. Required.
+    /// Attachments of profiles to the priority groups and queues of ports. If several match, the most specific one applies: it has all conditions of the others and at least one more. If none is the most specific, it is an error. Required.
     pub attach: Vec<Attachment>,
-    /// The priority group of each priority: eight numbers, 0 to 7. A lossless priority needs a group of its own. Default: its own number.
+    /// The priority group of each priority: eight numbers, 0 to 7. A lossless priority needs its own group. Default: its own number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = [0, 1, 2, 3, 4, 5, 6, 7]))]
     pub groups: Option<Vec<u32>>,
@@ -53,25 +57,25 @@ pub struct MemoryKeys {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PoolKeys {
-    /// Side on which it counts frames: by the port that they came in through ("ingress") or leave through ("egress"). Required.
+    /// Side on which the pool counts frames: by the port through which they arrived ("ingress") or through which they leave ("egress"). Required.
     pub side: Side,
-    /// Memory shared by its queues, without headroom and reserved memory. A size in bytes. Required.
+    /// Memory shared by the queues of the pool, excluding headroom and reserved memory. A size in bytes. Required.
     pub size: Bytes,
     /// Limit of profiles with neither `alpha` nor `threshold`: "dynamic" (alpha of 1) or "static" (the size of the pool). Default: "dynamic".
     #[serde(default)]
     pub mode: PoolMode,
-    /// Headroom that all groups of an ingress pool share. A size in bytes. Default: none (each has that of its profile for itself).
+    /// Headroom that all groups of an ingress pool share. A size in bytes. Default: none (each group has the headroom of its profile for itself).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headroom: Option<Bytes>,
 }
 
-/// Where a pool counts frames.
+/// Side on which a pool counts frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// By the port that they came in through.
+    /// By the port through which they arrived.
     Ingress,
-    /// By the port that they leave through.
+    /// By the port through which they leave.
     Egress,
 }
 
@@ -85,14 +89,14 @@ impl Side {
     }
 }
 
-/// Limit of the profiles of a pool that set none.
+/// Limit of the profiles of a pool that do not set one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolMode {
-    /// By what is free.
+    /// A multiple of the free memory (alpha of 1).
     #[default]
     Dynamic,
-    /// By the size of the pool.
+    /// The size of the pool.
     Static,
 }
 
@@ -100,9 +104,9 @@ pub enum PoolMode {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileKeys {
-    /// Its pool. A name. Required.
+    /// The pool of the profile. A name. Required.
     pub pool: String,
-    /// Memory that each group or queue with this profile has for itself. A size in bytes. Default: "0 B".
+    /// Memory reserved for each group or queue with this profile. A size in bytes. Default: "0 B".
     #[serde(default = "nothing")]
     pub reserved: Bytes,
     /// Limit of shared memory, as a multiple of the free memory of the pool. A number, 1/1024 to 1024, in steps of 1/1024. Default: by the mode of the pool.
@@ -114,13 +118,13 @@ pub struct ProfileKeys {
     /// Headroom: memory of a group above its limit, for frames that arrive after XOFF. A size in bytes. Default: "0 B" (it is not lossless).
     #[serde(default = "nothing")]
     pub headroom: Bytes,
-    /// Lowest XON level: a paused group sends XON when all that it holds is at or below this, or below the level of `xon_offset` if that is higher. A size in bytes. Default: its reserved memory.
+    /// Lowest XON level: a paused group sends XON when its occupancy is at or below this level, or the level of `xon_offset` if that is higher. A size in bytes. Default: its reserved memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xon: Option<Bytes>,
-    /// Distance of the XON level below XOFF, if that level is above `xon`. A size in bytes. Default: "0 B", which resumes at XOFF; not used if only `xon` is given.
+    /// Distance of the XON level below XOFF, if that level is above `xon`. A size in bytes. Default: "0 B" (XON at the XOFF level); without effect if only `xon` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xon_offset: Option<Bytes>,
-    /// Action on frames that find no room in a queue with this egress profile: "drop", or "trim", by `trimming` of the switch. Default: "drop".
+    /// Action on frames for which a queue with this egress profile has no room: "drop", or "trim", as `trimming` of the switch defines. Default: "drop".
     #[serde(default, skip_serializing_if = "is_drop")]
     pub discard_action: DiscardAction,
 }
@@ -137,15 +141,15 @@ fn nothing() -> Bytes {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Attachment {
-    /// The profile. A name. Required.
+    /// Attached profile. A name. Required.
     pub profile: String,
-    /// Priority groups, of an ingress profile. A list of numbers, 0 to 7. Default: all.
+    /// Priority groups, for an ingress profile. A list of numbers, 0 to 7. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<u32>>,
-    /// Queues, of an egress profile. A list of traffic classes, 0 to 7. Default: all.
+    /// Queues, for an egress profile. A list of traffic classes, 0 to 7. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queues: Option<Vec<u32>>,
-    /// Only at these ports: "up" (away from the hosts), "down" (towards them), "hosts" or "switches" (by the other end), or a list of names, like "leaf0.4->spine0", "*->spine0", or "leaf0" for all of a switch. Default: any.
+    /// Only at these ports: "up" (away from the hosts), "down" (towards the hosts), "hosts" or "switches" (by the neighbour), or a list of names, like "leaf0.4->spine0", "*->spine0", or "leaf0" for all of a switch. Default: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ports: Option<PortSet>,
     /// Only at ports to these hosts and switches. A list of names. Default: any.
@@ -154,7 +158,7 @@ pub struct Attachment {
     /// Only at ports of this rate; on a link with a `line_code` it is the rate on the wire, as in the topology. A rate. Default: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
-    /// Only at ports whose cable is at most this long; of a cable with a `delay`, 5 ns are a metre. A length. Default: any.
+    /// Only at ports whose cable is at most this long; a cable given by its `delay` counts one metre per 5 ns. A length. Default: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<Length>,
 }

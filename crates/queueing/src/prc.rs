@@ -1,61 +1,69 @@
-//! Layer-2 congestion information (L2CI) and path rate control (PRC): sources get the level of the fullest port of a path.
+//! Layer-2 congestion information (L2CI) and path rate control (PRC): sources learn the level of the fullest port on a
+//! path.
 //!
-//! The host part is the control of a rate limiter, best one a destination (`per = "destination"`): a path. In front of
-//! the first frame of a path it sends a message of highest priority, which counts the congestion points on its way and
-//! finds the slowest link; the receiver answers at once, and the round trip is measured. From then on levels come back.
-//! A level is how much of the buffer of a port is in use, by all its classes, and that of the most congested point of
-//! the path counts. How it comes back is the `method`:
+//! The host part controls a rate limiter, preferably one per destination (`per = "destination"`), which represents a
+//! path. Before the first frame on a path it sends a probe of the highest priority. The probe counts the congestion
+//! points on the path and finds the slowest link. The receiver answers immediately, which gives the round-trip time.
+//! From then on the source receives levels. A level is the occupancy of a port's buffer by all classes, as a fraction
+//! of the buffer. The level of a path is that of its most congested port. The `method` defines how it reaches the
+//! traffic source:
 //!
-//! - "feedback" (method 4 of the source): the receiver sends a message each interval, which begins with the level of
-//!   its receive buffer. Each switch on the way back writes the level of the port that it has come in through, if that
-//!   is higher.
-//! - "probes" (the alternative to it): the source sends the messages, switches write on the way there, the receiver
-//!   answers. For fabrics whose ways there and back differ.
-//! - "round_trip" (method 3): switches write nothing. Messages have the priority of the data. The round trip beyond the shortest one is
-//!   converted into bytes queued at the slowest link.
-//! - "messages" (method 2): switches with `messages = true` send unsolicited messages to sources. The more of the buffer is
-//!   in use the more frames make a message, but none comes soon after another. So do hosts with such limiters for their receive
-//!   buffers: by default above 16 % of it, also for a frame that finds no room.
+//! - "feedback" (method 4 of McAlpine 2005): the receiver sends a message in each interval, starting with the level of
+//!   its receive buffer. Each switch on the reverse path replaces the level in the message by the level of the port
+//!   through which the message arrived, if that is higher.
+//! - "probes" (the alternative to method 4): the source sends the messages, switches write levels on the forward path,
+//!   and the receiver answers. This suits fabrics in which the forward and reverse paths differ.
+//! - "round_trip" (method 3): switches write nothing. Messages have the priority of the data. The round-trip time in
+//!   excess of its minimum is converted into bytes queued at the slowest link.
+//! - "messages" (method 2): switches with `messages = true` send unsolicited messages to sources. The probability that
+//!   a frame causes a message rises with the buffer occupancy, and messages have a minimum spacing. Hosts with such
+//!   rate limiters also send them for their own receive buffers, by default above an occupancy of 16 %, and for frames
+//!   that the full buffer drops.
 //!
-//! RED may work in the same queue, as an entry of its own for the same classes: a frame that it picks causes no message.
+//! RED may manage the same queue, configured by a separate entry for the same classes. A frame selected by RED causes
+//! no message.
 //!
 //! Method 1, marks that the receiver echoes to the transport, is the queue manager `red` with `action = "mark_only"`.
 //!
-//! The law of rates is not in the source. The one here is "scaled". Of a path, let
-//! - h be the loop time: the shortest round trip and an interval, or what the slowest link takes for eight of the
-//!   longest frames, if that is longer;
-//! - C the rate of the most congested port, which it writes beside its level (that of the slowest link where none has:
-//!   methods 2 and 3);
-//! - t = q / C how long the queue q takes that a level stands for, and t0 the same for the target.
+//! McAlpine 2005 does not specify the rate law. The default law here is "scaled". For a path, let
+//! - h be the loop time: the minimum round-trip time plus one interval, or the time in which the slowest link
+//!   transmits eight maximum-length frames, if that is longer;
+//! - C be the rate of the most congested port, which it writes together with its level (methods 2 and 3: the rate of
+//!   the slowest link);
+//! - t = q / C be the time to drain the queue q that corresponds to a level, and t0 the same for the target level.
 //!
-//! After an interval of dt the rate R becomes R (1 + g), g = s dt/h ln(C/R) - a (t - t_before)/h - b dt/h (t - t0)/h.
+//! After a time dt the rate R becomes R (1 + g), where g = s dt/h ln(C/R) - a (t - t_before)/h - b dt/h (t - t0)/h.
 //!
-//! The last two terms are the controller of XCP, a = 0.4 and b = 0.226, which is stable for any delay and any number of
-//! sources, as gains shrink with the loop time and all rates change by the same factor. The first term makes the rates
-//! equal: lower rates grow faster. All are at rest at C/N, with a queue of s ln(N) h C / b above the target.
-//! Before a path has seen congestion, and when its level has been 0 for four loop times, its rate grows by a quarter a
-//! loop time, or by as much as fills half of the buffer above the target within it.
+//! The last two terms are the controller of XCP with a = 0.4 and b = 0.226. It is stable for any delay and any number
+//! of sources, because its gains decrease with the loop time and all rates change by the same factor. The first term
+//! makes the rates equal, because it raises low rates faster. In equilibrium all rates are C/N, with a queue of s
+//! ln(N) h C / b above the target. Before the first congestion on a path, and after its level has been 0 for four loop
+//! times, its rate grows by a quarter per loop time, or by the amount that fills half of the buffer above the target
+//! within the loop time.
 //!
-//! "fixed" is the law that this one was compared with. F = L - T + 2 (L - L_before), in percent of the buffer. If F >
-//! 0, R is cut by 0.3 % a percent, at most by half. Else R grows by C/1000, up to five times that below the target, and
-//! by a quarter before the first congestion. Its gains do not depend on the delay: it oscillates from a round trip of about 100 us on.
+//! "fixed" is an alternative law for comparison. F = L - T + 2 (L - L_before), in percent of the buffer. If F > 0, R
+//! is reduced by 0.3 % per percent, at most to half. Otherwise R grows by C/1000, up to five times that below the
+//! target, and by a quarter before the first congestion. Its gains do not depend on the delay. It oscillates if the
+//! round-trip time is about 100 us or more.
 //!
-//! Neither law accounts for the distance between the frames of a source. If its share is much less than a frame per
-//! loop time, it reacts late, and the link idles.
+//! Neither law considers the time between the frames of a source. If the fair share of a source is much less than a
+//! frame per loop time, the source reacts late, and the link idles.
 //!
-//! Source: G. McAlpine, "Congestion control for switched Ethernet", 2005, sections 4 and 5; for the gains D. Katabi, M.
-//! Handley and C. Rohrs, "Congestion control for high bandwidth-delay product networks", SIGCOMM 2002, section 3.5.
-//! Choices, where the former leaves open: the law, the interval of 40 us, the target of 16 %; the receiver sends as
-//! many messages as the source requests, and the source repeats its request when they are due, so that receivers
-//! hold no state and idle sources cost nothing; an answer that is missing for four intervals and two round trips
-//! halves the rate; a path that was idle for a millisecond begins anew from half of its rate. What the source calls flow
-//! scheduling: with `per = "path"` a path is a destination, the highest priority goes first, and frames above the lowest
-//! one of the host may leave ahead of the rate by `priority_burst`, since a frame may have closed the path for long; with `per =
-//! "destination"` a path is a destination and a priority.
+//! Source: G. McAlpine, "Congestion control for switched Ethernet", 2005, sections 4 and 5; for the gains D. Katabi,
+//! M. Handley and C. Rohrs, "Congestion control for high bandwidth-delay product networks", SIGCOMM 2002, section 3.5.
+//! Choices where the former leaves it open: the law, the interval of 40 us, the target of 16 %; the receiver sends as
+//! many messages as the source requests, and the source renews its request when they are used up, so that receivers
+//! hold no state and idle sources cause no messages; if an answer is missing for four intervals and two round-trip
+//! times, the rate is halved; the rate of an idle path is halved every millisecond, down to the initial rate.
+//! McAlpine's flow scheduling corresponds to `per = "path"`: a path is a destination, and the highest priority is sent
+//! first. Frames above the lowest priority of the host may exceed the rate by up to `priority_burst`, because an
+//! earlier frame may have used up the rate of the path for a long time. With `per = "destination"`, a path is a
+//! destination and a priority.
 //!
-//! At a switch with a crossbar, queues and levels include what waits at inputs.
+//! At a switch with a crossbar, queue lengths and levels include the frames at the inputs.
 //!
-//! Not modelled: switches that pass on messages without writing; the fields of messages, but for their length of 64 B.
+//! Not modelled: switches that forward messages without writing to them; the fields of messages, except for their
+//! length of 64 B.
 
 use crate::checks::{above, above_zero, interval, message_priority, within};
 use crate::manager::{Color, Configuration, Fill, FrameFacts, LinkFacts, Measures, QueueManager, Verdict};
@@ -71,19 +79,19 @@ use units::{BitRate, Bytes, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PathPointParams {
-    /// Bytes that correspond to a level of 100 %: what waits at the port, in all classes, is measured by it. A size with unit, at least "1 B". Default: "64 KiB" (McAlpine 2005: the buffer of a port).
+    /// Buffer of a port: queue length, over all classes of the port, that corresponds to a level of 100 %. A size with unit, at least "1 B". Default: "64 KiB" (McAlpine 2005: the buffer of a port).
     pub buffer: Bytes,
-    /// True: it sends messages to sources (method 2). Default: false.
+    /// If true, the congestion point sends messages to sources (method 2). Default: false.
     pub messages: bool,
-    /// Level of the queue, as a fraction of `buffer`, above which frames cause messages. A number, 0 to 16. Default: 0.16 (a choice: the target).
+    /// Level, as a fraction of `buffer`, above which frames cause messages. A number, 0 to 16. Default: 0.16 (a choice: the target).
     #[schemars(range(min = 0.0, max = 16.0))]
     pub first_share: f64,
-    /// Level above which every frame causes a message; between the two the probability grows from 0 to 1. A number above `first_share`, at most 16. Default: 0.8 (a choice).
+    /// Level, as a fraction of `buffer`, above which every frame causes a message; between `first_share` and this level the probability rises from 0 to 1. A number above `first_share`, at most 16. Default: 0.8 (a choice).
     #[schemars(range(min = 0.0, max = 16.0))]
     pub every_share: f64,
-    /// The minimum time between two messages. A time with unit, at least "1 us". Default: "10 us" (a choice: 67 Mb/s).
+    /// Minimum time between two messages. A time with unit, at least "1 us". Default: "10 us" (a choice: 67 Mb/s).
     pub spacing: Time,
-    /// Priority of the messages. A whole number, 0 to 7. Default: 7 (McAlpine 2005: the highest).
+    /// Priority of the congestion messages. A whole number, 0 to 7. Default: 7 (McAlpine 2005: the highest).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
     /// RED in the same queue, which an entry of its own configures.

@@ -15,64 +15,64 @@ use units::{BitRate, Bytes, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PathReactionParams {
-    /// Path of levels back to the source: in messages of the receiver ("feedback"), in answers to probes ("probes"), measured as the round trip of probes ("round_trip"), or in messages of congestion points ("messages"). Default: "feedback".
+    /// Method by which levels reach the source: in messages of the receiver ("feedback"), in answers to probes ("probes"), as the round-trip time of probes ("round_trip"), or in messages of congestion points ("messages"). Default: "feedback".
     pub method: Method,
-    /// Time between levels. A time with unit, at least "1 us". Default: "40 us" (a choice: 17 Mb/s a path, 1 % of 10 Gb/s for six).
+    /// Time between two levels of a path. A time with unit, at least "1 us". Default: "40 us" (a choice: 17 Mb/s a path, 1 % of 10 Gb/s for six).
     pub interval: Time,
     /// With "feedback", the number of receiver messages per request. A count, 1 to 1000. Default: 8 (a choice).
     #[schemars(range(min = 1, max = 1000))]
     pub ask_every: u32,
-    /// Bytes that correspond to a level of 100 %. A size with unit, at least "1 B". Default: "64 KiB" (that of the congestion points).
+    /// Buffer of a port: queue length that corresponds to a level of 100 %. A size with unit, at least "1 B". Default: "64 KiB" (that of the congestion points).
     pub buffer: Bytes,
-    /// The target level, as a fraction of `buffer`. A number above 0, at most 1. Default: 0.16 (a choice: 10 KiB).
+    /// Target level, as a fraction of `buffer`. A number above 0, at most 1. Default: 0.16 (a choice: 10 KiB).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub target_share: f64,
-    /// The law of rates: with gains by the loop time ("scaled"), or the same for all ("fixed"). Default: "scaled".
+    /// Rate law: gains that depend on the loop time ("scaled"), or constant gains ("fixed"). Default: "scaled".
     pub law: Law,
-    /// With "scaled", how quickly rates converge to equal shares (s). A number, 0 to 1. Default: 0.01 (a choice: within a hundred loop times).
+    /// With "scaled", gain of the convergence to equal rates (s). A number, 0 to 1. Default: 0.01 (a choice: within a hundred loop times).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub equal_gain: f64,
-    /// With "scaled", the weight of the growth of the queue (a). A number, 0 to 2. Default: 0.4 (Katabi et al. 2002).
+    /// With "scaled", gain for the growth of the queue (a). A number, 0 to 2. Default: 0.4 (Katabi et al. 2002).
     #[schemars(range(min = 0.0, max = 2.0))]
     pub growth_gain: f64,
-    /// With "scaled", the weight of the length of the queue (b). A number, 0 to 2; above 0.34, with that `growth_gain`, a loop oscillates. Default: 0.226 (Katabi et al. 2002).
+    /// With "scaled", gain for the queue length (b). A number, 0 to 2; above 0.34, with the default `growth_gain`, the loop oscillates. Default: 0.226 (Katabi et al. 2002).
     #[schemars(range(min = 0.0, max = 2.0))]
     pub length_gain: f64,
-    /// The first rate, as a share of that of the link. A number above 0, at most 1. Default: 0.0625 (a choice: 1/16).
+    /// Initial rate, as a fraction of the line rate. A number above 0, at most 1. Default: 0.0625 (a choice: 1/16).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub initial_share: f64,
-    /// No level sets a lower rate. A rate with unit, above 0. Default: "10 Mb/s" (a choice).
+    /// Minimum rate of a path. A rate with unit, above 0. Default: "10 Mb/s" (a choice).
     pub min_rate: BitRate,
-    /// The rate of an idle path is halved for each interval of this length, down to the initial rate. A time with unit, at least "1 us". Default: "1 ms" (a choice).
+    /// Idle time after which the rate of a path is halved, repeatedly, down to the initial rate. A time with unit, at least "1 us". Default: "1 ms" (a choice).
     pub idle_after: Time,
-    /// Priority of its requests and of its host's answers. A whole number, 0 to 7. Default: 7 (McAlpine 2005: the highest).
+    /// Priority of the requests of the source and of the answers of its host. A whole number, 0 to 7. Default: 7 (McAlpine 2005: the highest).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
 }
 
-/// Path of levels back to the source.
+/// Method by which levels reach the source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// The receiver sends them, and switches write on the way back (method 4).
+    /// The receiver sends messages, and switches write levels on the reverse path (method 4).
     #[default]
     Feedback,
-    /// The source sends probes, and switches write levels on the way to the receiver (the alternative to method 4).
+    /// The source sends probes, and switches write levels on the forward path (the alternative to method 4).
     Probes,
-    /// The source sends probes, and their round trip is the level (method 3).
+    /// The source sends probes, whose round-trip time gives the level (method 3).
     RoundTrip,
-    /// Congestion points send messages (method 2).
+    /// Congestion points send messages to the sources (method 2).
     Messages,
 }
 
-/// The law of rates.
+/// Rate law.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Law {
-    /// Gains by the loop time.
+    /// Gains that depend on the loop time.
     #[default]
     Scaled,
-    /// Equal gains for all.
+    /// Constant gains.
     Fixed,
 }
 

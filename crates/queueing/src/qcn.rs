@@ -1,33 +1,33 @@
 //! Quantised congestion notification (QCN): switches send congestion feedback to sources, which reduce their rate.
 //!
-//! The switch part is a congestion point, a queue manager. It samples a frame every so many bytes: Qoff is how far the
-//! queue is above its set point, Qdelta how much it has grown since the last sample, and the feedback is
-//! Fb = -(Qoff + w Qdelta). If it is negative the source of the frame gets a congestion notification message (CNM) with
-//! |Fb| in six bits; the more congestion, the sooner the next sample. Or each frame is sampled with a probability that
-//! depends on the congestion it meets, as the source of QCN and Hagen, section 2.1.3, describe.
+//! The switch part is the congestion point, a queue manager. It samples one frame per interval, counted in bytes. Qoff
+//! is the excess of the queue length over the set point, Qdelta its growth since the last sample, and the feedback is
+//! Fb = -(Qoff + w Qdelta). If Fb is negative, the source of the frame gets a congestion notification message (CNM)
+//! with |Fb| quantised to six bits. The more severe the congestion, the shorter is the next interval. Or (`sampling`)
+//! each frame is sampled with a probability that depends on the congestion (QCN paper; Hagen, section 2.1.3).
 //!
-//! A congestion point belongs to a queue, or to a port: then one congestion point samples the frames of all its
-//! queues, whatever their priority, and measures the sum of all of them. Hagen, section 7.6, compares it with
-//! targeted PFC, which stays within a priority.
+//! A congestion point belongs to a queue or to a port. That of a port samples the frames of all its queues, regardless
+//! of priority, and measures their sum. Hagen, section 7.6, compares it with targeted PFC, which acts per priority.
 //!
-//! The host part is a reaction point, the control of a rate limiter. A CNM cuts the current rate by Gd |Fb|, at most
-//! by half; the rate before truncation becomes the target rate. The way back goes in cycles, counted by bytes and by
-//! time: in the first F (fast recovery) the current rate goes half the way to the target; then the target rises too,
-//! by R_AI a cycle while one of both counters is past F (active increase), by more and more times R_HAI when both
-//! are (hyper-active increase). A reaction point whose rate is that of the link again ends with its backlog.
+//! The host part is the reaction point, which controls a rate limiter. A CNM reduces the current rate by the fraction
+//! Gd |Fb|, at most 1/2; the rate before the cut becomes the target rate. A byte counter and a timer divide the
+//! recovery into cycles. In the first F cycles (fast recovery) the current rate moves halfway to the target rate in
+//! each cycle. While only one counter is past F (active increase), each cycle also raises the target rate by R_AI. When
+//! both are (hyper-active increase), the i-th cycle raises it by i R_HAI. A reaction point is deleted when its current
+//! rate is the line rate and its backlog is empty.
 //!
 //! Source: IEEE 802.1Q-2018, clauses 30 to 32 (802.1Qau), defaults of its MIB; R. Pan, B. Prabhakar and A. Laxmikantha,
-//! "QCN: quantized congestion notification", 2007, and the pseudo-code of 802.1au, revision 2, for the table of samples
-//! and the jitter; Hagen 2012, sections 2.1.3 and 7.1. Choices: the first sample comes after as many bytes as any at no
-//! congestion; frames that a limit refuses are sampled too; rates round up, so that the line rate is reached.
+//! "QCN: quantized congestion notification", 2007, and the pseudo-code of 802.1au, revision 2, for the table of
+//! intervals and the jitter; Hagen 2012, sections 2.1.3 and 7.1. Choices: the first interval is that without
+//! congestion; frames dropped at a buffer limit are sampled too; rates round up, so that the line rate is reached.
 //!
-//! Stable range: a cut after a sample takes w Gd 63 (sample base) / (Qeq (2w + 1)) / N of the excess load off, where N
-//! sources share the queue; with 2 or more times the excess the load swings. There is a warning if two sources would.
+//! Stability: with N sources at the queue, the cut after one sample removes w Gd 63 (sample base) / (Qeq (2w + 1)) / N
+//! times the excess load. The loop oscillates if this factor is 2 or more (warning for two sources).
 //!
-//! A CNM also says which congestion point it is of, Qoff and Qdelta in units of 64 B, and of the sampled frame the priority, the
-//! destination, its CN-TAG if it has one, and its first octets. `congestion_domain` has CN-TAGs and the edges of their domain.
+//! A CNM also carries the congestion point, Qoff and Qdelta in units of 64 B, and of the sampled frame the priority,
+//! the destination, the CN-TAG and the first octets. CN-TAGs and their domain: see `congestion_domain`.
 //!
-//! Not modelled: the limit of reaction points a port.
+//! Not modelled: the maximum number of reaction points per port.
 
 use crate::ManagerSpec;
 use crate::bcn::Samples;
@@ -59,19 +59,19 @@ pub struct CongestionPointParams {
     /// Weight of the growth of the queue relative to its length (w). A number, 0 to 1024. Default: 2 (cpWeight 1: 2 to this power).
     #[schemars(range(min = 0.0, max = 1024.0))]
     pub weight: f64,
-    /// Bytes from one sample to the next while there is no congestion. A size with unit, at least "1 B". Default: "150000 B" (cpSampleBase).
+    /// Bytes between samples while there is no congestion. A size with unit, at least "1 B". Default: "150000 B" (cpSampleBase).
     pub sample_base: Bytes,
-    /// Sampling of frames: "regular" (at an interval in bytes, IEEE 802.1Q) or "random" (each frame independently, with a probability of its length divided by that interval; Hagen 2012, section 2.1.3). The interval depends on the congestion when the frame arrives. Default: "regular".
+    /// Sampling of frames: "regular" (at an interval in bytes, IEEE 802.1Q) or "random" (each frame independently, with the probability frame length / interval; Hagen 2012, section 2.1.3). The interval depends on the congestion when the frame arrives. Default: "regular".
     pub sampling: Samples,
-    /// Random variation of the distance between samples, in either direction, as a fraction. A number, 0 to 1 (exclusive). Default: 0.15.
+    /// Jitter of the sampling interval, in either direction, as a fraction. A number, 0 to 1 (exclusive). Default: 0.15.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub jitter_share: f64,
-    /// Priority of the congestion messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).
+    /// Priority of the congestion messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of the congested traffic).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
-    /// Maximum number of octets of the sampled frame in a message, from its type field on. A size with unit, "0 B" to "64 B". Default: "0 B" (cpMinHeaderOctets).
+    /// Maximum number of octets of the sampled frame in a message, starting at its EtherType field. A size with unit, "0 B" to "64 B". Default: "0 B" (cpMinHeaderOctets).
     pub header_length: Bytes,
-    /// True: frames without a CN-TAG cause messages too. Default: true (switch manuals document both; with false, sources outside of a congestion notification domain get no feedback).
+    /// If true, frames without a CN-TAG cause messages too. Default: true (switch manuals document both; with false, sources outside a congestion notification domain get no feedback).
     pub answer_untagged: bool,
     /// Scope of a congestion point: "queue" (one for each queue, as in IEEE 802.1Q), or "port" (one for all queues of a port: it samples frames of every priority, and its queue length is the sum over the queues; Hagen 2012, section 7.6). Default: "queue".
     pub scope: Scope,
@@ -236,33 +236,33 @@ impl QueueManager for CongestionPoint {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReactionPointParams {
-    /// The fraction by which a unit of feedback cuts the rate (Gd), up to 63 units. A number above 0, at most 1. Default: 0.0078125 (rpgGd: 1/128).
+    /// Fraction by which each unit of feedback, of up to 63, cuts the rate (Gd). A number above 0, at most 1. Default: 0.0078125 (rpgGd: 1/128).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub gain: f64,
-    /// Lower bound of a cut: the rate after it is at least this fraction of the rate before. A number, 0 to 1 (exclusive). Default: 0.5 (rpgMinDecFac).
+    /// Minimum decrease factor: a cut leaves at least this fraction of the rate. A number, 0 to 1 (exclusive). Default: 0.5 (rpgMinDecFac).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub min_decrease_factor: f64,
-    /// Length of a cycle of the byte counter; halved after `recovery_cycles` cycles. A size with unit, at least "2 B". Default: "150000 B" (rpgByteReset).
+    /// Length of a byte counter cycle; halved after `recovery_cycles` cycles. A size with unit, at least "2 B". Default: "150000 B" (rpgByteReset).
     pub byte_reset: Bytes,
-    /// Length of a cycle of the timer; halved after `recovery_cycles` cycles. A time with unit, at least "2 ns". Default: "15 ms" (rpgTimeReset).
+    /// Length of a timer cycle; halved after `recovery_cycles` cycles. A time with unit, at least "2 ns". Default: "15 ms" (rpgTimeReset).
     pub time_reset: Time,
-    /// Random variation of the length of cycles, in either direction, as a fraction. A number, 0 to 1 (exclusive). Default: 0.15.
+    /// Jitter of the cycle lengths, in either direction, as a fraction. A number, 0 to 1 (exclusive). Default: 0.15.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub jitter_share: f64,
-    /// Cycles of fast recovery (F). A count, 1 to 100. Default: 5 (rpgThreshold).
+    /// Number of cycles of fast recovery (F). A count, 1 to 100. Default: 5 (rpgThreshold).
     #[schemars(range(min = 1, max = 100))]
     pub recovery_cycles: u32,
-    /// Increase of the target rate in a cycle of active increase (R_AI). A rate with unit. Default: "5 Mb/s" (rpgAiRate).
+    /// Increase of the target rate in each cycle of active increase (R_AI). A rate with unit. Default: "5 Mb/s" (rpgAiRate).
     pub active_increase: BitRate,
-    /// Increase of the target rate in the first cycle of hyper-active increase (R_HAI); doubled in the second, and so on. A rate with unit. Default: "50 Mb/s" (rpgHaiRate).
+    /// Increase of the target rate in the first cycle of hyper-active increase (R_HAI); the i-th cycle adds i times this rate. A rate with unit. Default: "50 Mb/s" (rpgHaiRate).
     pub hyper_active_increase: BitRate,
-    /// No cut goes below it. A rate with unit, above 0. Default: "5 Mb/s" (rpgMinRate).
+    /// Minimum rate: cuts do not go below it. A rate with unit, above 0. Default: "5 Mb/s" (rpgMinRate).
     pub min_rate: BitRate,
-    /// No increase goes above it. A rate with unit, above 0; or "unlimited": that of the link. Default: "unlimited" (rpgMaxRate).
+    /// Maximum rate: increases do not go above it. A rate with unit, above 0; or "unlimited": the line rate. Default: "unlimited" (rpgMaxRate).
     pub max_rate: Or<BitRate, Unlimited>,
     /// If true, a second cut within the same cycle leaves the target rate unchanged (extra fast recovery). Default: true.
     pub extra_fast_recovery: bool,
-    /// If true, the first cycle after a cut divides a target rate of more than ten times the current rate by eight. Default: true.
+    /// If true, the first cycle after a cut divides the target rate by eight if it is more than ten times the current rate. Default: true.
     pub lower_target: bool,
 }
 

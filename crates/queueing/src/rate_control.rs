@@ -238,13 +238,13 @@ macro_rules! rate_controls {
             /// Priorities whose frames pass a limiter. A list of whole numbers, 0 to 7 each. Default: all.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub priorities: Option<Vec<u32>>,
-            /// Frames that share a limiter: "flow" (those of one flow), "destination" (frames of one priority to one host), "path" (all frames to one host, the highest priority first) or "priority" (all frames of one priority). Default: "flow".
+            /// Frames that share a limiter: "flow" (frames of one flow), "destination" (frames of one priority to one host), "path" (all frames to one host, the highest priority first) or "priority" (all frames of one priority). Default: "flow".
             #[serde(default)]
             pub per: LimiterScope,
-            /// Frames leaving a limiter that has been backlogged for this long without a break are marked, if their endpoints support ECN (McAlpine 2005: PRC_ECN marks where frames enter layer 2). A time with unit, at least "1 us"; or "never". Default: "never".
+            /// Duration of the backlog of a limiter from which on departing frames are marked, if they are ECN-capable (McAlpine 2005: PRC_ECN marks where frames enter layer 2). A time with unit, at least "1 us"; or "never". Default: "never".
             #[serde(default)]
             pub mark_after: Or<Time, Never>,
-            /// With "path", how many bytes, line overhead included, may have left a limiter ahead of its rate for another frame to leave all the same, if its priority is above the lowest that passes limiters of the host; the next frames then wait longer, so that the average rate holds. A size with unit, "0 B" (none) to "1 MiB". Default: "3044 B" (a choice: two of the longest frames).
+            /// With "path", bytes, including line overhead, by which a limiter may be ahead of its rate and still send a frame whose priority is above the lowest one with a limiter at this host. The next frames wait longer, so that the average rate is unchanged. A size with unit, "0 B" (none) to "1 MiB". Default: "3044 B" (a choice: two of the longest frames).
             #[serde(default = "two_frames")]
             pub priority_burst: Bytes,
             $(

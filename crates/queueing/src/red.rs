@@ -1,40 +1,42 @@
 //! RED: random early detection.
 //!
-//! A moving average of the queue's length is updated by each arriving frame. Below the minimum threshold nothing
-//! happens. Between the thresholds a frame is picked with a probability that rises from 0 to the largest probability;
-//! if RED is gentle it rises on from there to 1 at twice the maximum threshold. Above that, or above the maximum threshold
-//! if RED is not gentle, every frame is picked. A frame that is picked is dropped, or marked if that is what RED does and
-//! its endpoints understand marks.
+//! Each arriving frame updates a moving average of the queue length. Below the minimum threshold no frame is selected.
+//! Between the thresholds a frame is selected with a probability that rises from 0 to the maximum probability. In
+//! gentle RED the probability rises further to 1 at twice the maximum threshold, above which every frame is selected;
+//! without gentle, every frame is selected above the maximum threshold. A selected frame is dropped, or marked if the
+//! action is to mark and the frame is ECN-capable.
 //!
-//! The average: avg = (1 - w) · avg + w · q for a frame that finds others waiting. A frame that finds the queue
-//! empty first lets the average decay, as if m frames of the mean length had come to an empty queue while the link had
-//! nothing of this queue to send: avg = (1 - w)^m · avg.
+//! The average is avg = (1 - w) · avg + w · q for a frame that arrives at a nonempty queue. If the queue is empty, the
+//! average first decays by avg = (1 - w)^m · avg, where m is the number of frames of mean length that could have been
+//! transmitted during the idle time.
 //!
-//! Choices that the sources leave open or answer differently:
+//! The sources differ or are silent on the following points:
 //!
-//! - What the queue includes (`counts`): the frames that wait, without the arriving frame as in the paper, or with it.
-//!   The frame in transmission does not wait. Thresholds in bytes make RED count bytes, those in frames make it count
-//!   frames.
-//! - The exponent of the idle decay (`idle_exponent`): "elapsed" is m as in the paper, where the first frame after an
-//!   idle time is no sample; "elapsed_and_arrival" is m + 1 and that frame's sample, as in ns-2 and ns-3. m is rounded
-//!   down. The idle time begins when the last bit of the last frame has left.
-//! - Spacing: "geometric" picks each frame with p by itself; "uniform" with p / (1 - count · p), where count is one for the
-//!   first frame after a pick, as the pseudo-code of the paper has it (its derivation begins with zero), so that a
-//!   gap is any of 1 .. 1/p - 1 frames, equally likely; "wait" keeps off for 1/p frames first: a gap of 1/p .. 2/p - 1.
-//! - "mark_only" never drops, so that it goes with flow control: method 1 of McAlpine 2005, section 5, where switches mark
-//!   frames of Ethernet and the receiving host copies marks to IP headers. A mark here is that of IP from the start.
-//! - Colors (weighted RED): frames of yellow and red flows may have thresholds, a largest probability and an action of their
-//!   own. The average is that of the whole queue; spacing counts the frames of each color.
-//! - In byte mode p is multiplied with L / mean frame, and count is in bytes over the mean frame (ns-2); the paper
-//!   divides by the longest frame.
+//! - Queue length (`counts`): the waiting frames, without the arriving frame as in the paper, or including it. The
+//!   frame in transmission is never included. With thresholds in bytes the length is in bytes; with thresholds in
+//!   frames it is in frames.
+//! - Exponent of the idle decay (`idle_exponent`): "elapsed" is m as in the paper, where the first frame after an idle
+//!   time is not a sample. "elapsed_and_arrival" is m + 1 and includes the sample of that frame, as in ns-2 and ns-3.
+//!   m is rounded down. The idle time begins when the last bit of the last frame has been transmitted.
+//! - Spacing: "geometric" selects each frame independently with probability p. "uniform" uses p / (1 - count · p),
+//!   where count is 1 for the first frame after a selected one, as in the pseudo-code of the paper (its derivation
+//!   starts at 0). The gap is then uniformly distributed over 1 .. 1/p - 1 frames. "wait" selects no frame among the
+//!   next 1/p frames, so that gaps are 1/p .. 2/p - 1.
+//! - "mark_only" never drops, so that it can be combined with lossless flow control. This is method 1 of McAlpine
+//!   2005, section 5, in which switches mark Ethernet frames and the receiving host copies the marks to IP headers.
+//!   Here the mark is the ECN field of IP from the start.
+//! - Colors (weighted RED): frames of yellow and red flows may have their own thresholds, maximum probability and
+//!   action. The average is that of the whole queue; spacing counts the frames of each color separately.
+//! - In byte mode p is multiplied by L / mean frame, and count is in bytes divided by the mean frame (ns-2). The paper
+//!   divides by the maximum frame length.
 //!
 //! Source: Floyd and Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM Transactions on
 //! Networking 1(4), 1993, sections 4, 7 and figure 2; gentle RED: Floyd, "Recommendation on using the gentle variant
-//! of RED", 2000; `wait`, byte mode, mean frame and defaults: ns-2 (red.cc); marks: RFC 3168, section 7; colors: RFC 2697 and the WRED
-//! objects of the Switch Abstraction Interface.
+//! of RED", 2000; `wait`, byte mode, mean frame and defaults: ns-2 (red.cc); marks: RFC 3168, section 7; colors: RFC
+//! 2697 and the WRED objects of the Switch Abstraction Interface.
 //!
-//! Not modelled: adaptive RED (the largest probability is fixed), averages of single colors (RIO), meters that color
-//! frames (flows have a color), the hard limit (that of the buffer).
+//! Not modelled: adaptive RED (the maximum probability is fixed), a separate average for each color (RIO), meters that
+//! color frames (the color is a property of the flow), a queue limit of RED itself (the buffer has limits).
 
 use crate::manager::{
     Color, Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict, room_below,
@@ -52,27 +54,27 @@ use units::{Amount, BitRate, Bytes, Time, WireClock};
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RedParams {
-    /// Weight of a sample in the moving average of the queue's length. A number above 0, to 1. Default: 0.002 (Floyd and Jacobson 1993).
+    /// Weight of a sample in the moving average of the queue length (w). A number above 0, to 1. Default: 0.002 (Floyd and Jacobson 1993).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub weight: f64,
-    /// Minimum threshold: nothing happens while the average is below. A size in bytes or frames; thresholds in bytes count the queue in bytes, those in frames in frames. Default: "5 frames" (Floyd and Jacobson 1993).
+    /// Minimum threshold: no frame is selected while the average is below. A size in bytes or frames, which is also the unit of the queue length. Default: "5 frames" (Floyd and Jacobson 1993).
     pub min: Amount,
-    /// Maximum threshold: the average at which the largest probability is reached. A size in bytes or frames, above `min` and in its unit. Default: "15 frames" (Floyd and Jacobson 1993).
+    /// Maximum threshold: average at which the maximum probability is reached. A size in bytes or frames, above `min` and in its unit. Default: "15 frames" (Floyd and Jacobson 1993).
     pub max: Amount,
     /// Probability at the maximum threshold. A number above 0, to 1. Default: 0.02 (Floyd and Jacobson 1993).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub max_probability: f64,
-    /// If true, the probability rises to 1 between `max` and twice `max`; if false, every frame is picked from `max` on. Default: true (Floyd 2000).
+    /// If true, the probability rises to 1 between `max` and twice `max`; if false, every frame is selected from `max` on. Default: true (Floyd 2000).
     pub gentle: bool,
-    /// Unit of the probability: each "frame", or each "byte", so that long frames are picked more often. Default: "frame".
+    /// Unit to which the probability applies: each "frame", or each "byte", so that long frames are selected more often. Default: "frame".
     pub mode: Mode,
-    /// Distribution of the gaps between picks: "geometric" (each frame independently), "uniform" (gaps up to 1/p frames, equally likely) or "wait" (gaps of 1/p to 2/p frames). Default: "uniform" (Floyd and Jacobson 1993).
+    /// Distribution of the gaps between selected frames: "geometric" (each frame independently), "uniform" (gaps up to 1/p frames, equally likely) or "wait" (gaps of 1/p to 2/p frames). Default: "uniform" (Floyd and Jacobson 1993).
     pub spacing: Spacing,
-    /// Action on a frame that is picked: "drop", "mark" (frames whose endpoints do not support ECN are dropped) or "mark_only" (they pass, and no frame is ever dropped). Default: "drop".
+    /// Action on a selected frame: "drop", "mark" (drops frames that are not ECN-capable) or "mark_only" (never drops a frame). Default: "drop".
     pub action: Action,
-    /// If true, frames are marked rather than dropped also where every frame is picked; with action = "mark". Default: false (RFC 3168 drops them).
+    /// If true, frames are marked rather than dropped even where every frame is selected; with action = "mark". Default: false (RFC 3168 drops them).
     pub mark_above_max: bool,
-    /// Mean frame: unit of the idle time, and of byte mode. A size, "1 B" to "65535 B". Default: "500 B" (ns-2).
+    /// Mean frame length, for the idle decay and for byte mode. A size, "1 B" to "65535 B". Default: "500 B" (ns-2).
     pub mean_frame: Bytes,
     /// Frames included in the queue length: those that wait ("without_frame"), or also the arriving one ("with_frame"). Default: "without_frame" (Floyd and Jacobson 1993).
     pub counts: Counts,
@@ -80,13 +82,13 @@ pub struct RedParams {
     pub idle_exponent: IdleExponent,
     /// Time of the decision, based on the queue at that time: when a frame enters ("enqueue") or leaves ("dequeue"). "dequeue" requires `action` "mark_only", because a departing frame cannot be dropped. Default: "enqueue".
     pub at: Moment,
-    /// Rate of a port at which `min` and `max` hold; at a port of another rate they are larger or smaller in proportion, also after a change of that rate (a queue then takes as long as before). A rate with unit, above 0. Default: none (the same at all ports).
+    /// Port rate for which `min` and `max` are given. At ports of other rates, and after a change of the port rate, they scale in proportion, so that the queueing delay stays the same. A rate with unit, above 0. Default: none (the same at all ports).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_rate: Option<BitRate>,
-    /// Settings that differ for frames of yellow flows: a table of `min`, `max`, `max_probability` and `action`. Default: none.
+    /// Settings for frames of yellow flows, where they differ: a table of `min`, `max`, `max_probability` and `action`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub yellow: Option<ColorKeys>,
-    /// Settings that differ for frames of red flows: a table of `min`, `max`, `max_probability` and `action`. Default: none.
+    /// Settings for frames of red flows, where they differ: a table of `min`, `max`, `max_probability` and `action`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub red: Option<ColorKeys>,
 }
@@ -95,17 +97,17 @@ pub struct RedParams {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ColorKeys {
-    /// Minimum threshold for frames of this color. A size in the unit of that for green ones. Default: that for green frames.
+    /// Minimum threshold for frames of this color. A size in the unit of the threshold for green frames. Default: that for green frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<Amount>,
-    /// Maximum threshold for frames of this color. A size in the unit of that for green ones, above `min`. Default: that for green frames.
+    /// Maximum threshold for frames of this color. A size in the unit of the threshold for green frames, above `min`. Default: that for green frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<Amount>,
     /// Probability at the maximum threshold. A number above 0, to 1. Default: that for green frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub max_probability: Option<f64>,
-    /// Action on a frame of this color that is picked: "drop", "mark" or "mark_only". Default: that for green frames.
+    /// Action on a selected frame of this color: "drop", "mark" or "mark_only". Default: that for green frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
 }
@@ -133,37 +135,37 @@ impl Default for RedParams {
     }
 }
 
-/// Unit of the probability of RED.
+/// Unit to which the probability of RED applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Each frame, whatever its length ("packet mode").
+    /// Each frame, regardless of its length ("packet mode").
     Frame,
-    /// Each byte: a frame of twice the mean length is picked twice as often.
+    /// Each byte: a frame of twice the mean length is selected twice as often.
     Byte,
 }
 
-/// Distribution of the gaps between picks of RED.
+/// Distribution of the gaps between frames selected by RED.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Spacing {
-    /// Each frame by itself; gaps are geometric.
+    /// Each frame independently; gaps are geometrically distributed.
     Geometric,
-    /// Gaps are uniform from 1 to 1/p - 1.
+    /// Gaps are uniformly distributed from 1 to 1/p - 1 frames.
     Uniform,
-    /// Gaps are uniform from 1/p to 2/p - 1.
+    /// Gaps are uniformly distributed from 1/p to 2/p - 1 frames.
     Wait,
 }
 
-/// Action of RED on a frame that is picked.
+/// Action of RED on a selected frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// It is dropped.
+    /// Drops it.
     Drop,
-    /// It is marked, or dropped if its endpoints do not understand marks.
+    /// Marks it, or drops it if it is not ECN-capable.
     Mark,
-    /// It is marked, or passes if its endpoints do not understand marks.
+    /// Marks it, or passes it unmarked if it is not ECN-capable.
     MarkOnly,
 }
 

@@ -1,8 +1,8 @@
-//! A sampling notifier: notifies the sources of a long queue.
+//! A sampling notifier: sends notifications to the sources of the frames in a long queue.
 //!
-//! While the queue is at or above a threshold, every n-th frame that enters makes a message to its source. The feedback
-//! is the length of the queue in bytes with that frame. It is the congestion point of a control loop at its
-//! smallest: what a source does with the message is its own matter.
+//! While the queue length is at or above a threshold, every n-th arriving frame causes a message to its source. The
+//! feedback is the queue length in bytes, including that frame. This is the simplest congestion point of a control
+//! loop; the reaction to the message depends on the source.
 //!
 //! Source: none; the deterministic sampling is that of IEEE 802.1Qau, clause 30.2.1, without its weights.
 //!
@@ -19,9 +19,9 @@ use units::{Amount, BitRate, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SamplingParams {
-    /// Frames that enter a queue of at least this length, themselves included, are counted. A size in bytes or frames. Required.
+    /// Queue length, including the arriving frame, from which on arriving frames are counted. A size in bytes or frames. Required.
     pub threshold: Amount,
-    /// Sends a message to the source of one frame in this many, starting with the first. A count, 1 to 1000000. Default: 100.
+    /// Sampling interval: one in this many counted frames causes a message to its source, starting with the first. A count, 1 to 1000000. Default: 100.
     #[serde(default = "hundred")]
     #[schemars(range(min = 1, max = 1000000))]
     pub every: u32,

@@ -1,14 +1,15 @@
-//! Step marking: a frame is marked while the queue is longer than a threshold.
+//! Step marking: a frame is marked if the queue is longer than a threshold.
 //!
-//! The instantaneous length counts, not an average. It is measured when a frame enters, without the frame (as DCTCP
-//! has it: "greater than K upon its arrival") or with it; or when a frame leaves, so that a mark is as recent as
-//! possible. A frame whose endpoints do not support marks passes unmarked.
+//! The threshold applies to the instantaneous queue length, not to an average. The length is measured when a frame
+//! arrives, without that frame (DCTCP: "greater than K upon its arrival") or including it. Alternatively it is
+//! measured when a frame departs, which makes the mark as recent as possible. Frames that are not ECN-capable pass
+//! unmarked.
 //!
-//! Source: Alizadeh and others, "Data center TCP (DCTCP)", SIGCOMM 2010, section 3.1; marking on dequeue: Wu and others,
-//! "Tuning ECN for data center networks", CoNEXT 2012.
+//! Source: Alizadeh and others, "Data center TCP (DCTCP)", SIGCOMM 2010, section 3.1; marking on dequeue: Wu and
+//! others, "Tuning ECN for data center networks", CoNEXT 2012.
 //!
-//! Not modelled: the drop of frames without ECN above the threshold, which switches do that make step marking out of
-//! weighted RED.
+//! Not modelled: dropping frames that are not ECN-capable above the threshold, as switches do that implement step
+//! marking with weighted RED.
 
 use crate::manager::{
     Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict, number, room_below,
@@ -24,7 +25,7 @@ use units::{Amount, BitRate, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepParams {
-    /// Frames are marked while the queue is longer than this. A size in bytes or frames. Required.
+    /// Marking threshold (K): frames are marked while the queue is longer. A size in bytes or frames. Required.
     pub threshold: Amount,
     /// Time at which the queue is measured: when a frame enters ("enqueue") or leaves ("dequeue"). Default: "enqueue".
     #[serde(default)]
@@ -32,12 +33,12 @@ pub struct StepParams {
     /// Frames included in the queue length: those that wait ("without_frame"), or also the one being enqueued or dequeued ("with_frame"). Default: "without_frame" (Alizadeh and others 2010).
     #[serde(default)]
     pub counts: Counts,
-    /// Rate of a port at which `threshold` holds; at a port of another rate it is larger or smaller in proportion, also after a change of that rate (a queue then takes as long as before). A rate with unit, above 0. Default: none (the same at all ports).
+    /// Port rate for which `threshold` is given. At ports of other rates, and after a change of the port rate, it scales in proportion, so that the queueing delay stays the same. A rate with unit, above 0. Default: none (the same at all ports).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference_rate: Option<BitRate>,
 }
 
-/// When step marking looks at the queue.
+/// Time at which the queue is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Moment {

@@ -1,13 +1,13 @@
-//! Tail drop: a frame that would exceed a limit is not taken.
+//! Tail drop: an arriving frame that would exceed a limit is dropped.
 //!
-//! Limits can be set on a queue (one traffic class of one egress port), on a port, on a class over the
-//! whole switch, and on the switch; each in bytes or in frames. A frame counts while it waits, from its
-//! entry into the egress queue to the start of its transmission.
+//! Limits can be set for a queue (one traffic class of one egress port), for a port, for a class across the whole
+//! switch, and for the switch. Each is in bytes or in frames. A frame counts from the time at which it enters the
+//! egress queue until its transmission starts.
 //!
 //! Source: Hagen 2012 §7.3 (shared memory queue, 100 frames).
 //!
-//! Not modelled: memory cells (a frame takes its own length), and the memory that a frame occupies while
-//! it is being transmitted.
+//! Not modelled: memory cells (a frame occupies exactly its own length), and the memory that a frame occupies during
+//! its transmission.
 
 use frame::Occupancy;
 use units::Amount;
@@ -15,13 +15,13 @@ use units::Amount;
 /// Limits of the memory of a switch. `None`: unlimited.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct BufferSpec {
-    /// All waiting frames of the switch.
+    /// Limit of all waiting frames of the switch.
     pub total: Option<Amount>,
-    /// All waiting frames of one egress port.
+    /// Limit of all waiting frames of one egress port.
     pub port: Option<Amount>,
-    /// All waiting frames of one traffic class of the switch.
+    /// Limit of all waiting frames of one traffic class of the switch.
     pub class: Option<Amount>,
-    /// Backlog frames of one queue: one traffic class of one egress port.
+    /// Limit of the waiting frames of one queue: one traffic class of one egress port.
     pub queue: Option<Amount>,
 }
 

@@ -1,26 +1,29 @@
-//! Packet trimming: a switch cuts the payload of a frame that it would drop, and forwards the rest.
+//! Packet trimming: instead of dropping a frame, a switch truncates it and forwards the headers.
 //!
-//! The headers show the receiver at once that the payload is lost, so that the sender need not wait for a timeout. It has
-//! the DSCP of trimmed frames, waits in the queue of that DSCP, and is lost only if that has no room either. A frame that is not longer
-//! than `size` keeps its length, and has the new DSCP alone. Switches on the rest of the way treat it as any frame of its DSCP.
+//! The trimmed frame informs the receiver of the loss at once, so that the sender need not wait for a timeout. It gets
+//! the DSCP of trimmed frames and is enqueued in the queue of that DSCP. It is dropped only if that queue has no room
+//! either. A frame of at most `size` bytes keeps its length, and only its DSCP changes. The switches on the rest of
+//! the path treat a trimmed frame like any other frame with that DSCP.
 //!
-//! Three forms are in use. `preset` has the values of one of them:
+//! Three variants are in use. `preset` selects the default values of one of them:
 //!
-//! - `sonic`: a frame that finds no room in the memory of the switch, or that its queue manager would drop, is trimmed.
-//! - `uec`: a frame is trimmed if its queue would hold more than `threshold`, one bandwidth-delay product of a plane; at the port to the
-//!   receiver 1.5 of it.
-//! - `htsim`: by `threshold` as well, and with probability 1/2 it is the last frame of the queue that is trimmed, and the new one takes
-//!   its place (`victim = "random"`), so that no phase effects choose among senders. Trimmed frames have a queue of twice the threshold.
+//! - `sonic`: the switch trims a frame if its buffer has no room for it, or if the queue manager would drop it.
+//! - `uec`: the switch trims a frame if the queue would exceed `threshold`, one bandwidth-delay product of a plane. At
+//!   the port to the receiver the limit is 1.5 times that.
+//! - `htsim`: the limit is `threshold` too. With probability 1/2 the switch trims the last frame of the queue instead,
+//!   and the arriving frame takes its place (`victim = "random"`), to avoid phase effects between senders. The queue
+//!   of trimmed frames holds twice the threshold.
 //!
-//! A frame that is trimmed at the port to its receiver is marked as such if `last_hop` is set: such a loss is one of incast, which no
-//! other path avoids. Marks of ECN that a frame has stay, and trimming sets none.
+//! With `last_hop`, a frame trimmed at the port to its receiver carries a separate mark. Such a loss is caused by
+//! incast, and no other path would avoid it. Trimming keeps the ECN field of the frame, and never sets CE.
 //!
-//! Source: Open Compute Project, Switch Abstraction Interface, proposal on packet trimming, with SONiC's `SWITCH_TRIMMING` and
-//! `packet_discard_action`; Ultra Ethernet Consortium, Specification 1.0.3, section 3.6.17 (thresholds); M. Handley et al.,
-//! "Re-architecting datacenter networks and stacks for low latency and high performance", SIGCOMM 2017 (NDP: the coin); htsim's
-//! `compositequeue.cpp`.
+//! Source: Open Compute Project, Switch Abstraction Interface, proposal on packet trimming, with SONiC's
+//! `SWITCH_TRIMMING` and `packet_discard_action`; Ultra Ethernet Consortium, Specification 1.0.3, section 3.6.17
+//! (thresholds); M. Handley et al., "Re-architecting datacenter networks and stacks for low latency and high
+//! performance", SIGCOMM 2017 (NDP: the random choice); htsim's `compositequeue.cpp`.
 //!
-//! Not modelled: return to sender; trimmed queues of other numbers than that of their DSCP; several sizes; `DISABLE_TRIM` of access lists.
+//! Not modelled: return to sender; a queue for trimmed frames other than the queue of their DSCP; several trim sizes;
+//! the ACL action `DISABLE_TRIM`.
 
 use crate::reference_rate;
 use frame::NodeId;
@@ -33,77 +36,77 @@ use units::{BitRate, Bytes};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrimmingKeys {
-    /// Source of the defaults of the other keys: "sonic" (a frame without buffer space is trimmed to 128 B), "uec" (a frame above `threshold`, to 66 B: 24 B of IP payload) or "htsim" (a frame above `threshold`, or the last of its queue, to 64 B). Default: "sonic".
+    /// Variant that sets the defaults of the other keys: "sonic" (trims a frame for which there is no buffer space, to 128 B), "uec" (trims a frame above `threshold`, to 66 B: 24 B of IP payload) or "htsim" (trims a frame above `threshold`, or the last one of its queue, to 64 B). Default: "sonic".
     pub preset: TrimmingPreset,
     /// Length of a trimmed frame, DA to FCS. A size, "64 B" to "4088 B". Default: by the preset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
-    /// DSCP of trimmed frames, which has a traffic class by `maps.dscp_to_tc`. A number, 0 to 63. Default: 48 (traffic class 6 without a map).
+    /// DSCP of trimmed frames; `maps.dscp_to_tc` maps it to a traffic class. A number, 0 to 63. Default: 48 (traffic class 6 without a map).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 63))]
     pub dscp: Option<u32>,
-    /// Other DSCPs of frames that are trimmed at ports to some neighbours, as with SONiC's "from-tc": a list of tables of `to` and `dscp`; of several that name a neighbour, the first counts. Default: none (`dscp` at all ports).
+    /// Different DSCPs for frames trimmed at ports to certain neighbours, like SONiC's "from-tc": a list of tables of `to` and `dscp`. The first entry that matches a neighbour applies. Default: none (`dscp` at all ports).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dscp_to: Option<Vec<TrimmingDscp>>,
-    /// Queues whose frames are trimmed. A list of traffic classes, 0 to 7. Default: those whose profile has `discard_action` = "trim"; without `buffer.memory` all that are lossy, but that of trimmed frames.
+    /// Queues whose frames are trimmed. A list of traffic classes, 0 to 7. Default: those whose profile has `discard_action` = "trim"; without `buffer.memory`, all lossy queues except the queue of trimmed frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<Vec<u32>>,
     /// Limit of a queue; a frame above it is trimmed. A size. Default: none with "sonic" (the limits of the buffer), else required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Bytes>,
-    /// `threshold` of queues to hosts. A size. Default: `threshold`; with "uec" 1.5 of it.
+    /// Limit of a queue at a port to a host. A size. Default: `threshold`; with "uec" 1.5 of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_hop_threshold: Option<Bytes>,
-    /// The limit of the queue of trimmed frames; a trimmed frame above it is dropped. A size. Default: none (the limits of the buffer); with "htsim" twice `threshold`.
+    /// Limit of the queue of trimmed frames; a trimmed frame above it is dropped. A size. Default: none (the limits of the buffer); with "htsim" twice `threshold`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header_limit: Option<Bytes>,
-    /// Rate of a port at which `threshold`, `last_hop_threshold` and `header_limit` hold; at a port of another rate they are larger or smaller in proportion, also after a change of that rate (a queue then takes as long as before). A rate with unit, above 0. Default: none (the same at all ports).
+    /// Port rate for which `threshold`, `last_hop_threshold` and `header_limit` are given. At ports of other rates, and after a change of the port rate, they scale in proportion, so that the queueing delay stays the same. A rate with unit, above 0. Default: none (the same at all ports).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_rate: Option<BitRate>,
-    /// Frame that is trimmed above `threshold`: the "arriving" one, or at "random" that or the last of the queue. Default: "arriving"; with "htsim" "random".
+    /// Frame that is trimmed above `threshold`: the arriving frame ("arriving"), or with equal probability the arriving frame or the last frame of the queue ("random"). Default: "arriving"; with "htsim" "random".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub victim: Option<Victim>,
-    /// If true, frames trimmed at ports to hosts carry a mark of their own, such as a separate DSCP. Default: false with "sonic", else true.
+    /// If true, frames trimmed at ports to hosts carry a separate mark, such as another DSCP. Default: false with "sonic", else true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_hop: Option<bool>,
 }
 
-/// The DSCP of frames that are trimmed at ports to some neighbours.
+/// DSCP of frames trimmed at ports to certain neighbours.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrimmingDscp {
     /// The neighbours: a list of names, ranges or patterns of hosts and switches. Required.
     pub to: Vec<String>,
-    /// DSCP of frames that are trimmed there. A number, 0 to 63. Required.
+    /// DSCP of frames trimmed at ports to these neighbours. A number, 0 to 63. Required.
     #[schemars(range(max = 63))]
     pub dscp: u32,
 }
 
-/// Whose values keys of trimming have.
+/// Variant that sets the defaults of the keys of trimming.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrimmingPreset {
-    /// Those of the Switch Abstraction Interface.
+    /// Values of the Switch Abstraction Interface.
     #[default]
     Sonic,
-    /// Those that Ultra Ethernet recommends.
+    /// Values recommended by Ultra Ethernet.
     Uec,
-    /// Those of htsim's composite queue.
+    /// Values of htsim's composite queue.
     Htsim,
 }
 
-/// Which frame is trimmed where a queue is too long.
+/// Frame that is trimmed if a queue exceeds its threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Victim {
-    /// The one that comes.
+    /// The arriving frame.
     #[default]
     Arriving,
-    /// With equal probability that or the last one of the queue.
+    /// With equal probability the arriving frame or the last frame of the queue.
     Random,
 }
 
-/// Action on frames that find no room in their queue: `packet_discard_action` of SONiC.
+/// Action on frames for which their queue has no room: `packet_discard_action` of SONiC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiscardAction {

@@ -1,22 +1,22 @@
-//! Deficit round robin, weighted or not.
+//! Deficit round robin (DRR), weighted or unweighted.
 //!
-//! Each active queue is visited in turn. At a visit its quantum is added to its deficit counter, and frames
-//! leave while the counter covers their accounted lengths; what is left stays for the next visit. A queue
-//! that is empty or stopped by flow control when its frame has left loses its deficit: no service is saved up. What comes
-//! while that frame is on the wire still belongs to the visit. With quanta of
-//! at least the largest accounted frame every visit sends something and a decision takes constant time;
-//! smaller quanta work, queues are then skipped for some rounds.
+//! Active queues are visited in turn. At each visit the quantum is added to the deficit counter of the queue, and
+//! frames are sent while the counter covers their accounted lengths. The remainder is kept for the next visit. A queue
+//! that is empty or stopped by flow control when the transmission of its frame ends loses its deficit, so that it
+//! saves up no service. Frames that arrive during that transmission are still part of the visit. With quanta of at
+//! least the largest accounted frame every visit sends a frame, and a decision takes constant time. Smaller quanta are
+//! allowed, but queues are then skipped in some rounds.
 //!
-//! Weights w_i make quanta of `base_quantum` · w_i / min w: the smallest weight gets exactly the base. The
-//! ratios are exact, also where the quanta are not whole bytes (counters are kept in fractions of a byte).
-//! Long-run shares of accounted bytes are those of the quanta. A frame passes when the counter is *at least*
-//! its accounted length; the prose of Hagen 2012 says "greater", but its worked example needs "at least".
+//! Weights w_i give quanta of `quantum` · w_i / min w, so that the smallest weight has exactly this quantum. The
+//! ratios are exact even if the quanta are not whole bytes (counters are fractions of a byte). Long-run shares of
+//! accounted bytes are proportional to the quanta. A frame is sent if the counter is *at least* its accounted length.
+//! The text of Hagen 2012 says "greater", but its worked example requires "at least".
 //!
 //! Source: Shreedhar and Varghese, "Efficient fair queuing using deficit round-robin", IEEE/ACM Transactions on
-//! Networking 4(3), 1996; Hagen 2012 §2.4 (Figure 2-5); memoryless under flow control: Martinez 2006 §3. Bound of
-//! delay: Boyer, Stea and Sofack, "Deficit round robin with network calculus", VALUETOOLS 2012.
+//! Networking 4(3), 1996; Hagen 2012 §2.4 (Figure 2-5); memoryless under flow control: Martinez 2006 §3. Delay bound:
+//! Boyer, Stea and Sofack, "Deficit round robin with network calculus", VALUETOOLS 2012.
 //!
-//! Not modelled: the variant that starts a counter with a quantum before the first visit (Linux); long-run
+//! Not modelled: the variant that initialises a counter with a quantum before the first visit (Linux); its long-run
 //! shares are the same.
 
 use crate::accounted_length::{accounted, count};
@@ -32,7 +32,7 @@ accounted! {
     pub struct DrrParams accounts wire {
         /// Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
         pub weights: Weights = Weights::Equal,
-        /// Quantum of the smallest weight: what it may send a round, in accounted lengths. A size, "1 B" to "16 MiB", or "computed". Default: "computed" (the longest frame of all flows, as accounted: the smallest with which no class has to skip a round; Shreedhar and Varghese 1996).
+        /// Quantum of the smallest weight: accounted bytes that it may send per round. A size, "1 B" to "16 MiB", or "computed". Default: "computed" (the accounted length of the longest frame of all flows, the minimum with which no class skips a round; Shreedhar and Varghese 1996).
         pub quantum: Or<Bytes, Computed> = Or::word(),
         /// Quanta, one for each traffic class, instead of `weights` and `quantum`. Sizes, "1 B" to "16 MiB". Default: none (by weights).
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,28 +1,29 @@
 //! DRR-AWC: deficit round robin with adaptive (active) weight control.
 //!
-//! Every interval each queue's quantum is set from the sizes of the frames that came in, so that queues of
-//! small frames, which lose by what a switch counts beside their payload, get equal throughput:
-//! quantum = W · largest frame, W = Σ over bins f(size) · frames in bin / all frames.
+//! Small frames have a larger share of bytes that a switch accounts in addition to the payload, so queues of small
+//! frames get less throughput with equal quanta. DRR-AWC adjusts the quantum of each queue in every interval to the
+//! sizes of the frames that arrived, to equalise throughput: quantum = W · largest frame, where W = Σ over bins
+//! f(size) · frames in bin / all frames.
 //!
-//! Three rules for W. *Published*: Hagen's two lines, fitted to one switch and 1522-byte competitors, the
-//! pivot at 146 B. *Analytic*: the same histogram with f from the accounted and the counted length.
-//! *Learned* (ours): no fit and no knowledge of the switch. Queues that were active for the whole interval
-//! had the same number of rounds, so quantum · rounds is what was accounted, and accounted bytes over
-//! counted bytes is the weight, whatever the accounted length is made of: preamble, internal headers, memory
-//! cells. The bytes that each frame counts more are fitted to all such queues by least squares and used for queues that
-//! were not always active.
+//! There are three rules for W. *Published*: the two linear formulas of Hagen, one for frames up to 146 B and one for
+//! longer frames, fitted to one switch and competing frames of 1522 bytes. *Analytic*: the same histogram, with f
+//! computed from the accounted and the counted length. *Learned* (ours): requires neither a fit nor a model of the
+//! switch. Queues that were active for the whole interval had the same number of rounds, so quantum · rounds is the
+//! number of accounted bytes. The weight is accounted bytes divided by counted bytes, whatever the accounted length
+//! includes: preamble, internal headers, memory cells. The additional bytes per frame are fitted to all such queues by
+//! least squares, and applied to queues that were not active all the time.
 //!
-//! Gaps of the source: frames above 1024 B have no bin, so there is a sixth, 1025 B to the largest frame; an empty
-//! histogram keeps the weight; the listing's `int totalWeight` cuts 0.97 to 1.73 down to 0 and 1, so that it is plain DRR: `total_weight =
-//! "integer"` does that, and keeps the weight where it would be 0. By default it is floating point (sums and products of exact counts, the
-//! same on every machine, outside the decision).
-//! The controller is a plain function of counters ([`Histogram::weight`], [`Learner::weights`]) that any
-//! switch's management can call.
+//! Gaps of the source: frames above 1024 B have no bin, so there is a sixth bin from 1025 B to the largest frame. An
+//! empty histogram keeps the weight. The listing's `int totalWeight` truncates weights from 0.97 to 1.73 to 0 or 1,
+//! which results in plain DRR. `total_weight = "integer"` reproduces this, and keeps the weight where it would be 0.
+//! By default the weight is floating point (sums and products of exact counts, which are identical on every machine,
+//! outside the scheduling decision). The controller is a pure function of counters ([`Histogram::weight`],
+//! [`Learner::weights`]) that the management software of any switch can call.
 //!
 //! Source: Hagen 2012 §6.3, Algorithm 1, formulas 6.1 and 6.2; the learned rule and the sixth bin are ours (OC).
 //!
-//! Not modelled: the time that reading the counters takes; a switch that reports frames sent instead of
-//! frames received (the learned rule counts frames sent, the others frames received).
+//! Not modelled: the time to read the counters; a switch that counts transmitted instead of received frames (the
+//! learned rule counts transmitted frames, the others received frames).
 
 use crate::accounted_length::accounted;
 use crate::drr::{self, Rounds};
@@ -47,11 +48,11 @@ accounted! {
     pub struct DrrAwcParams accounts wire {
         /// Formula of the weights: "published" (formulas 6.1 and 6.2 of Hagen 2012), "analytic" (from accounted and counted lengths) or "learned" (from the frames sent; Penstock's own). Default: "published".
         pub formula: Formula = Formula::Published,
-        /// Time over which frames are counted before weights change. A time with unit, above 0. Default: "1 ms" (Hagen 2012: 60 s).
+        /// Interval over which frames are counted before weights change. A time with unit, above 0. Default: "1 ms" (Hagen 2012: 60 s).
         pub interval: Time = Time::from_ms(1),
         /// Weighting of frame sizes: by their "frames" or their "bytes". Default: "frames" (Hagen 2012, Algorithm 1).
         pub mix: Mix = Mix::Frames,
-        /// The weight of frames above 1024 B, which the paper does not have: "formula" (6.2) or "one"; "published" only. Default: "formula".
+        /// Weight of frames above 1024 B, which the paper does not define: "formula" (6.2) or "one"; "published" only. Default: "formula".
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(extend("default" = "formula"))]
         pub top_bin: Option<TopBin> = None,
@@ -59,7 +60,7 @@ accounted! {
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(extend("default" = "upper_edge"))]
         pub representative: Option<Representative> = None,
-        /// The type of the sum of weights: "fraction", or "integer", which cuts each sum, as the listing has it; "published" only. Default: "fraction".
+        /// Type of the sum of weights: "fraction", or "integer", which truncates each sum, as in the listing; "published" only. Default: "fraction".
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(extend("default" = "fraction"))]
         pub total_weight: Option<TotalWeight> = None,
@@ -67,7 +68,7 @@ accounted! {
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(extend("default" = "payload"))]
         pub metric: Option<Metric> = None,
-        /// Shares to aim at, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
+        /// Target shares, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
         pub weights: Weights = Weights::Equal,
     }
 }
@@ -80,7 +81,7 @@ pub enum Formula {
     Published,
     /// From accounted and counted lengths.
     Analytic,
-    /// From what was sent.
+    /// From the frames sent.
     Learned,
 }
 
@@ -129,7 +130,7 @@ impl WeightRule {
     }
 }
 
-/// The weight of the largest frames, which the paper does not have.
+/// Weight of frames above 1024 B, which the paper does not define.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TopBin {
@@ -139,7 +140,7 @@ pub enum TopBin {
     One,
 }
 
-/// The size that stands for a bin.
+/// Size that represents a bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Representative {
@@ -149,13 +150,13 @@ pub enum Representative {
     Middle,
 }
 
-/// The type of the sum of weights in Algorithm 1.
+/// Type of the sum of weights in Algorithm 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TotalWeight {
     /// Fractions are kept.
     Fraction,
-    /// Each sum is cut to a whole number.
+    /// Each sum is truncated to an integer.
     Integer,
 }
 
@@ -163,9 +164,9 @@ pub enum TotalWeight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// L - 18 a frame.
+    /// L - 18 per frame.
     Payload,
-    /// L a frame.
+    /// L per frame.
     Frame,
 }
 

@@ -1,13 +1,13 @@
 //! DTable: the deficit table, an arbitration table that shares bytes instead of packets.
 //!
-//! Each entry names a queue and a weight in credits. An entry whose queue may send adds its weight to the queue's
-//! deficit counter; frames leave while the counter covers them; what is left stays for the queue's next
-//! entry. A queue that is empty or lacks credits for its head when a frame of its visit has left loses its deficit; one that lacks
-//! them between its visits keeps it. With all entries of a queue in a
-//! row this is deficit round robin; spread out, the spacing sets the latency.
+//! Each entry has a queue and a weight in credits. An entry whose queue may send adds its weight to the deficit
+//! counter of the queue. Frames are sent while the counter covers them, and the remainder is kept for the next entry
+//! of the queue. A queue loses its deficit if it is empty or lacks credits for its head after the transmission of a
+//! frame in its visit. A queue that lacks credits between its visits keeps its deficit. If all entries of a queue are
+//! adjacent, this is deficit round robin. If they are distributed, their spacing determines the latency.
 //!
-//! Weights of at least the largest frame in credits (34 for the 2176 B of Advanced Switching) let every entry send;
-//! one entry may then take up to twice that less one credit.
+//! If each weight is at least the largest frame in credits (34 for the 2176 B of Advanced Switching), every entry can
+//! send a frame, and one entry may then send up to twice that less one credit.
 //!
 //! Source: Martinez 2006 §4.
 //!
@@ -37,9 +37,9 @@ pub enum Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WeightedEntry {
-    /// The traffic class that it serves. A class number, 0 to 7. Required.
+    /// Traffic class of the entry. A class number, 0 to 7. Required.
     pub class: u32,
-    /// Credits that it adds. A count, 1 to 65536. Required.
+    /// Weight of the entry: credits added to the deficit counter. A count, 1 to 65536. Required.
     pub weight: u32,
 }
 
@@ -73,13 +73,13 @@ fn credit() -> Bytes {
 accounted! {
     /// Keys of the deficit table.
     pub struct DTableParams accounts frame {
-        /// The table: 32, 64, 128, 256, 512 or 1024 entries, each a traffic class or {class, weight}. Every class has to be named. Required.
+        /// Arbitration table: 32, 64, 128, 256, 512 or 1024 entries, each a traffic class or {class, weight}. Every class must occur. Required.
         pub entries: Vec<Entry>,
-        /// Credits of the entries that are only a class. A count, 1 to 65536. Default: 34 (the largest frame of Advanced Switching in credits of 64 B).
+        /// Weight of entries without `weight`, in credits. A count, 1 to 65536. Default: 34 (the largest frame of Advanced Switching in credits of 64 B).
         #[serde(default = "largest_frame")]
         #[schemars(range(min = 1, max = 65536))]
         pub weight: u32,
-        /// Bytes a credit. A size, "1 B" to "64 KiB". Default: "64 B" (Advanced Switching).
+        /// Bytes per credit. A size, "1 B" to "64 KiB". Default: "64 B" (Advanced Switching).
         #[serde(default = "credit")]
         pub credit: Bytes,
     }

@@ -1,22 +1,24 @@
 //! ETS: enhanced transmission selection, hierarchical.
 //!
-//! Traffic classes are served in this order: strict classes, the highest first; classes behind a credit-based shaper
-//! whose credit is not negative, the highest first; ETS classes, which share what is left by percentages
-//! that sum to 100. A class that has nothing to send leaves its part to the other ETS classes in proportion to theirs.
+//! Traffic classes are served in this order: strict priority classes, highest first; classes with a credit-based
+//! shaper whose credit is not negative, highest first; ETS classes, which share the remaining bandwidth by percentages
+//! that sum to 100. The unused bandwidth of an ETS class is available to the other ETS classes in proportion to their
+//! percentages.
 //!
 //! ETS classes are served by weighted deficit round robin: quantum_i = pct_i · largest frame / smallest percentage, so
-//! that the smallest class gets exactly one largest frame a round and the ratios are exact. A class of 0 % sends
-//! only when no other ETS class has anything. A class may hold several queues (a priority group of early
-//! DCB switches): strict classes serve the highest first, ETS classes go round by bytes, or by the adaptive weights of `drr_awc`.
+//! that the smallest class sends exactly one largest frame per round and the ratios are exact. A class with 0 % sends
+//! only when no other ETS class has frames. A class may contain several queues (a priority group of pre-standard DCB
+//! switches). In a strict class the highest queue is served first. In an ETS class the queues are served in
+//! round-robin order by bytes, or with the adaptive weights of `drr_awc`.
 //!
-//! Credit-based shaper: credit grows with the idle slope while frames wait or while it is negative, and falls with
-//! (link rate - idle slope) while the class sends; a class with nothing to send, or stopped by flow control, does
-//! not keep positive credit.
+//! Credit-based shaper: the credit increases at the idle slope while frames wait or the credit is negative. It
+//! decreases at (link rate - idle slope) while the class sends. A class that is empty or stopped by flow control loses
+//! positive credit.
 //!
-//! Source: IEEE 802.1Qaz (802.1Q clauses 8.6.8.2 and 37); Hagen 2012 §2.1.2, §3.2.2; how the classes share is left to the
-//! implementer, deficit round robin is our choice (OC), as is the rule for 0 %.
+//! Source: IEEE 802.1Qaz (802.1Q clauses 8.6.8.2 and 37); Hagen 2012 §2.1.2, §3.2.2. The sharing among classes is left
+//! to the implementer; deficit round robin is our choice (OC), as is the rule for 0 %.
 //!
-//! Not modelled: vendor-specific transmission selection (255); frame pre-emption; the gates of IEEE 802.1Qbv.
+//! Not modelled: vendor-specific transmission selection (255); frame preemption; the gates of IEEE 802.1Qbv.
 
 use crate::accounted_length::accounted;
 use crate::credit::Credit;
@@ -31,7 +33,7 @@ use units::{BitRate, Bytes, Time};
 accounted! {
     /// Keys of enhanced transmission selection.
     pub struct EtsParams accounts wire {
-        /// The classes of transmission selection, the lowest first, 1 to 8; each with its queues and one of `percent`, `strict` and `idle_slope`. Every queue belongs to one. Required.
+        /// Classes of transmission selection, lowest first, 1 to 8; each with its queues and one of `percent`, `strict` and `idle_slope`. Every queue must belong to one class. Required.
         pub classes: Vec<EtsClass>,
     }
 }

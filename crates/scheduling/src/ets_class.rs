@@ -62,19 +62,19 @@ pub enum Selection {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct EtsClassKeys {
-    /// Its queues: class numbers, 0 to 7. Required.
+    /// Queues of the class: class numbers, 0 to 7. Required.
     queues: Vec<u32>,
-    /// Share of what strict and shaped classes leave, in percent, 0 to 100; all shares sum to 100. Default: none.
+    /// ETS class: share of the bandwidth that strict and shaped classes leave, in percent, 0 to 100; all shares sum to 100. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 100))]
     percent: Option<u32>,
-    /// true: before all others, the highest first. Default: none.
+    /// If true, a strict priority class, served before all others, highest first. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     strict: Option<bool>,
-    /// Credit-based shaper: the rate that the class is certain of, below the link's; a rate or {share}. Default: none.
+    /// Credit-based shaper: guaranteed rate of the class, below the link rate; a rate or {share}. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     idle_slope: Option<Share>,
-    /// Deficit round robin with adaptive weights among the queues of a class with a percentage, which need be two at least; its `weights` are of these queues, in their order. Default: none (equal shares of bytes).
+    /// Deficit round robin with adaptive weights among the queues of an ETS class with at least two queues; its `weights` refer to these queues, in their order. Default: none (equal shares of bytes).
     #[serde(skip_serializing_if = "Option::is_none")]
     drr_awc: Option<DrrAwcParams>,
 }

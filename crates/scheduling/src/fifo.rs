@@ -1,11 +1,10 @@
-//! First in, first out: one queue in order of arrival.
+//! First in, first out: one queue, in order of arrival.
 //!
-//! If flow control stops any of the priorities in the queue, the whole port waits: head-of-line blocking
-//! is what a port with a single queue has.
+//! If flow control stops any priority in the queue, the whole port waits (head-of-line blocking).
 //!
 //! Source: Hagen 2012 §2.4 (the output queue); any textbook.
 //!
-//! Not modelled: the time that a choice takes (all schedulers choose in an instant).
+//! Not modelled: the duration of a scheduling decision (all schedulers decide instantly).
 
 use crate::{Configuration, Discipline, LatencyRate, PortFacts};
 use keys::{Remark, Remarks};

@@ -1,16 +1,16 @@
 //! MinBW: the minimum-bandwidth egress scheduler of Advanced Switching.
 //!
-//! The fabric management channel has absolute priority as long as its token bucket holds the frame; all other
-//! queues share by weights with SCFQ-CA. Weights are shares of the link; a part of it may stay unassigned,
+//! The fabric management channel has absolute priority as long as its token bucket covers its next frame. All other
+//! queues share the link by weight with SCFQ-CA. Weights are shares of the link; a part of the link may be unassigned,
 //! and unused bandwidth is shared by weight.
 //!
-//! A management frame without tokens may use a link that would be idle otherwise; that costs no tokens. Rate
-//! and depth of the bucket are ours (OC): 25 % of the link, what the configuration of Martinez 2006 Table 2 leaves
+//! A management frame without tokens may use an otherwise idle link, which costs no tokens. The rate and depth of the
+//! bucket are our choice (OC): 25 % of the link, the part that the configuration of Martinez 2006 Table 2 leaves
 //! unassigned, and two frames of 2176 B.
 //!
 //! Source: Martinez 2006 §2, §3, §5.1 (Advanced Switching core specification).
 //!
-//! Not modelled: other schedulers than SCFQ-CA for the rest, which the specification leaves open.
+//! Not modelled: schedulers other than SCFQ-CA for the other queues, which the specification leaves open.
 
 use crate::accounted_length::{accounted, count};
 use crate::bucket::TokenBucket;
@@ -24,15 +24,15 @@ use units::{BitRate, Bytes, Time};
 accounted! {
     /// Keys of the minimum-bandwidth scheduler.
     pub struct MinBwParams accounts frame {
-        /// The traffic class of management, which goes first within its rate. A class number, 0 to 7. Default: the class whose weight is 0, or the highest (Advanced Switching).
+        /// Traffic class of the fabric management channel, which has priority within its rate. A class number, 0 to 7. Default: the class whose weight is 0, or the highest (Advanced Switching).
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(range(min = 0, max = 7))]
         pub management: Option<u32> = None,
         /// Weights, one for each traffic class, 1 to 1000000 each and 0 for management, or "equal". Default: "equal".
         pub weights: Weights = Weights::Equal,
-        /// The rate of management: a rate, above 0 and at most the link's, or {share}. Default: a share of 0.25 of the link.
+        /// Rate of the fabric management channel: a rate, above 0 and at most the link's, or {share}. Default: a share of 0.25 of the link.
         pub rate: Share = Share::PartsPerMillion(250_000),
-        /// The largest burst that management may accumulate and send at once. A size, from the accounted length of the longest frame to "1 GiB". Default: "4352 B" (two largest frames of Advanced Switching).
+        /// Depth of the token bucket: maximum burst of management traffic. A size, from the accounted length of the longest frame to "1 GiB". Default: "4352 B" (two largest frames of Advanced Switching).
         pub depth: Bytes = Bytes::new(4_352),
         /// If true, management traffic beyond its rate may use an idle link. Default: true.
         pub use_idle_link: bool = true,

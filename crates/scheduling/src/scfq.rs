@@ -1,17 +1,17 @@
 //! SCFQ: self-clocked fair queueing.
 //!
-//! Each frame is stamped with a service tag when it arrives, F = max(F of the frame before it in its queue, F of the
-//! frame in service) + accounted length / weight, and frames leave in the order of their tags; ties go to the lowest
-//! queue. The tag in service is the virtual time, so no reference system is needed. When the port falls idle
-//! all tags return to zero.
+//! Each frame gets a service tag on arrival, F = max(F of the previous frame in its queue, F of the frame in
+//! service) + accounted length / weight. Frames are sent in the order of their tags; the lowest queue wins ties. The
+//! tag of the frame in service is the virtual time, so that no reference system is needed. When the port becomes idle,
+//! all tags are reset to zero.
 //!
-//! Without flow control this is fair. With it, frames that wait in a stopped queue keep the tags of their
-//! arrival: the queue catches up when it may go on. SCFQ-CA is the variant that does not.
+//! Without flow control this is fair. With flow control, frames in a stopped queue keep the tags of their arrival, and
+//! the queue catches up when it resumes. SCFQ-CA avoids this.
 //!
 //! Source: Golestani, "A self-clocked fair queueing scheme for broadband applications", INFOCOM 1994; Martinez 2006
 //! §3.
 //!
-//! Not modelled: hardware limits (tags of few bits, sorted approximately).
+//! Not modelled: hardware limits (short tags, approximate sorting).
 
 use crate::accounted_length::accounted;
 use crate::tags::{self, TagHeap, Weight};

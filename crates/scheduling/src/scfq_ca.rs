@@ -1,16 +1,17 @@
 //! SCFQ-CA: credit-aware self-clocked fair queueing.
 //!
-//! As SCFQ, but a frame is stamped only when it is at the head of its queue *and* flow control lets it go: on
-//! arrival, after the frame before it, or when credits (an XON) come. A stopped queue therefore saves up no service;
-//! it rejoins at the virtual time of its return. The rule works with any link-level flow control.
+//! In contrast to SCFQ, a frame is tagged only when it is at the head of its queue *and* flow control allows its
+//! transmission: on arrival, after the previous frame, or when credits or an XON arrive. A stopped queue therefore
+//! saves up no service; it resumes at the current virtual time. The rule works with any link-level flow control.
 //!
-//! A head that loses its eligibility after it was stamped (several queues share one count of credits, a pause
-//! comes) loses its stamp too and is stamped anew on its return; the service it did not get is not
-//! accounted. A link that idles while queues are stopped keeps its virtual time.
+//! A tagged head may become ineligible, because several queues share the credits of a channel or a pause arrives. It
+//! then loses its tag and is tagged again when its queue resumes; the lost service is not compensated. A link that is
+//! idle while queues are stopped keeps its virtual time.
 //!
-//! Source: Martinez 2006 §3; the two rules of the paragraph before are ours (OC), the source is silent.
+//! Source: Martinez 2006 §3; the two rules of the previous paragraph are ours (OC), because the source does not
+//! specify them.
 //!
-//! Not modelled: hardware limits (tags of few bits).
+//! Not modelled: hardware limits (short tags).
 
 use crate::accounted_length::accounted;
 use crate::scfq;

@@ -1,17 +1,17 @@
-//! Token-bucket and leaky-bucket shapers on queues or on the port, in front of any scheduler.
+//! Token-bucket and leaky-bucket shapers for queues or for the port, combined with any scheduler.
 //!
-//! A token bucket fills at a rate up to its depth; a frame may leave when the bucket holds its accounted length. So
-//! a class that was quiet may send its depth at once, and then its rate. A leaky bucket is the same without
-//! memory: after a frame the next has to wait until that frame has drained at the rate. Both are exact: levels
-//! are integers of 10^-12 bit.
+//! A token bucket is filled at a rate up to its depth. A frame may be sent when the bucket holds its accounted length.
+//! A class that was idle can therefore send a burst of the depth of its bucket, and then at its rate. A leaky bucket
+//! allows no bursts: after a frame, the next one waits until that frame has drained at the configured rate. Both are
+//! exact: levels are integers in units of 10^-12 bit.
 //!
-//! A queue whose head has to wait is, to the scheduler behind, a queue that flow control stops; a port shaper
-//! stops them all. A shaped port is not work-conserving: it returns the time of its next poll.
+//! To the scheduler, a queue whose head waits for a shaper is a queue stopped by flow control. A port shaper stops all
+//! queues. A shaped port is not work-conserving: it returns the time of its next poll.
 //!
-//! Source: Turner, "New directions in communications", IEEE Communications Magazine 24(10), 1986 (leaky bucket); RFC 2697
-//! and IEEE 802.1Q clause 8.6.5 (token bucket arithmetic).
+//! Source: Turner, "New directions in communications", IEEE Communications Magazine 24(10), 1986 (leaky bucket); RFC
+//! 2697 and IEEE 802.1Q clause 8.6.5 (token bucket arithmetic).
 //!
-//! Not modelled: policing (frames wait, they are not dropped or marked); buckets that may go negative.
+//! Not modelled: policing (frames are delayed, not dropped or marked); buckets with a negative level.
 
 use crate::accounted_length::{accounted, count};
 use crate::bucket::{Bucket, LeakyBucket, Shaper, TokenBucket};
@@ -41,7 +41,7 @@ pub enum ShaperSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenBucketKeys {
-    /// Rate at which the bucket fills: a rate, above 0 and at most the link's, or {share}. Required.
+    /// Token rate of the bucket: a rate, above 0 and at most the link's, or {share}. Required.
     pub rate: Share,
     /// Capacity of the bucket. A size, from the accounted length of the longest frame to "1 GiB". Required.
     pub depth: Bytes,
@@ -111,12 +111,12 @@ impl ShaperSpec {
 accounted! {
     /// Keys of shaped ports.
     pub struct ShapedParams accounts wire {
-        /// The scheduler behind the shapers: a name or a table. Default: "strict_priority".
+        /// Scheduler to which the shapers are applied: a name or a table. Default: "strict_priority".
         pub scheduler: Box<SchedulerSpec> = Box::new(SchedulerSpec::StrictPriority),
-        /// The shaper of the whole port: `token_bucket` or `leaky_bucket`. Default: none.
+        /// Shaper of the whole port: `token_bucket` or `leaky_bucket`. Default: none.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub port: Option<ShaperSpec> = None,
-        /// Shapers of single traffic classes. Default: none.
+        /// Shapers of individual traffic classes. Default: none.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         pub classes: Vec<ClassShaper> = Vec::new(),
     }

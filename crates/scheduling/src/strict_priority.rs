@@ -1,11 +1,11 @@
-//! Strict priority: the default transmission selection of IEEE 802.1Q (clause 8.6.8.1).
+//! Strict priority: the default transmission selection algorithm of IEEE 802.1Q (clause 8.6.8.1).
 //!
-//! Serves the highest queue that may send. Lower queues starve for as long as a higher one has frames;
-//! that is the algorithm, not a fault.
+//! Serves the highest-priority queue that may send. Lower queues starve as long as a higher one has frames; this is
+//! inherent to the algorithm.
 //!
 //! Source: IEEE 802.1Q clause 8.6.8.1.
 //!
-//! Not modelled: the time that a choice takes, and pre-emption of a frame in transmission (IEEE 802.1Qbu).
+//! Not modelled: the duration of a scheduling decision, and preemption of a frame in transmission (IEEE 802.1Qbu).
 
 use crate::ready::ReadySet;
 use crate::{AccountedLength, Configuration, Discipline, LatencyRate, PortFacts};

@@ -1,13 +1,13 @@
 //! The virtual channel (VC) arbitration table of Advanced Switching: weighted round robin by packets.
 //!
-//! A register array of queue numbers is cycled through. At an entry whose queue may send, one frame of any size is
-//! sent; other entries are skipped. A queue's share of frames is its share of entries; its latency is set
-//! by how its entries are spaced. Queues with large frames get more bytes than their entries say (Martinez
-//! 2006, Figure 1a): the deficit table mends that.
+//! The scheduler cycles through a table of queue numbers. At an entry whose queue may send, it sends one frame of any
+//! size; other entries are skipped. A queue's share of the frames is its share of the entries, and the spacing of its
+//! entries determines its latency. Queues with large frames get more than their share of the bytes (Martinez 2006,
+//! Figure 1a); the deficit table (`dtable`) corrects this.
 //!
 //! Source: Martinez 2006 §2 (Advanced Switching core specification).
 //!
-//! Not modelled: loading a new table while the port runs.
+//! Not modelled: loading a new table while the port is active.
 
 use crate::table::{self, Table};
 use crate::{AccountedLength, Configuration, Discipline, LatencyRate, PortFacts};
@@ -20,7 +20,7 @@ use units::{BitRate, Time};
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VcTableParams {
-    /// The table: the traffic class of each of its 32, 64, 128, 256, 512 or 1024 entries. Every class has to be named. Required.
+    /// Arbitration table: the traffic class of each of its 32, 64, 128, 256, 512 or 1024 entries. Every class must occur. Required.
     pub entries: Vec<u32>,
 }
 

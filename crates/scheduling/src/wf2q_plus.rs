@@ -1,23 +1,26 @@
 //! WF2Q+: worst-case fair weighted fair queueing.
 //!
-//! A head has a start tag S and a finish tag F = S + accounted length / weight. Among heads that the fluid server would have
-//! begun (S at most the virtual time) the one that it would finish first is sent. So no queue is ahead of the
-//! fluid by more than one frame, where WFQ lets heavy queues run ahead by many.
+//! The frame at the head of each queue has a start tag S and a finish tag F = S + accounted length / weight. A head is
+//! eligible if S is at most the virtual time, which means that the fluid server would have started it. The eligible
+//! head with the smallest F is sent. No queue is therefore ahead of the fluid server by more than one frame, whereas
+//! in WFQ queues with large weights can be ahead by many.
 //!
-//! The virtual time V needs no fluid. It advances with the service: by the part of the accounted length that the link has
-//! carried so far, over the sum of all configured weights. It never stays behind the smallest start of all
-//! backlogged heads, and the frame in service is the head of its queue until its last bit has left. That frame had
-//! begun when it was picked, so the smallest start can move V only between two frames.
+//! The virtual time V does not need a fluid server. It advances with the service of the link: by the part of the
+//! accounted length that has been transmitted, divided by the sum of all configured weights. It is never below the
+//! smallest start tag of all backlogged heads, where the frame in transmission is the head of its queue until its last
+//! bit has been sent. Because that frame was eligible when it was selected, the smallest start tag can raise V only
+//! between two frames.
 //!
-//! A frame that finds its queue empty starts at V or at the queue's last finish, whichever is later; behind a frame that
-//! waits or is in service it starts at that frame's finish. A stopped head loses its tags and gets new ones on its
-//! return, as if it came then: no service is saved up.
+//! The start tag of a frame that arrives at an empty queue is the larger of V and the last finish tag of the queue. A
+//! frame behind another one that is queued or in transmission starts at the finish tag of that frame. A stopped head
+//! loses its tags and gets new ones when its queue resumes, as if it had arrived then, so that the queue saves up no
+//! service.
 //!
-//! Source: Bennett and Zhang, "Hierarchical packet fair queueing algorithms", IEEE/ACM Transactions on Networking 5(5),
-//! 1997, equations 27 to 29; the rule for stopped queues is that of Martinez 2006 §3 (OC).
+//! Source: Bennett and Zhang, "Hierarchical packet fair queueing algorithms", IEEE/ACM Transactions on Networking
+//! 5(5), 1997, equations 27 to 29; the rule for stopped queues is that of Martinez 2006 §3 (OC).
 //!
-//! Not modelled: the hierarchy of servers of that paper; pause frames and other control frames, during which V stands
-//! still.
+//! Not modelled: the hierarchy of servers of that paper; pause frames and other control frames, during which V does
+//! not advance.
 
 use crate::accounted_length::accounted;
 use crate::in_service::InService;

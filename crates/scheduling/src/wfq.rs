@@ -1,22 +1,24 @@
-//! WFQ: weighted fair queueing, packet by packet generalised processor sharing (PGPS).
+//! WFQ: weighted fair queueing, also known as packet-by-packet generalised processor sharing (PGPS).
 //!
-//! A fluid server that gives every backlogged queue its weighted part of the link at each instant is run beside the
-//! real one. A frame is stamped on arrival with the virtual time at which the fluid server will finish it, and
-//! frames leave in that order: each at most one largest frame later than the fluid would have it.
+//! A fluid reference server gives every backlogged queue its weighted share of the link at each instant. Each frame is
+//! tagged on arrival with the virtual time at which the fluid server will finish it. Frames are sent in the order of
+//! these tags, each at most one largest frame later than in the fluid server.
 //!
-//! The fluid drains what the link has served, in accounted bytes: while a frame is on the wire its accounted length, evenly,
-//! and nothing while the link serves no frame. So virtual time follows what the port can serve, whatever holds it up: the clock of
-//! the port, pauses, control frames and credit updates, a shaper in front, another rate of the link.
+//! The fluid server advances with the service of the link, in accounted bytes. While a frame is in transmission it
+//! serves the accounted length of that frame at a constant rate, and it stops while the link sends no frame. Virtual
+//! time therefore reflects the capacity available to the port under all conditions: the clock of the port, pauses,
+//! control frames and credit updates, an upstream shaper, a changed link rate.
 //!
-//! Flow control: a stopped queue is absent from the fluid. Its tags are frozen; when it returns, those of
-//! its frames that began in the past move up to the virtual time of the return: no service is saved up, as in
-//! SCFQ-CA. Virtual time is an integer of 2^-40 byte and 96 bits: it does not drift, and it
-//! lasts for days of a link that never idles.
+//! Flow control: the fluid server does not serve a stopped queue. The tags of its frames are frozen. When the queue
+//! resumes, tags that lie in the past are moved to the current virtual time. The queue thus saves up no service, as in
+//! SCFQ-CA. Virtual time is a 96-bit integer in units of 2^-40 byte. It does not drift, and it does not overflow in
+//! days of continuous load.
 //!
-//! Source: Demers, Keshav and Shenker, SIGCOMM 1989; Parekh and Gallager, IEEE/ACM Transactions on Networking 1(3), 1993;
-//! the rule for stopped queues is ours (OC).
+//! Source: Demers, Keshav and Shenker, SIGCOMM 1989; Parekh and Gallager, IEEE/ACM Transactions on Networking 1(3),
+//! 1993; the rule for stopped queues is ours (OC).
 //!
-//! Not modelled: fluid of a queue that is stopped while a frame of another is on the wire goes on until that has left.
+//! Not modelled: the exact time of a stop. If a queue is stopped while a frame of another queue is in transmission,
+//! the fluid server serves it until the end of that transmission.
 
 use crate::accounted_length::accounted;
 use crate::in_service::InService;

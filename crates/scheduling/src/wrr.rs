@@ -1,14 +1,15 @@
-//! Weighted round robin by packets: n_i frames of queue i in each round, whatever their length.
+//! Weighted round robin by packets: n_i frames of queue i in each round, regardless of their length.
 //!
-//! The cheapest weighted sharing, and unfair to small frames: a queue's share of the bytes is its weight
-//! times its mean frame. The plain form sends a queue's n_i frames in a row; the interleaved form sends one
-//! frame a pass until a queue has used up its turn, which spreads the same share more evenly. A queue
-//! that becomes active waits behind all others (interleaved: for the next round, with a full turn).
+//! This is the simplest form of weighted sharing. It is unfair to small frames: a queue's share of the bytes is
+//! proportional to its weight times its mean frame length. The plain form sends the n_i frames of a queue back to
+//! back. The interleaved form sends one frame per pass until a queue has used up its turn, which distributes the same
+//! share more evenly. A queue that becomes active is served after all others (interleaved: in the next round, with a
+//! full turn).
 //!
-//! Source: Katevenis, Sidiropoulos and Courcoubetis, IEEE Journal on Selected Areas in Communications 9(8),
-//! 1991; n_i = max(1, round(w_i / min w)).
+//! Source: Katevenis, Sidiropoulos and Courcoubetis, IEEE Journal on Selected Areas in Communications 9(8), 1991; n_i
+//! = max(1, round(w_i / min w)).
 //!
-//! Not modelled: weights by mean packet size (the variant that has to know the sizes beforehand).
+//! Not modelled: weights normalised by the mean packet size (the variant that requires the sizes in advance).
 
 use crate::ring::Ring;
 use crate::weights::KEY;
@@ -22,9 +23,9 @@ use units::{BitRate, Time};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WrrParams {
-    /// Frames a round, in proportion, one number for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
+    /// Weights (frames per round, in proportion), one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
     pub weights: Weights,
-    /// If true, classes alternate frame by frame instead of sending their whole turn in a row. Default: false.
+    /// If true, classes alternate frame by frame instead of sending their whole turn back to back. Default: false.
     pub interleaved: bool,
 }
 

@@ -1,21 +1,21 @@
 //! Additive increase, multiplicative decrease: slow start and congestion avoidance, the window of Tahoe and Reno.
 //!
-//! Below a threshold the window grows by what is acknowledged, at most one segment an acknowledgement (two where
-//! bytes are counted): it doubles each round trip. Above, it grows by one segment a round trip: by segment * segment /
-//! window an acknowledgement, fractions of a byte included, or by a segment for each window of bytes acknowledged. A loss or
-//! a mark sets the
-//! threshold to half of what was in flight, at least two segments, and the window to it; where the clock of
-//! acknowledgements has stopped, the window is one segment and grows anew.
+//! In slow start, below the threshold, the window grows by the acknowledged bytes, by at most one segment per
+//! acknowledgement (two if bytes are counted), so that it doubles each round trip. In congestion avoidance, above the
+//! threshold, it grows by one segment per round trip: by segment * segment / window per acknowledgement, including
+//! fractions of a byte, or by one segment for each window of acknowledged bytes. A loss or an ECN echo sets the
+//! threshold to half of the data in flight, but at least two segments, and the window to the threshold. If the ACK
+//! clock has stopped, after a timeout or with `tahoe`, the window is one segment and slow start begins.
 //!
-//! While a loss is repaired the window stands still; the loss recovery decides how much may leave meanwhile. A
-//! sender may be configured not to grow a window that did not limit it. After an idle time longer than the timeout
-//! the window is the initial one at most.
+//! During loss recovery the window is constant, and the recovery algorithm decides how much may be sent. A sender may
+//! be configured not to increase a window that does not limit it. After an idle time longer than the timeout the
+//! window is reduced to at most the initial window.
 //!
-//! Source: RFC 5681, sections 3.1 (slow start, congestion avoidance), 3.2 (loss) and 4.1 (idle); RFC 3465, sections 2.1
-//! and 2.2 (bytes counted, L = 2); RFC 3168, section 6.1.2 (marks); RFC 7661, section 4.2 (windows that are not used);
-//! V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988.
+//! Source: RFC 5681, sections 3.1 (slow start, congestion avoidance), 3.2 (loss) and 4.1 (idle); RFC 3465, sections
+//! 2.1 and 2.2 (byte counting, L = 2); RFC 3168, section 6.1.2 (marks); RFC 7661, section 4.2 (unused windows); V.
+//! Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988.
 //!
-//! Not modelled: a window that decays while it is not used (RFC 7661, section 4.4); pacing.
+//! Not modelled: decay of an unused window (RFC 7661, section 4.4); pacing.
 
 use crate::controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind};
 use schemars::JsonSchema;
@@ -26,9 +26,9 @@ use units::{Amount, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Growth {
-    /// Each acknowledgement, however much it acknowledges (RFC 5681 equations 2 and 3).
+    /// Each acknowledgement, regardless of the bytes it acknowledges (RFC 5681 equations 2 and 3).
     Acks,
-    /// Bytes that are acknowledged (RFC 3465), at most two segments an acknowledgement in slow start.
+    /// Acknowledged bytes (RFC 3465), at most two segments per acknowledgement in slow start.
     Bytes,
 }
 

@@ -1,13 +1,12 @@
-//! A bulk transfer: so many bytes, or bytes without end, cut into segments.
+//! A bulk transfer: a fixed or unlimited number of bytes, divided into segments.
 //!
-//! The application has all its bytes at once; the transport polls the n-th segment. Segments are full but
-//! the last, which is padded to the smallest Ethernet frame.
+//! All data is available to the application at the start; the transport polls it segment by segment. All segments are
+//! full-sized except the last, which is padded to the minimum Ethernet frame.
 //!
 //! Source: the greedy source of any textbook on transport; RFC 6349, section 3 (bulk transfer capacity).
 //!
-//! Not modelled: headers above Ethernet take no room of their own: a segment of 1024 B is a frame of 1024 B
-//! from DA to FCS, and all of it counts as bytes of the application. A disk or a processor that is slower
-//! than the network.
+//! Not modelled: separate headers above Ethernet (a segment of 1024 B is a frame of 1024 B from DA to FCS, all of
+//! which counts as application data); a disk or a processor that is slower than the network.
 
 use frame::MIN_FRAME_BYTES;
 

@@ -1,23 +1,24 @@
-//! Two applications that send each other messages in turn, over one connection of TCP or RDMA.
+//! Two applications that send messages alternately over one TCP or RDMA connection.
 //!
-//! An exchange is a list of messages. The host that opens the connection sends the first, its peer the second, and so on;
-//! the peer sends the last one. A message that has arrived as a whole is answered at once, the last of the opener after a
-//! service time. Some number of exchanges are outstanding: each has a place, and the next one of a place begins after a
-//! think time. Each exchange has a record, from the instant its first message is written until its last has arrived.
+//! An exchange is a list of messages. The host that opens the connection (the opener) sends the first message, its
+//! peer the second, and so on; the last message is sent by the peer. Each message is sent as soon as the previous one
+//! has arrived completely; the answer to the last message of the opener follows after a service time. Each of the
+//! `outstanding` slots runs one exchange at a time, and starts the next one after a think time. Each exchange has a
+//! record, from the time at which its first message is written until its last message arrives.
 //!
-//! Messages keep their order, as commands of one session do: of all slots the first messages come first, then the
-//! second, and so on. Both ends can therefore assign each byte of the stream to a message, and the stream contains no
-//! framing. A limit of exchanges ends in the middle of a round of slots; a stop lets the current round end.
+//! Messages are ordered, like the commands of a session: the first messages of all slots precede all second messages,
+//! and so on. Both ends can therefore assign each byte of the stream to a message, and the stream needs no framing. A
+//! limit of exchanges may take effect in the middle of a round of slots; a stop time lets the current round finish.
 //!
-//! Each direction is a sender and its receiver, with a window and acknowledgements of its own. Over RDMA a message is one of a
-//! queue pair, or several: a SEND, a WRITE with immediate data, or what iSER makes of it.
+//! Each direction has its own sender and receiver, with its own window and acknowledgements. Over RDMA a message is
+//! one or more messages of a queue pair: a SEND, a WRITE with immediate data, or the operations to which iSER maps it.
 //!
-//! Source: RFC 7143, sections 4.2.2 and 11 (commands in order, data on request, the status at the end);
-//! E. D. Lazowska et al., "Quantitative System Performance", chapter 4 (think and service times: a closed class);
-//! `tcp_sender`, `tcp_receiver`, `rdma_sender` and `rdma_receiver` for what carries the messages.
+//! Source: RFC 7143, sections 4.2.2 and 11 (commands in order, data on request, the status at the end); E. D. Lazowska
+//! et al., "Quantitative System Performance", chapter 4 (think and service times: a closed class); `tcp_sender`,
+//! `tcp_receiver`, `rdma_sender` and `rdma_receiver` for the transport of the messages.
 //!
-//! Not modelled: acknowledgements on data; answers that overtake others; a server with few processors, where requests
-//! queue; a window that closes because an application reads slowly.
+//! Not modelled: acknowledgements piggybacked on data; answers that overtake each other; a server with few processors,
+//! at which requests queue; a receive window that closes because an application reads slowly.
 
 use crate::endpoint::{HostEvent, Protocol, Received, Record, RecordKind, Segment, TransportFacts};
 use crate::iwarp::with_markers;

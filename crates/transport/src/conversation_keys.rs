@@ -19,16 +19,16 @@ with_transports! {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConversationKeys {
-    /// The messages of an exchange, which the two ends send in turn: a list of sizes, an even number, or the application "iscsi_read", "iscsi_write", "database_entry", "database_query", "ipc", "iwarp_read", "iwarp_write" or "iwarp_send", or a table of one of iSCSI or iWARP with its keys. Over RDMA iSCSI is iSER, and iWARP, which is RDMA over TCP, is refused. Required.
+    /// Messages of an exchange, which the two ends send alternately: a list of sizes, an even number of them, or the application "iscsi_read", "iscsi_write", "database_entry", "database_query", "ipc", "iwarp_read", "iwarp_write" or "iwarp_send", or a table of one of iSCSI or iWARP with its keys. Over RDMA, iSCSI is iSER; iWARP, which is RDMA over TCP, is rejected. Required.
     pub messages: Messages,
-    /// Exchanges in progress at the same time: the queue depth. A count, 1 to 65536. Default: 1.
+    /// Queue depth: number of exchanges in progress at the same time. A count, 1 to 65536. Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 65_536))]
     pub outstanding: u64,
-    /// From the end of an exchange to the next one in its place: a time with unit, or a table `exponential`. Default: "0 s".
+    /// Think time of a slot, from the end of an exchange to the next one: a time with unit, or a table `exponential`. Default: "0 s".
     #[serde(default)]
     pub think: Delay,
-    /// Time from the last message of the opener to its answer: a time with unit, or a table `exponential`. Other messages are answered at once. Default: "0 s".
+    /// Service time, from the last message of the opener to its answer: a time with unit, or a table `exponential`. Other messages are answered immediately. Default: "0 s".
     #[serde(default)]
     pub service: Delay,
 }

@@ -1,17 +1,18 @@
-//! CUBIC: a window that is a cubic function of the time since it was last reduced.
+//! CUBIC: a window that is a cubic function of the time since its last reduction.
 //!
-//! With t the time since the window was last reduced, W_cubic(t) = C * (t - K)^3 + W_max segments: it climbs fast, stays
-//! near the window where the last loss was, and then looks for more, whatever the round-trip time is. Where a window of
-//! Reno's kind with the same mean would be larger (short round trips), that one holds. A loss or a mark multiplies the
-//! window by beta. With fast convergence a flow that lost before it came back to W_max leaves room for new ones. After a
-//! timeout, or where slow start ended without a loss, the curve starts from its flat point.
+//! With t the time since the last reduction, W_cubic(t) = C * (t - K)^3 + W_max segments. The window grows fast at
+//! first (concave), stays near W_max, the window at the last loss, and then grows faster again to probe for capacity
+//! (convex), independently of the round-trip time. If the window of a Reno flow with the same mean would be larger
+//! (short round-trip times), that window is used (Reno-friendly region). A loss or an ECN echo multiplies the window
+//! by beta. With fast convergence, a flow that has a loss before its window reaches W_max again releases bandwidth to
+//! new flows. After a timeout, or if slow start ended without a loss, the curve starts at its plateau.
 //!
 //! Source: RFC 9438, sections 4.1 (definitions), 4.2 (window), 4.3 (Reno-friendly region), 4.4 and 4.5 (concave and
-//! convex), 4.6 (decrease), 4.7 (fast convergence), 4.8 (timeout); S. Ha, I. Rhee and L. Xu, "CUBIC: A New TCP-Friendly
-//! High-Speed TCP Variant", ACM SIGOPS OSR 42(5), 2008.
+//! convex), 4.6 (decrease), 4.7 (fast convergence), 4.8 (timeout); S. Ha, I. Rhee and L. Xu, "CUBIC: A New
+//! TCP-Friendly High-Speed TCP Variant", ACM SIGOPS OSR 42(5), 2008.
 //!
-//! Not modelled: HyStart (section 4.10: slow start ends at the threshold or with a loss); spurious losses (4.9). The
-//! arithmetic is that of 64-bit floats with `libm`, not the integers of Linux.
+//! Not modelled: HyStart (section 4.10; slow start ends at the threshold or at a loss); spurious losses (4.9). The
+//! arithmetic uses 64-bit floating point with `libm`, not the integers of Linux.
 
 use crate::aimd::{Aimd, AimdParams, Growth};
 use crate::controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind};
@@ -24,13 +25,13 @@ use units::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CubicKeys {
-    /// C of the curve, in segments / s^3. A number above 0. Default: 0.4 (RFC 9438 section 5.1).
+    /// Scaling constant C of the cubic function, in segments / s^3. A number above 0. Default: 0.4 (RFC 9438 section 5.1).
     pub scaling: f64,
-    /// Fraction of the window that remains after a loss. A number, above 0 and below 1. Default: 0.7 (RFC 9438 section 4.6).
+    /// Multiplicative decrease factor: fraction of the window that remains after a loss. A number, above 0 and below 1. Default: 0.7 (RFC 9438 section 4.6).
     pub beta: f64,
-    /// If true, a flow with a loss before it has regained its last maximum window lowers that maximum further (fast convergence). Default: true.
+    /// If true, a loss before the window reaches W_max again reduces W_max further (fast convergence). Default: true.
     pub fast_convergence: bool,
-    /// If true, the window is at least that of a Reno-like flow with the same mean. Default: true.
+    /// If true, the window is at least that of a Reno flow with the same mean (Reno-friendly region). Default: true.
     pub friendly: bool,
 }
 

@@ -1,14 +1,15 @@
-//! DCTCP: reduces the window by how much of it is marked.
+//! DCTCP: reduces the window in proportion to the fraction of marked bytes.
 //!
-//! alpha estimates the share of bytes that were marked: once for each window of data, alpha = (1 - g) alpha + g F, with
-//! F the share of bytes whose acknowledgements echoed a mark in that window. A reaction, at most once a window, sets the
-//! window to (1 - alpha / 2) of it, at least two segments. Growth and losses are those of `aimd`. It needs receivers that
-//! echo each mark, and switches that mark above a fixed length of the queue.
+//! alpha estimates the fraction of bytes that are marked. It is updated once per window of data as alpha = (1 - g)
+//! alpha + g F, where F is the fraction of bytes in that window whose acknowledgements echoed a mark. The sender
+//! reduces its window at most once per window of data, by the factor 1 - alpha / 2, to at least two segments. Increase
+//! and loss response are those of `aimd`. DCTCP requires receivers that echo every mark, and switches that mark above
+//! a fixed queue length.
 //!
-//! Source: RFC 8257, sections 3.2 (receiver, in `tcp_receiver`), 3.3 (sender), 3.4 (loss), 4.2 (g = 1/16, alpha begins
-//! at 1); M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1.
+//! Source: RFC 8257, sections 3.2 (receiver, in `tcp_receiver`), 3.3 (sender), 3.4 (loss), 4.2 (g = 1/16, initial
+//! alpha 1); M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1.
 //!
-//! Not modelled: marks on pure acknowledgements and on segments that are sent again.
+//! Not modelled: marks on pure acknowledgements and on retransmitted segments.
 
 use crate::aimd::{Aimd, AimdParams};
 use crate::controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind};
@@ -22,9 +23,9 @@ use units::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DctcpKeys {
-    /// g, the weight of the newest window in alpha. A number, above 0 and at most 1. Default: 0.0625 (RFC 8257 section 4.2).
+    /// Weight g of the newest window in alpha. A number, above 0 and at most 1. Default: 0.0625 (RFC 8257 section 4.2).
     pub gain: f64,
-    /// alpha at the start. A number, 0 to 1. Default: 1 (RFC 8257 section 4.2).
+    /// Initial value of alpha. A number, 0 to 1. Default: 1 (RFC 8257 section 4.2).
     pub alpha: f64,
 }
 

@@ -1,18 +1,19 @@
-//! Fast retransmit and fast recovery: one loss is repaired without a pause.
+//! Fast retransmit and fast recovery (Reno): recovers one lost segment without a timeout.
 //!
-//! The third acknowledgement in a row that acknowledges nothing new means that a segment is lost: it is sent again at
-//! once, and the window is halved. Each duplicate also means that a segment has left the network: until something new is
-//! acknowledged the window counts as larger by a segment for each of them, so that new ones go out. The first
-//! acknowledgement of something new ends it. Further losses of the same window are found by three more duplicates, or by a
-//! timeout. Each sets the window to half of what is in flight then, as RFC 5681 says: that includes what the repair before
-//! has let go, so that a second loss may leave more than the first. Stacks that halve the window instead (4.3BSD, ns-2) end
-//! with a quarter of it. In a scenario it is called "reno".
+//! The third duplicate acknowledgement indicates a lost segment. It is retransmitted immediately, and the window is
+//! halved. Each duplicate acknowledgement also means that a segment has left the network. Until new data is
+//! acknowledged, each of them therefore inflates the window by one segment, so that new segments can be sent. The
+//! first acknowledgement of new data ends fast recovery. Further losses in the same window are detected by three more
+//! duplicates, or by a timeout. Each sets the window to half of the data in flight at that time, as RFC 5681
+//! specifies. This includes the data sent during the previous recovery, so that the window after a second loss may be
+//! larger than after the first. Stacks that halve the window instead (4.3BSD, ns-2) end with a quarter of it. The name
+//! of this recovery in scenarios is "reno".
 //!
-//! Source: RFC 5681, section 3.2; V. Jacobson, "Modified TCP congestion avoidance algorithm", end2end-interest, 30 April
-//! 1990. After a timeout, duplicates of what was sent before it count for nothing (RFC 6582, section 4).
+//! Source: RFC 5681, section 3.2; V. Jacobson, "Modified TCP congestion avoidance algorithm", end2end-interest, 30
+//! April 1990. After a timeout, duplicate acknowledgements of data sent before it are ignored (RFC 6582, section 4).
 //!
-//! Not modelled: duplicates are acknowledgements of the same number while something is in flight; windows that change
-//! and acknowledgements that carry data do not exist here.
+//! Not modelled: all conditions of RFC 5681 for a duplicate acknowledgement. Here it is any acknowledgement with an
+//! unchanged number while data is in flight, because window updates and piggybacked acknowledgements do not exist.
 
 use crate::loss_recovery::{Flight, LossRecovery, OnDuplicate, OnProgress};
 

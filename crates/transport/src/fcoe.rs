@@ -1,36 +1,42 @@
-//! Fibre Channel over Ethernet (FCoE): an initiator reads blocks of a target, or writes them, and nothing beneath repairs losses.
+//! Fibre Channel over Ethernet (FCoE): an initiator reads or writes blocks of a target; no lower layer recovers lost
+//! frames.
 //!
-//! Each block is an exchange of FCP, whose information units the two ends send in turn:
+//! Each block is one FCP exchange, whose information units the two ends send alternately:
 //!
 //! | operation | units |
 //! |---|---|
 //! | read | FCP_CMND (32 B); FCP_DATA of the target, for each burst; FCP_RSP (24 B) |
 //! | write | FCP_CMND; for each burst FCP_XFER_RDY (12 B) and FCP_DATA of the initiator; FCP_RSP |
 //!
-//! A unit is a sequence of frames of Fibre Channel, each in an Ethernet frame of its own that is 68 B longer than its data field,
-//! which is filled up to a multiple of 4 B: Ethernet header 14, VLAN tag 4, FCoE header with SOF 14, Fibre Channel header 24, its
-//! CRC 4, EOF and reserved 4, FCS 4. The data field has at most 2,112 B, so the longest frame has 2,180 B: a mini-jumbo. What an
-//! end has to send leaves exchange by exchange, in the order in which it is ready.
+//! An information unit is a sequence of Fibre Channel frames. Each is encapsulated in one Ethernet frame, which is 68
+//! B longer than its data field, padded to a multiple of 4 B: Ethernet header 14, VLAN tag 4, FCoE header with SOF 14,
+//! Fibre Channel header 24, Fibre Channel CRC 4, EOF and reserved 4, FCS 4. The data field has at most 2,112 B, so the
+//! longest frame has 2,180 B (a mini-jumbo frame). Each end sends its sequences one exchange after another, in the
+//! order in which they are ready.
 //!
-//! Service is class 3: nothing is acknowledged. A frame counts only if it is the next one of its exchange (SEQ_CNT), so one that is lost,
-//! or overtaken, keeps its exchange from ever ending. The initiator notices by its timer alone: an exchange that has not ended
-//! `ulp_tov` after it began (ULP_TOV, which runs while frames wait in the NIC, too) is aborted. ABTS goes ahead of all sequences; the
-//! target forgets the exchange and answers BA_ACC; then the whole exchange begins anew. An ABTS without an answer is sent again after
-//! `ulp_tov`. Each exchange has a record, from the instant it was due until the FCP_RSP of the repetition that succeeds.
+//! Service is class 3, without acknowledgements. A frame is accepted only if it is the next one of its exchange
+//! (SEQ_CNT), so an exchange with a lost or reordered frame never completes. The initiator detects this only by its
+//! timer: an exchange that has not completed within `ulp_tov` of its start (ULP_TOV, which includes waiting in the
+//! NIC) is aborted. ABTS is sent ahead of all sequences. The target discards the exchange and replies with BA_ACC,
+//! after which the whole exchange is repeated. An unanswered ABTS is sent again after `ulp_tov`. Each exchange has a
+//! record, from the time at which it was due until the FCP_RSP of the successful attempt.
 //!
-//! T11 has FCoE on lossless Ethernet only: by `requires_lossless` an end takes no part where no flow control (PFC, PAUSE, or credits)
-//! is in force for its priority at the port of its host that its route leads through now. It begins no exchange there, sends nothing
-//! and accepts nothing; timers run on, so that exchanges under way are repeated once a route leads through a lossless port again. What
-//! is in force is what DCBX has settled there, if that is spoken. The column `withheld_at` of the table `connections` names the ports
-//! where this happened. IEEE 802.1 has no such rule; `requires_lossless = false` sends anyway.
+//! T11 specifies FCoE for lossless Ethernet only. With `requires_lossless` an end is inactive while no flow control
+//! (PFC, PAUSE, or credits) is in force for its priority at the host port that its route currently uses. It starts no
+//! exchanges, sends nothing and accepts nothing. Its timers continue, so that pending exchanges are repeated once a
+//! route uses a lossless port again. If DCBX is enabled, the negotiated flow control counts. The column `withheld_at`
+//! of the table `connections` lists the ports where this happened. IEEE 802.1 has no such rule; with
+//! `requires_lossless = false` an end always sends.
 //!
-//! Source: INCITS FC-BB-5, clause 7 (encapsulation, EtherType 0x8906, lossless Ethernet: PAUSE or PFC), FC-FS-3 (frames, class 3, ABTS
-//! and BA_ACC), FCP-4 (information units; ULP_TOV is left to the upper level). Hagen 2012, section 3.3 (T11 and IEEE).
+//! Source: INCITS FC-BB-5, clause 7 (encapsulation, EtherType 0x8906, lossless Ethernet: PAUSE or PFC), FC-FS-3
+//! (frames, class 3, ABTS and BA_ACC), FCP-4 (information units; ULP_TOV is left to the upper level). Hagen 2012,
+//! section 3.3 (T11 and IEEE).
 //!
-//! Not modelled: FIP, logins, and buffer-to-buffer credits, which PFC stands for. Recovery of single sequences (REC, SRR), and an
-//! initiator that notices a gap before its timer. A limit of repetitions, R_A_TOV and the logout that ends what is not answered.
-//! The rule of T11 for answers of a target whose link is down where switches choose paths: they leave through any port that is up.
-//! First bursts without FCP_XFER_RDY. A target with few processors or disks, where commands queue.
+//! Not modelled: FIP, logins, and buffer-to-buffer credits, which PFC replaces; recovery of single sequences (REC,
+//! SRR), and detection of a gap before the timer expires; a limit of repetitions, R_A_TOV, and the logout that ends
+//! unanswered exchanges; the rule of T11 for responses of a target whose link is down, if switches select paths (the
+//! responses are sent through any port that is up); first bursts without FCP_XFER_RDY; a target with few processors or
+//! disks, at which commands queue.
 
 use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment, TransportFacts, Undelivered};
 use crate::exchange::{Label, is_later};

@@ -33,22 +33,22 @@ pub enum FcpOperation {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FcoeKeys {
-    /// "read" or "write". Required.
+    /// Operation: "read" or "write". Required.
     pub operation: FcpOperation,
-    /// Bytes of an exchange (FCP_DL). A size with unit, 1 B to 4294967295 B. Default: "1 MiB" (Hagen 2012, section 4.2).
+    /// Block size: bytes of data of an exchange (FCP_DL). A size with unit, 1 B to 4294967295 B. Default: "1 MiB" (Hagen 2012, section 4.2).
     #[serde(default = "one_mebibyte")]
     pub block: Bytes,
-    /// Data of one sequence; of a write, the data that one FCP_XFER_RDY requests (MAXIMUM BURST SIZE of SPC). A size with unit, at least 512 B; or "unlimited". Default: "unlimited".
+    /// Maximum bytes of data of one sequence; for a write, bytes that one FCP_XFER_RDY requests (MAXIMUM BURST SIZE of SPC). A size with unit, at least 512 B; or "unlimited". Default: "unlimited".
     #[serde(default)]
     pub max_burst: Or<Bytes, Unlimited>,
-    /// Exchanges in progress at the same time: the queue depth. A count, 1 to 128. Default: 1.
+    /// Queue depth: number of exchanges in progress at the same time. A count, 1 to 128. Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 128))]
     pub outstanding: u64,
-    /// From the end of an exchange to the next one in its place: a time with unit, or a table `exponential`. Default: "0 s".
+    /// Think time of a slot, from the end of an exchange to the next one: a time with unit, or a table `exponential`. Default: "0 s".
     #[serde(default)]
     pub think: Delay,
-    /// Time of the target, before the data of a read or the response to a write: a time with unit, or a table `exponential`. Default: "0 s".
+    /// Service time of the target, before the data of a read or the response to a write: a time with unit, or a table `exponential`. Default: "0 s".
     #[serde(default)]
     pub service: Delay,
     /// Time after which an unfinished exchange is aborted and repeated (ULP_TOV). A time with unit, above the longest exchange without a loss. Default: "30 s" (a usual timeout of SCSI disks; FCP-4 leaves it to the upper level).

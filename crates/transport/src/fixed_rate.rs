@@ -1,12 +1,12 @@
-//! A fixed rate: segments leave one after the other at even distances.
+//! A fixed rate: segments are sent at constant intervals (pacing).
 //!
-//! After a segment of L bytes the next one leaves L * 8 / rate later at the earliest, exact in the long run.
-//! A sender that was held up (by a pause, by a busy NIC) goes on from there; it does not catch up
-//! with a burst. What is in flight is not limited.
+//! After a segment of L bytes the next one is sent at least L * 8 / rate later; the long-run rate is exact. A sender
+//! delayed by a pause or a busy NIC continues at the same rate; it does not catch up with a burst. The data in flight
+//! is not limited.
 //!
-//! Source: A. Aggarwal, S. Savage and T. Anderson, "Understanding the Performance of TCP Pacing", INFOCOM
-//! 2000 (pacing); the rate limiter of a reaction point in IEEE 802.1Q-2018, clause 30 (one a flow, not
-//! one a port).
+//! Source: A. Aggarwal, S. Savage and T. Anderson, "Understanding the Performance of TCP Pacing", INFOCOM 2000
+//! (pacing); the rate limiter of a reaction point in IEEE 802.1Q-2018, clause 30 (here one per flow, not one per
+//! port).
 //!
 //! Not modelled: the granularity of timers in NICs.
 
@@ -16,7 +16,7 @@ use units::BitRate;
 /// Rate of transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedRateParams {
-    /// Bits of frames (DA to FCS) per second, above 0.
+    /// Rate in bits of frames (DA to FCS) per second, above 0.
     pub rate: BitRate,
 }
 

@@ -1,15 +1,14 @@
-//! A fixed window: so many bytes in flight and no more.
+//! A fixed window: a constant limit of the bytes in flight.
 //!
-//! A segment may leave when it and all that is in flight fit the window. While the window is smaller than
-//! what the path holds, one window goes out each round trip and throughput is window / round-trip time;
-//! beyond that the link is full and the rest of the window waits in a queue. Marks, losses and messages
-//! change nothing.
+//! A segment is sent if it and all data in flight fit in the window. If the window is smaller than the bandwidth-delay
+//! product, one window is sent per round trip, and the throughput is window / round-trip time. If it is larger, the
+//! link is saturated and the excess is queued. Marks, losses and congestion messages have no effect on the window.
 //!
-//! Source: D. Bertsekas and R. Gallager, "Data Networks", 2nd edition, section 6.2 (window flow control, end
-//! to end); as an addition to rate-based schemes in Y. Li et al., "HPCC: High Precision Congestion Control",
-//! SIGCOMM 2019, section 5.
+//! Source: D. Bertsekas and R. Gallager, "Data Networks", 2nd edition, section 6.2 (window flow control, end to end);
+//! as an addition to rate-based schemes in Y. Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019,
+//! section 5.
 //!
-//! Not modelled: a window that the receiver advertises; the receiver takes everything at once.
+//! Not modelled: a window advertised by the receiver; the receiver accepts all data immediately.
 
 use crate::controller::{CongestionControl, ControllerConfiguration};
 use units::Amount;
@@ -17,7 +16,7 @@ use units::Amount;
 /// Size of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedWindowParams {
-    /// Bytes of frames (DA to FCS) or full segments, at least one segment.
+    /// Size of the window in bytes of frames (DA to FCS) or full segments, at least one segment.
     pub size: Amount,
 }
 

@@ -1,11 +1,11 @@
-//! Messages of a job in frames without a transport, at their receiver.
+//! Receiver of the messages of a job in frames without a transport.
 //!
-//! A message is delivered when all its frames have arrived, in any order. Nothing is acknowledged. A frame that does not arrive keeps its
-//! message from being delivered, and no other one.
+//! A message is delivered when all its frames have arrived, in any order. There are no acknowledgements. A lost frame
+//! prevents only the delivery of its own message.
 //!
 //! Source: as for `frame_sender`.
 //!
-//! Not modelled: as there; the memory in which the frames of unfinished messages wait.
+//! Not modelled: as for `frame_sender`; the memory that the frames of incomplete messages occupy.
 
 use crate::endpoint::{Protocol, Received, Segment, TransportFacts, Undelivered};
 use frame::Header;

@@ -1,12 +1,15 @@
-//! Messages of a job in frames without a transport, at their sender: no acknowledgement, no retransmission, no window.
+//! Sender of the messages of a job in frames without a transport: no acknowledgement, retransmission or window.
 //!
-//! A message is cut into frames, which leave as fast as the NIC takes them, in the order of posting. It has been sent when its last bit has
-//! left the NIC. A frame that is lost is not sent again, so that its message is never delivered.
+//! A message is divided into frames, which are sent as fast as the NIC accepts them, in the order of posting. A send
+//! completes when the last bit has left the NIC. A lost frame is not retransmitted, so that its message is never
+//! delivered.
 //!
-//! Source: IEEE Std 802.1Q-2022, clauses 6.5.2 to 6.5.4: a bridged network does not guarantee the delivery of a frame, and repeats none.
-//! That a send ends when the data have left the sender is the local completion of a standard-mode send in MPI (MPI 4.1, section 3.4).
+//! Source: IEEE Std 802.1Q-2022, clauses 6.5.2 to 6.5.4: a bridged network does not guarantee the delivery of a frame,
+//! and retransmits none. The completion of a send when the data have left the sender is the local completion of a
+//! standard-mode send in MPI (MPI 4.1, section 3.4).
 //!
-//! Not modelled: the protocol by which hosts agree on where a message goes; the fields of its headers, of which only the bytes count.
+//! Not modelled: the protocol by which hosts agree on the destination of a message; the fields of its headers, except
+//! for their length.
 
 use crate::application::{ApplicationSpec, Opening};
 use crate::endpoint::{HostEvent, Protocol, Received, Record, RecordKind, Segment, TransportFacts};

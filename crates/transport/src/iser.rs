@@ -6,13 +6,14 @@
 //! | `iscsi_write` | SENDs: command with immediate data, unsolicited Data-Out | SEND: response |
 //! | ... each burst beyond `first_burst` | response to READ: the data | request of READ, in place of R2T |
 //!
-//! A PDU in a SEND has the header of iSER (28 B) before that of iSCSI (48 B). Data that a WRITE or READ moves have neither: the
-//! target puts them where the command says. Unsolicited data of a write are in PDUs of at most `data_segment`. A target reads one
-//! burst after the other.
+//! A PDU in a SEND has an iSER header (28 B) before the iSCSI header (48 B). Data transferred by WRITE or READ has
+//! neither, because the target places it at the address in the command. Unsolicited data of a write is sent in PDUs of
+//! at most `data_segment`. A target reads the bursts one after another.
 //!
-//! Source: RFC 7145 (iSER), sections 7.3 (PDUs and their mapping) and 9.2 (header); RFC 7143, section 13 (limits of data).
+//! Source: RFC 7145 (iSER), sections 7.3 (PDUs and their mapping) and 9.2 (header); RFC 7143, section 13 (limits of
+//! data).
 //!
-//! Not modelled: login and iSER Hello; registration and invalidation of memory; several READs of a command at once.
+//! Not modelled: login and iSER Hello; registration and invalidation of memory; concurrent READs of one command.
 
 use crate::messages::IscsiKeys;
 use crate::rdma::{Operation, Post};

@@ -1,4 +1,4 @@
-//! iWARP: RDMA over TCP, as the bytes that it adds to the stream of a conversation.
+//! iWARP: RDMA over TCP, as the headers, padding and markers that it adds to the byte stream of a conversation.
 //!
 //! | messages | of the opener | of its peer |
 //! |---|---|---|
@@ -6,18 +6,22 @@
 //! | `iwarp_write` | RDMA Write, then a Send without data that announces it | a Send without data |
 //! | `iwarp_send` | Send | a Send without data |
 //!
-//! Nothing of the protocol answers a Write or a Send: the one that comes back is that of the application.
+//! The protocol itself does not acknowledge a Write or a Send; the Send in the reverse direction is sent by the
+//! application.
 //!
-//! DDP cuts a message into segments, each with a header of 14 B where data have a place at the receiver (tagged: Write, Read
-//! Response) and of 18 B where they have not (untagged: Send, Read Request, whose 28 B name the places). MPA makes an FPDU of each: its length
-//! (2 B), the segment, filled up to a multiple of 4 B, and a CRC (4 B). A segment is at most so long (MULPDU) that its FPDU fits into a
-//! segment of TCP with EMSS bytes of data: EMSS - (6 + 4 ⌈EMSS / 512⌉ + EMSS mod 4), or without markers EMSS - (6 + EMSS mod 4). A
-//! marker of 4 B stands at every 512th byte of either direction, from the first on, wherever FPDUs begin and end.
+//! DDP divides a message into segments. A tagged segment, for data with a specified address at the receiver (Write,
+//! Read Response), has a header of 14 B. An untagged segment (Send, and Read Request, whose 28 B specify the
+//! addresses) has a header of 18 B. MPA frames each segment as an FPDU: its length (2 B), the segment, padding to a
+//! multiple of 4 B, and a CRC (4 B). The maximum segment length (MULPDU) is such that the FPDU fits into a TCP segment
+//! with EMSS bytes of data: EMSS - (6 + 4 ⌈EMSS / 512⌉ + EMSS mod 4), or without markers EMSS - (6 + EMSS mod 4). A
+//! marker of 4 B is inserted at every 512th byte of each direction, starting at the first byte, independently of FPDU
+//! boundaries.
 //!
-//! Source: RFC 5044 (MPA), sections 4.1 to 4.4; RFC 5041 (DDP), section 4; RFC 5040 (RDMAP), section 4. Hagen 2012, section 2.1.
+//! Source: RFC 5044 (MPA), sections 4.1 to 4.4; RFC 5041 (DDP), section 4; RFC 5040 (RDMAP), section 4. Hagen 2012,
+//! section 2.1.
 //!
-//! Not modelled: FPDUs that begin where a segment of TCP does, the frames that open an MPA connection, several Reads under way whose
-//! responses pass Sends, Terminate. A CRC has its place whether it is used or not.
+//! Not modelled: alignment of FPDUs with TCP segments, the frames that open an MPA connection, several outstanding
+//! Reads whose responses pass Sends, Terminate. The CRC field is present whether or not it is used.
 
 use keys::Remark;
 use schemars::JsonSchema;
@@ -57,7 +61,7 @@ pub enum IwarpOperation {
 pub struct IwarpKeys {
     /// Bytes of data. A size with unit, 1 B to 4294967295 B. Default: "1 MiB" (as a block of iSCSI).
     pub message: Bytes,
-    /// If true, both receivers request markers, 4 B in 512 B of the stream. Default: true (RFC 5044 section 4.3; many adapters do without).
+    /// If true, both receivers request markers, 4 B in every 512 B of the stream. Default: true (RFC 5044 section 4.3; many adapters do not use them).
     pub markers: bool,
 }
 

@@ -498,7 +498,7 @@ impl ControllerSpec {
 }
 
 applications! {
-    /// A transfer that is clocked by acknowledgements; full segments have the length `frame`.
+    /// A transfer with a window and cumulative acknowledgements; full segments have the length `frame`.
     window: Window(WindowKeys => WindowSpec),
     /// Requests and responses; full segments of either have the length `frame`.
     request_response: RequestResponse(Box<RequestResponseKeys> => RequestResponseSpec),
@@ -517,11 +517,11 @@ applications! {
 }
 
 transports! {
-    /// The keys of TCP in both directions, one connection with a stream each way; without `transfer`, `idle` and `reconnect`, with `mpi_exchange` without `handshake` too. At most one transport. Default: where none is given, all those of the preset "rfc" (with `request_response` none: frames without a transport).
+    /// Keys of TCP for both directions of one connection, except `transfer`, `idle` and `reconnect`, and with `mpi_exchange` also except `handshake`. At most one transport. Default: where none is given, all those of the preset "rfc" (with `request_response` none: frames without a transport).
     tcp: Tcp(crate::TcpKeys => Arc<TcpSpec>, TcpDuplex),
-    /// The keys of RDMA in both directions, a queue pair each way; without `message`, `queue_pairs` and `ack_priority`. A message is a SEND, with verb = "write" a WRITE with immediate data. At most one transport. Default: none.
+    /// Keys of RDMA for both directions, with one queue pair per direction, except `message`, `queue_pairs` and `ack_priority`. A message is a SEND, or with verb = "write" a WRITE with immediate data. At most one transport. Default: none.
     rdma: Rdma(crate::RdmaKeys => Arc<RdmaSpec>, Box<RdmaDuplex>),
-    /// The keys of Ultra Ethernet Transport in both directions, a packet delivery context each way; without `message` and `ack_priority`. At most one transport. Default: none.
+    /// Keys of Ultra Ethernet Transport for both directions, with one packet delivery context per direction, except `message` and `ack_priority`. At most one transport. Default: none.
     uet: Uet(crate::UetKeys => Arc<UetSpec>, Box<UetDuplex>),
 }
 

@@ -84,11 +84,11 @@ macro_rules! loss_recoveries {
 }
 
 loss_recoveries! {
-    /// Starts over with a window of one segment.
+    /// Restarts with a window of one segment.
     Tahoe = Tahoe,
     /// Fast retransmit and fast recovery (RFC 5681).
     Reno = FastRecovery,
-    /// Fills one hole a round trip (RFC 6582).
+    /// Recovers one lost segment per round trip (RFC 6582).
     NewReno = NewReno,
     /// Retransmits all holes of its scoreboard (RFC 6675).
     Sack = Sack,

@@ -9,18 +9,19 @@
 //! | `ipc` | 1 KiB; 64 B |
 //! | `iwarp_read`, `iwarp_write`, `iwarp_send` | RDMA over TCP: see `iwarp` |
 //!
-//! Data is sent in PDUs of at most `data_segment`, with a header of 48 B each. A write sends its first burst unsolicited: data within the
-//! command, then Data-Out. The target requests each further burst by one R2T, one at a time.
+//! Data is sent in PDUs of at most `data_segment`, with a header of 48 B each. The first burst of a write is
+//! unsolicited: immediate data in the command PDU, then Data-Out. The target requests the further bursts one after
+//! another, each by one R2T.
 //!
 //! Source: RFC 7143, sections 11.2 to 11.8 (PDUs, R2T) and 13.12 to 13.17 (`data_segment` is MaxRecvDataSegmentLength,
-//! `first_burst` FirstBurstLength, `max_burst` MaxBurstLength; InitialR2T is No, ImmediateData Yes, MaxOutstandingR2T 1).
-//! McAlpine 2005, section 6, has clients that enter into a database and query it, and interprocess communication of "one
-//! frame out, one back", and gives no sizes: those above are our choice. 64 KiB follow from its figures: six connections
-//! a server, 2.3 GB/s and a response time of 160 us are 61 KB a transaction.
+//! `first_burst` FirstBurstLength, `max_burst` MaxBurstLength; InitialR2T is No, ImmediateData Yes, MaxOutstandingR2T
+//! 1). McAlpine 2005, section 6, describes database entry, database queries and interprocess communication with "one
+//! frame out, one back", but no message sizes; the sizes above are our choice. 64 KiB follow from its results: six
+//! connections per server, 2.3 GB/s and a response time of 160 us correspond to 61 KB per transaction.
 //!
-//! Over RDMA iSCSI is iSER: see `iser`.
+//! Over RDMA, iSCSI is iSER: see `iser`.
 //!
-//! There are no digests, no login and no disk, and all transactions of a conversation are alike.
+//! Digests, login and the disk are not simulated, and all transactions of a conversation are identical.
 
 use crate::iwarp::{IwarpKeys, IwarpOperation};
 use crate::rdma::{Operation, Post};
@@ -66,17 +67,17 @@ pub enum Talk {
     Iwarp(IwarpOperation, IwarpKeys),
 }
 
-/// Blocks over iSCSI.
+/// iSCSI: transfer of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct IscsiKeys {
-    /// Bytes of a command. A size with unit, at least 1 B. Default: "1 MiB" (Hagen 2012, section 4.2).
+    /// Bytes of data per command. A size with unit, at least 1 B. Default: "1 MiB" (Hagen 2012, section 4.2).
     pub block: Bytes,
-    /// Maximum data of a PDU (MaxRecvDataSegmentLength of the receiver). A size with unit, at least 512 B. Default: "8 KiB" (RFC 7143 section 13.12).
+    /// Maximum bytes of data in a PDU (MaxRecvDataSegmentLength of the receiver). A size with unit, at least 512 B. Default: "8 KiB" (RFC 7143 section 13.12).
     pub data_segment: Bytes,
-    /// Unsolicited data of a write (FirstBurstLength). A size with unit, at most `max_burst`; "0 B": none. Default: "64 KiB" (RFC 7143 section 13.14).
+    /// Maximum bytes of unsolicited data of a write (FirstBurstLength). A size with unit, at most `max_burst`; "0 B": none. Default: "64 KiB" (RFC 7143 section 13.14).
     pub first_burst: Bytes,
-    /// Data of a write that the target requests at once (MaxBurstLength). A size with unit, at least 512 B. Default: "256 KiB" (RFC 7143 section 13.13).
+    /// Maximum bytes of data of a write that the target requests by one R2T (MaxBurstLength). A size with unit, at least 512 B. Default: "256 KiB" (RFC 7143 section 13.13).
     pub max_burst: Bytes,
 }
 

@@ -1,21 +1,22 @@
-//! The exchange benchmark of MPI: ranks in a ring, each of which sends to both neighbours and receives from both.
+//! The Exchange benchmark of MPI: ranks in a ring, each of which sends to both neighbours and receives from both.
 //!
-//! In a step a rank sends a message to each neighbour and takes one in from each; when both have arrived the step is over
-//! and the next begins. A connection lies between two neighbours at different hosts. A message of at most `eager` bytes goes
-//! at once, behind an envelope of 64 B. A longer one is announced by 64 B; the receiver answers with 64 B once it is at that
-//! step itself, and then the data follow.
+//! In each step a rank sends a message to each neighbour and receives one from each. When both have arrived, the next
+//! step begins. Neighbours on different hosts have one connection. A message of at most `eager` bytes is sent
+//! immediately after an envelope of 64 B. For a longer message the sender announces it with 64 B, the receiver replies
+//! with 64 B when it has reached the same step, and then the data follow (rendezvous).
 //!
-//! A host has one rank, whose two connections wait for each other; or two ranks, each with one connection, and a copy through
-//! memory to the other: a rank goes on when its connection is done and the copies in both directions are.
+//! A host has one rank, whose two connections wait for each other in each step; or two ranks, each with one
+//! connection, which exchange data through memory. In the latter case a rank completes a step when its connection and
+//! the copies in both directions have completed.
 //!
-//! Each step has a record, of the rank that opens the connection, with the bytes that the two neighbours sent each other.
+//! Each step has a record of the rank that opens the connection, with the bytes that the two neighbours exchanged.
 //!
-//! Source: Intel MPI Benchmarks, User Guide, "Exchange"; Hagen 2012, section 5.6 (eight ranks on four hosts of two cores,
-//! messages of 0 to 4 MiB). Open MPI 1.4, transport over TCP: eager up to 64 KiB (`btl_tcp_eager_limit`), then a rendezvous.
-//! Envelopes of 64 B and the times of a copy are our choice.
+//! Source: Intel MPI Benchmarks, User Guide, "Exchange"; Hagen 2012, section 5.6 (eight ranks on four hosts of two
+//! cores, messages of 0 to 4 MiB). Open MPI 1.4, transport over TCP: eager up to 64 KiB (`btl_tcp_eager_limit`), then
+//! a rendezvous. Envelopes of 64 B and the copy times are our choice.
 //!
-//! Not modelled: long messages in fragments, which one stream over TCP carries alike; the time that a rank computes; more
-//! than two ranks of a host, and copies that slow each other down.
+//! Not modelled: fragmentation of long messages, which makes no difference on a single TCP stream; compute time of
+//! ranks; more than two ranks per host, and contention between copies.
 
 use crate::endpoint::{HostEvent, Progress, Protocol, Received, Record, RecordKind, Segment, TransportFacts};
 use crate::rdma::{PathFacts, Post};

@@ -23,21 +23,21 @@ with_transports! {
 pub struct MpiExchangeKeys {
     /// Bytes that each rank sends to each neighbour in a step. A size with unit, at most 1024 GiB; "0 B": a message without data. Required.
     pub message: Bytes,
-    /// Ranks of each host: 1, or 2 that are neighbours and exchange through memory. A count, 1 or 2. Default: 1.
+    /// Ranks per host: 1, or 2 neighbouring ranks that exchange messages through memory. A count, 1 or 2. Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 2))]
     pub ranks: u64,
-    /// Steps of each rank. A count above 0. Default: no limit.
+    /// Number of steps of each rank. A count above 0. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub steps: Option<u64>,
-    /// The longest message that is sent without a handshake. A size with unit. Default: "64 KiB" (`btl_tcp_eager_limit` of Open MPI 1.4).
+    /// Eager limit: maximum length of a message that is sent without a rendezvous. A size with unit. Default: "64 KiB" (`btl_tcp_eager_limit` of Open MPI 1.4).
     #[serde(default = "eager")]
     pub eager: Bytes,
-    /// Fixed cost of a copy from one rank of a host to the other, in addition to its bytes. A time with unit, at most 1 s. Default: "1 us" (a choice).
+    /// Fixed time of a copy from one rank of a host to the other, in addition to the time for its bytes. A time with unit, at most 1 s. Default: "1 us" (a choice).
     #[serde(default = "copy_time")]
     pub copy_time: Time,
-    /// The rate at which bytes are copied. A rate with unit, above 0. Default: "40 Gb/s" (a choice).
+    /// Rate of a copy through memory. A rate with unit, above 0. Default: "40 Gb/s" (a choice).
     #[serde(default = "copy_rate")]
     pub copy_rate: BitRate,
 }

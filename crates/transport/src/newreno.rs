@@ -1,15 +1,17 @@
-//! NewReno: one lost segment a round trip is repaired, without a timeout and without further reductions.
+//! NewReno: recovers one lost segment per round trip, without a timeout and without further window reductions.
 //!
-//! Begins as `fast_recovery`, and lasts until everything is acknowledged that had been sent when it began. An
-//! acknowledgement of a part of it shows the next hole, which is filled at once; the window shrinks by what was
-//! acknowledged and grows by one segment, so that a segment leaves for each that has left the network. The impatient
-//! variant lets the retransmission timer run on after the first such acknowledgement: with many losses it times out and
-//! starts slowly, which is quicker. The slow but steady one starts the timer anew each time.
+//! Recovery starts as in `fast_recovery`, and lasts until all data that had been sent at its start is acknowledged. A
+//! partial acknowledgement indicates the next lost segment, which is retransmitted immediately. The window is deflated
+//! by the acknowledged bytes and increased by one segment, so that one segment is sent for each segment that has left
+//! the network. The Impatient variant resets the retransmission timer only at the first partial acknowledgement: with
+//! many losses it times out and enters slow start, which is faster. The Slow-but-Steady variant resets the timer at
+//! each partial acknowledgement.
 //!
 //! Source: RFC 6582, sections 3.2 (steps 1 to 6) and 4 (the timer); S. Floyd and T. Henderson, RFC 2582.
 //!
-//! Not modelled: the tests for duplicates of segments that were sent again (section 4.1 of RFC 6582): until everything
-//! sent before a timeout or a repair is acknowledged, they count for nothing (its careful variant).
+//! Not modelled: the heuristics for duplicate acknowledgements caused by unnecessary retransmissions (section 4.1 of
+//! RFC 6582). Duplicate acknowledgements are ignored until all data sent before a timeout or recovery is acknowledged
+//! (its careful variant).
 
 use crate::loss_recovery::{Flight, LossRecovery, OnDuplicate, OnProgress};
 

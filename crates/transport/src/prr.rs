@@ -1,12 +1,13 @@
-//! Proportional rate reduction: during a repair, what leaves follows what arrives.
+//! Proportional rate reduction (PRR): during recovery, the data sent is proportional to the data delivered.
 //!
-//! Without it a sender that halves its window falls silent until half of what was in flight has left the network, and may
-//! then send in a burst. With it, while more is in flight than the window allows, window / (bytes in flight at the loss)
-//! of what arrives may leave; below that, as much as arrives and a segment more (slow start).
+//! Without PRR, a sender that halves its window sends nothing until half of the data in flight has left the network,
+//! and may then send a burst. With PRR, while the data in flight exceeds the window, it sends the fraction window /
+//! (bytes in flight at the loss) of the delivered data. Below the window it sends as much as is delivered plus one
+//! segment (slow start).
 //!
 //! Source: RFC 6937, section 3 (with the slow start reduction bound, SSRB); RFC 9937 keeps both.
 //!
-//! Not modelled: repairs without selective acknowledgements; the conservative bound (CRB).
+//! Not modelled: recovery without selective acknowledgements; the conservative reduction bound (CRB).
 
 /// Counts arriving and departing bytes.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,27 +1,32 @@
-//! The receiving end of RDMA between two hosts: what answers the queue pairs of an `rdma_sender`.
+//! The receiver of RDMA messages between two hosts: the responder of the queue pairs of an `rdma_sender`.
 //!
-//! A packet in order is delivered. A packet that requests an acknowledgement is acknowledged, and so is every n-th
-//! (`ack_every`). Acknowledgements are cumulative, and one that could not leave yet includes later arrivals. A packet
-//! after a gap is answered with a NAK, and one that has arrived before with an acknowledgement of the present state.
-//! A message is delivered when its last packet and all before it are.
+//! An in-order packet is delivered. The receiver acknowledges packets that request it, and every n-th packet
+//! (`ack_every`). Acknowledgements are cumulative, and one still queued in the NIC is updated by later arrivals. A
+//! packet after a gap is answered with a NAK, and a duplicate with an acknowledgement of the current state. A message
+//! is delivered when all its packets, and all before them, have been delivered.
 //!
-//! A receiver with a `receive_queue` takes a message if it is ready for one more; its application is done with one after the other,
-//! `receive_time` each. If not, it answers the first packet with a NAK that says so (RNR), and throws it and what follows away until the
-//! sender tries again. It reads messages itself where they are READs: see `read`.
+//! A receiver with a `receive_queue` accepts a message only if the queue has a free entry. The application processes
+//! messages one after another, in `receive_time` each. If no entry is free, the receiver answers the first packet with
+//! an RNR NAK (receiver not ready), and discards it and the following packets until the sender retries. READs are
+//! requested by the receiver itself: see `read`.
 //!
-//! A packet whose payload a switch has trimmed is reported as lost at once, with a NAK: with selective repeat and reordering one that
-//! names it, with go-back-N as soon as it is the expected one. It is reported again only if its retransmission is trimmed as well.
+//! A packet whose payload a switch has trimmed is reported as lost at once by a NAK. With selective repeat and
+//! reordering the NAK names the packet; with go-back-N it is sent as soon as the packet is the next expected one. It is
+//! repeated only if the retransmission is trimmed too.
 //!
-//! What switches have written into a data packet goes back with its acknowledgement, or with that of a later packet.
+//! Telemetry that switches have written into a data packet returns in its acknowledgement, or in that of a later
+//! packet.
 //!
-//! The notification point answers marked packets, also those that it throws away, with congestion notification packets (CNP): no more
-//! than one in `cnp_gap` for each queue pair, for all of the same sender, or for all of the NIC (`cnp_scope`). They are
-//! frames of a priority of their own, which the NIC sends past everything that waits in other classes. Without a mark there is none.
+//! The notification point answers ECN-marked packets, even discarded ones, with congestion notification packets (CNPs):
+//! at most one per `cnp_gap` for each queue pair, source address, or NIC (`cnp_scope`). CNPs have their own priority,
+//! and the NIC sends them ahead of all other queued frames.
 //!
-//! Source: InfiniBand Architecture Specification volume 1 sections 9.7.3 to 9.7.5 (responder) and annex A17.9 (CNP); Y. Zhu et
-//! al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3 (notification point, 50 us).
+//! Source: InfiniBand Architecture Specification volume 1 sections 9.7.3 to 9.7.5 (responder) and annex A17.9 (CNP); Y.
+//! Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3 (notification point, 50
+//! us).
 //!
-//! Not modelled: as for `rdma_sender`; a CNP that is due at the end of the gap for a mark within it (some simulators send it).
+//! Not modelled: as for `rdma_sender`; a CNP at the end of `cnp_gap` for a mark during the gap (some simulators send
+//! it).
 
 mod out_of_order;
 mod received;

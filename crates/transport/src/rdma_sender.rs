@@ -1,18 +1,20 @@
-//! The sending end of RDMA between two hosts: queue pairs, and the messages that they take.
+//! The sender of RDMA messages between two hosts: queue pairs and their messages.
 //!
-//! Messages are the scheduled transfers from one host to the other, or those of a flow: one of everything, or one after the
-//! other of the size `message`. By default all go through one queue pair, each after those posted before; with `queue_pairs`
-//! = "free" a transfer takes a queue pair that has nothing to send, or a new one, and with "each" always a new one, which begins at the
-//! rate of the link. Those with something to send have the NIC in turn, a packet each.
+//! Messages are the scheduled transfers from one host to the other, or the messages of a flow: one message of all its
+//! bytes, or consecutive messages of the size `message`. By default all messages use one queue pair, in the order in
+//! which they are posted. With `queue_pairs` = "free" a transfer uses an idle queue pair, or a new one. With "each" it
+//! always uses a new one, which starts at the line rate. The NIC serves queue pairs with data to send in round-robin
+//! order, one packet at a time.
 //!
-//! A queue pair in error sends nothing any more. Transfers that it has, or would have got, stay incomplete.
+//! A queue pair in the error state sends nothing. Its pending and future transfers remain incomplete.
 //!
-//! Source: InfiniBand Architecture Specification volume 1 sections 9.7 (reliable connections: packet sequence numbers, one
-//! acknowledgement for several packets, timeouts, retries) and 10.3 (states of a queue pair); annex A17 (RoCEv2).
+//! Source: InfiniBand Architecture Specification volume 1 sections 9.7 (reliable connections: packet sequence numbers,
+//! one acknowledgement for several packets, timeouts, retries) and 10.3 (states of a queue pair); annex A17 (RoCEv2).
 //!
-//! The other end requests the messages of READs; see `read`.
+//! Messages of READs are requested by the receiver; see `read`.
 //!
-//! Not modelled: the 4 bytes of immediate data, by which a receiver identifies an awaited message; atomic operations; setting up of queue pairs, and resetting those in error.
+//! Not modelled: the 4 bytes of immediate data by which a receiver identifies an awaited message; atomic operations;
+//! setup of queue pairs, and reset of queue pairs in the error state.
 
 mod reads;
 mod results;

@@ -17,24 +17,24 @@ with_transports! {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestResponseKeys {
-    /// Bytes of a request, cut into segments. A size with unit, 1 B to 65536 segments. Required.
+    /// Bytes of a request, divided into segments. A size with unit, 1 B to 65536 segments. Required.
     pub request: Bytes,
-    /// Bytes of a response, cut into segments. A size with unit, 1 B to 65536 segments. Required.
+    /// Bytes of a response, divided into segments. A size with unit, 1 B to 65536 segments. Required.
     pub response: Bytes,
-    /// Requests in progress at the same time. A count, 1 to 256. Default: 1.
+    /// Number of requests in progress at the same time. A count, 1 to 256. Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 256))]
     pub outstanding: u64,
-    /// From a response to the next request in its place: a time with unit, or a table `exponential`. Default: "0 s".
+    /// Think time of a slot, from a response to the next request: a time with unit, or a table `exponential`. Default: "0 s".
     #[serde(default)]
     pub think: Delay,
-    /// From a request to its response at the server: a time with unit, or a table `exponential`. Requests do not wait for each other; over TCP and RDMA, which keep the order of messages, responses leave in the order of their requests. Default: "0 s".
+    /// Service time, from a request to its response at the server: a time with unit, or a table `exponential`. Requests are processed concurrently; over TCP and RDMA, which preserve the order of messages, responses are sent in the order of their requests. Default: "0 s".
     #[serde(default)]
     pub service: Delay,
-    /// After this time without progress a request is repeated; over TCP and RDMA those repair losses. A time with unit, above the longest exchange without a loss; or "never": a lost frame ends its place. Default: "never" (a lossless fabric).
+    /// Time without progress after which a request is repeated; over TCP and RDMA the transport recovers losses instead. A time with unit, above the longest exchange without a loss; or "never": a lost frame stops its slot for good. Default: "never" (a lossless fabric).
     #[serde(default)]
     pub timeout: Or<Time, Never>,
-    /// If true, frames are ECN-capable: switches may mark them. Over TCP and RDMA the keys of the transport apply. Default: false.
+    /// If true, frames are ECN-capable, and switches may mark them. Over TCP and RDMA the keys of the transport apply. Default: false.
     #[serde(default)]
     pub ecn: bool,
 }

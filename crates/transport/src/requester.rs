@@ -1,22 +1,23 @@
-//! The requesting end of request and response.
+//! The client of a request-response application.
 //!
-//! A number of slots send requests concurrently. Each sends its request in segments, waits until its whole response
-//! has arrived, pauses for a fixed or an exponential think time and sends the next request; all send the first one at
-//! the start. Requests leave in the order in which they fall due. Each exchange has a record, from the instant the
-//! request is due (so that the wait for the NIC counts) until the last segment of the response has arrived.
+//! A number of slots (`outstanding`) send requests concurrently. Each slot sends a request in segments, waits for the
+//! whole response, waits for a fixed or exponential think time, and sends the next request. All slots send their first
+//! request at the start. Requests are sent in the order in which they become due. Each exchange has a record, from the
+//! time at which the request is due (which includes the wait for the NIC) until the last segment of the response
+//! arrives.
 //!
-//! With a timeout, an exchange without progress for so long (since the request left or a segment of the
-//! response came) is repeated as a whole; the server may then do its work twice. Without one, a lost frame
-//! ends the slot.
+//! With a `timeout`, an exchange that makes no progress for that time (since the request was sent or a segment of the
+//! response arrived) is repeated as a whole, so that the server may process it twice. Without it, a lost frame stops
+//! the slot for good.
 //!
-//! Source: E. D. Lazowska et al., "Quantitative System Performance", chapter 4 (terminals with think times:
-//! a closed class); A. D. Birrell and B. J. Nelson, "Implementing Remote Procedure Calls", ACM TOCS 2(1),
-//! 1984, section 3 (the response acknowledges the request; repetition after a timeout).
+//! Source: E. D. Lazowska et al., "Quantitative System Performance", chapter 4 (terminals with think times: a closed
+//! class); A. D. Birrell and B. J. Nelson, "Implementing Remote Procedure Calls", ACM TOCS 2(1), 1984, section 3 (the
+//! response acknowledges the request; repetition after a timeout).
 //!
-//! Not modelled: a window: all segments of a message leave as fast as the NIC takes them. Repetition
-//! of single segments: a message that a queue on its way loses a part of each time never arrives, as with
-//! fragments (C. A. Kent and J. C. Mogul, "Fragmentation Considered Harmful", SIGCOMM 1987).
-//! Headers above Ethernet. Repeated requests that the server recognises (at most once).
+//! Not modelled: a window (all segments of a message are sent as fast as the NIC accepts them); retransmission of
+//! single segments, so that a message never arrives if a queue drops a part of it each time, as with IP fragments (C.
+//! A. Kent and J. C. Mogul, "Fragmentation Considered Harmful", SIGCOMM 1987); headers above Ethernet; detection of
+//! repeated requests by the server (at-most-once semantics).
 
 use crate::RequestResponseSpec;
 use crate::delay::Delay;

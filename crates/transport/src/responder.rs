@@ -1,13 +1,14 @@
-//! The answering end of request and response.
+//! The server of a request-response application.
 //!
-//! A request that has arrived as a whole is served for a fixed or an exponential time; then its response
-//! leaves in segments, responses in the order in which they are ready. Requests do not wait for each other.
-//! A repeated request takes the place of the one before, whatever has become of that.
+//! A complete request is processed for a fixed or exponential service time. Then the response is sent in segments;
+//! responses are sent in the order in which they are ready. Requests are processed concurrently, without queueing. A
+//! repeated request replaces the earlier one, in whatever state that is.
 //!
-//! Source: E. D. Lazowska et al., "Quantitative System Performance", chapter 4 (a delay centre: service
-//! without queueing); Birrell and Nelson, ACM TOCS 2(1), 1984, section 3.
+//! Source: E. D. Lazowska et al., "Quantitative System Performance", chapter 4 (a delay centre: service without
+//! queueing); Birrell and Nelson, ACM TOCS 2(1), 1984, section 3.
 //!
-//! Not modelled: a server with few processors, where requests queue. A repeated request is served again.
+//! Not modelled: a server with few processors, at which requests queue; detection of repeated requests (they are
+//! processed again).
 
 use crate::RequestResponseSpec;
 use crate::delay::Delay;

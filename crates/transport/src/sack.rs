@@ -1,17 +1,18 @@
-//! Selective acknowledgements: the receiver reports the segments that arrived, and the sender retransmits the others.
+//! Selective acknowledgements (SACK): the receiver reports the segments that have arrived, and the sender retransmits
+//! the others.
 //!
-//! The receiver reports up to three blocks beyond the hole, the newest first. A byte is lost if three separate blocks
-//! lie above it, or more than two segments of bytes in blocks. The third duplicate that reports new data, or a
-//! first byte that is lost by this rule, begins the repair: the window is reduced, and the first segment is sent again.
-//! From then on the sender estimates what is in flight (the pipe: bytes that were sent, neither reported nor lost, and
-//! those that were sent again) and sends while the pipe is smaller than the window: first lost bytes, then new ones, then
-//! holes that are not known to be lost, at last once the highest segment. It ends when everything is acknowledged that
-//! had been sent when it began. A timeout forgets the blocks; those that later acknowledgements report are not sent
-//! again.
+//! The receiver reports up to three blocks beyond the first gap, the most recent first. A byte is considered lost if
+//! three separate blocks, or more than two segments of SACKed bytes, are above it. Recovery starts at the third
+//! duplicate acknowledgement that reports new data, or when the first unacknowledged byte is lost by this rule. The
+//! window is then reduced, and the first segment is retransmitted. During recovery the sender estimates the data in
+//! flight (the pipe: bytes sent that are neither SACKed nor lost, plus retransmitted bytes), and sends while the pipe
+//! is smaller than the window. It sends lost bytes first, then new data, then gaps that are not considered lost, and
+//! finally the highest segment once. Recovery ends when all data that had been sent at its start is acknowledged. A
+//! timeout clears the blocks; data reported by later acknowledgements is not retransmitted.
 //!
 //! Source: RFC 2018, sections 3 to 5 and 8; RFC 6675, sections 2 to 5 (IsLost, SetPipe, NextSeg with rules 1 to 4).
 //!
-//! Not modelled: blocks of segments that arrived twice (RFC 2883); receivers that renege on reported blocks.
+//! Not modelled: D-SACK (RFC 2883); receivers that renege on reported blocks.
 
 use crate::loss_recovery::{Chosen, Flight, LossRecovery, OnDuplicate, OnProgress};
 use crate::prr::Prr;

@@ -12,24 +12,24 @@ use workload::{frame_length, no_rate};
 /// Maximum number of segments per acknowledgement.
 const MOST_SEGMENTS_AN_ACK: u64 = 1024;
 
-/// A transfer that is clocked by acknowledgements; full segments have the length `frame`.
+/// A transfer with a window and cumulative acknowledgements; full segments have the length `frame`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WindowKeys {
     /// Size of the window: bytes (DA to FCS) or full segments in flight. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited".
     pub size: Or<Amount, Unlimited>,
-    /// The rate of pacing (bits of frames, DA to FCS). A rate with unit, above 0; or "unlimited". At most one of `size` and `rate` is limited. Default: "unlimited" (as fast as the link).
+    /// Pacing rate (bits of frames, DA to FCS). A rate with unit, above 0; or "unlimited". At most one of `size` and `rate` is limited. Default: "unlimited" (as fast as the link).
     pub rate: Or<BitRate, Unlimited>,
     /// Length of an acknowledgement, DA to FCS. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
     pub ack: Bytes,
-    /// Acknowledges every n-th segment. A count, 1 to 1024. Default: 1 (RFC 5681 allows 2).
+    /// Segments per acknowledgement: every n-th segment is acknowledged immediately. A count, 1 to 1024. Default: 1 (RFC 5681 allows 2).
     #[schemars(range(min = 1, max = 1024))]
     pub ack_every: u64,
-    /// The longest time that a segment waits for its acknowledgement, where `ack_every` is above 1. A time with unit. Default: "500 us" (a choice; RFC 9293 allows up to 0.5 s).
+    /// Maximum delay of an acknowledgement, if `ack_every` is above 1. A time with unit. Default: "500 us" (a choice; RFC 9293 allows up to 0.5 s).
     pub ack_delay: Time,
-    /// After this time without progress everything in flight is retransmitted (go-back-N). A time with unit, above the longest round trip; or "never": a lost segment ends the transfer. Default: "never" (a lossless fabric).
+    /// Time without progress after which all data in flight is retransmitted (go-back-N). A time with unit, above the longest round trip; or "never": a lost segment stops the transfer for good. Default: "never" (a lossless fabric).
     pub timeout: Or<Time, Never>,
-    /// If true, segments are ECN-capable: switches may mark them. Default: false.
+    /// If true, segments are ECN-capable, and switches may mark them. Default: false.
     pub ecn: bool,
 }
 

@@ -1,14 +1,14 @@
-//! Tahoe: after a loss that duplicate acknowledgements indicate, the sender restarts with slow start.
+//! Tahoe: fast retransmit followed by slow start.
 //!
-//! The third acknowledgement in a row that acknowledges nothing new means that a segment is lost. The sender goes back
-//! to it, with a window of one segment, and sends everything from there again, whether it has arrived or not. What it
-//! sends twice causes duplicates in turn: until all that was sent before the loss is acknowledged they count for nothing.
-//! Limited transmit lets nothing go that was sent before.
+//! The third duplicate acknowledgement indicates a lost segment. The sender goes back to that segment with a window of
+//! one segment, and retransmits all data from there, even data that has arrived. Unnecessary retransmissions cause
+//! further duplicate acknowledgements, which are ignored until all data sent before the loss is acknowledged. Limited
+//! transmit sends no data that was sent before.
 //!
-//! Source: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988, section 3; K. Fall and S. Floyd, "Simulation-based
-//! Comparisons of Tahoe, Reno, and SACK TCP", ACM CCR 26(3), 1996, section 2.
+//! Source: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988, section 3; K. Fall and S. Floyd,
+//! "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", ACM CCR 26(3), 1996, section 2.
 //!
-//! Not modelled: Tahoe of 4.3BSD, which sends one segment again and then goes on where it was.
+//! Not modelled: Tahoe of 4.3BSD, which retransmits one segment and then continues with new data.
 
 use crate::loss_recovery::{Flight, LossRecovery, OnDuplicate, OnProgress};
 

@@ -13,7 +13,7 @@ use units::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EcnMode {
-    /// Switches drop its segments instead.
+    /// Segments are not ECN-capable; switches drop instead of marking them.
     Off,
     /// RFC 3168: the receiver echoes a mark until the sender has reduced its window.
     Rfc3168,
@@ -57,7 +57,7 @@ pub struct TcpSpec {
     pub window: u64,
     /// Explicit congestion notification: the segments that switches may mark, and how marks are echoed.
     pub ecn: EcnMode,
-    /// True if each acknowledgement measures a round trip (RFC 7323).
+    /// True if each acknowledgement measures the round-trip time (RFC 7323).
     pub timestamps: bool,
     /// The retransmission timer.
     pub timer: TimerSpec,

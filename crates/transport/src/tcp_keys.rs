@@ -27,7 +27,7 @@ macro_rules! tcp_keys {
         #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
         #[serde(default, deny_unknown_fields)]
         pub struct TcpKeys {
-            /// The preset that supplies the keys that are not given. One of its names. Default: "rfc".
+            /// Preset that sets the defaults of the other keys. The name of a preset. Default: "rfc".
             pub preset: TcpPreset,
             $($(#[$doc])* pub $name: $type,)*
         }
@@ -58,28 +58,28 @@ tcp_keys! {
     controller: TcpController,
     /// Loss recovery: "tahoe", "reno", "newreno" or "sack". Default: "sack" (preset "rfc").
     recovery: LossRecoveryKind,
-    /// The window at the start: bytes of data or full segments, at least one. A size with unit or a number of frames. Default: "10 frames" (preset "rfc"; RFC 6928).
+    /// Initial window: bytes of data or full segments, at least one. A size with unit or a number of frames. Default: "10 frames" (preset "rfc"; RFC 6928).
     initial_window: Amount,
-    /// The window at which slow start ends, before the first loss (ssthresh). A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
+    /// Initial slow start threshold (ssthresh). A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
     initial_threshold: Or<Amount, Unlimited>,
     /// Unit of window growth: "acks" (each acknowledgement, RFC 5681) or "bytes" (the bytes acknowledged, RFC 3465). Default: "bytes" (preset "rfc").
     growth: Growth,
     /// If true, the window also grows while less than half of it is in flight. Default: false (preset "rfc"; RFC 7661).
     grows_unused: bool,
-    /// Bytes of data, or full segments, that the receiver accepts beyond what it has acknowledged. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
+    /// Receive window: bytes of data, or full segments, that the receiver accepts beyond the acknowledged data. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
     receive_window: Or<Amount, Unlimited>,
     /// If true, windows above 65535 B can be advertised (RFC 7323 section 2); they are then multiples of a power of two. Default: true (preset "rfc").
     window_scaling: bool,
-    /// Bytes of data, or full segments, that the sender keeps until they are acknowledged. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
+    /// Send buffer: bytes of data, or full segments, that the sender keeps until they are acknowledged. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
     send_buffer: Or<Amount, Unlimited>,
     /// Bytes of headers in a frame, DA to FCS, without options. A size with unit, 1 B up to less than `frame`. Default: "62 B" (tagged Ethernet, IPv4, TCP).
     headers: Bytes,
-    /// The minimum length of an acknowledgement, DA to FCS; timestamps and SACK blocks may make it longer. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
+    /// Minimum length of an acknowledgement, DA to FCS; timestamps and SACK blocks may make it longer. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
     ack: Bytes,
-    /// Acknowledges every n-th segment that arrives in order. A count, 1 to 1024. Default: 2 (preset "rfc"; RFC 5681).
+    /// Segments per acknowledgement: every n-th in-order segment is acknowledged immediately. A count, 1 to 1024. Default: 2 (preset "rfc"; RFC 5681).
     #[schemars(range(min = 1, max = 1024))]
     ack_every: u64,
-    /// The longest time that a segment waits for its acknowledgement. A time with unit. Default: "500 us" (preset "rfc"; a choice; RFC 9293 allows up to 0.5 s).
+    /// Maximum delay of an acknowledgement. A time with unit. Default: "500 us" (preset "rfc"; a choice; RFC 9293 allows up to 0.5 s).
     ack_delay: Time,
     /// Number of duplicate acknowledgements that indicate a loss. A count, 1 to 255. Default: 3 (RFC 5681).
     #[schemars(range(min = 1, max = 255))]
@@ -90,29 +90,29 @@ tcp_keys! {
     impatient: bool,
     /// If true, recovery sends in proportion to the data delivered (PRR, RFC 6937); with "sack". Default: false (preset "rfc").
     proportional: bool,
-    /// Marks: "off", "rfc3168" (a mark is echoed until the window is reduced) or "dctcp" (each mark is echoed). Default: "off" (preset "rfc").
+    /// ECN: "off", "rfc3168" (a CE mark is echoed until the sender reduces its window) or "dctcp" (each CE mark is echoed). Default: "off" (preset "rfc").
     ecn: EcnMode,
-    /// If true, segments carry timestamps, 12 B each, and each acknowledgement measures a round trip (RFC 7323). Default: false (preset "rfc").
+    /// If true, segments carry timestamps, 12 B each, and each acknowledgement measures the round-trip time (RFC 7323). Default: false (preset "rfc").
     timestamps: bool,
-    /// The minimum timeout. A time with unit, above 0. Default: "1 s" (preset "rfc"; RFC 6298).
+    /// Minimum retransmission timeout. A time with unit, above 0. Default: "1 s" (preset "rfc"; RFC 6298).
     min_timeout: Time,
-    /// The timeout before a round trip is measured. A time with unit, above 0. Default: "1 s" (preset "rfc"; RFC 6298).
+    /// Initial retransmission timeout, before the first round-trip measurement. A time with unit, above 0. Default: "1 s" (preset "rfc"; RFC 6298).
     initial_timeout: Time,
-    /// The maximum timeout. A time with unit, not below the other two. Default: "60 s" (preset "rfc"; RFC 6298).
+    /// Maximum retransmission timeout. A time with unit, not below the other two. Default: "60 s" (preset "rfc"; RFC 6298).
     max_timeout: Time,
-    /// Round trips and timeouts are counted in ticks of this length, which fall at a random phase for each connection. A time with unit; "0 s": exactly. Default: "0 s" (preset "rfc").
+    /// Timer granularity: length of the ticks in which round-trip times and timeouts are measured, with a random phase for each connection. A time with unit; "0 s": exact times. Default: "0 s" (preset "rfc").
     tick: Time,
     /// If true, the window is reset to the initial one after an idle time longer than the timeout (RFC 5681 section 4.1). Default: true (preset "rfc").
     restart_after_idle: bool,
-    /// Delays whatever an event releases by a random time, uniform from 0 to this. A time with unit. Default: "0 s" (none).
+    /// Maximum random delay of the segments that an event releases, uniformly distributed from 0. A time with unit. Default: "0 s" (none).
     send_jitter: Time,
-    /// If true, a connection begins with a handshake (SYN); if false, it is open from the start. Default: false.
+    /// If true, a connection begins with a handshake (SYN); if false, it is established from the start. Default: false.
     handshake: bool,
-    /// Bytes of each transfer; `limit` is that of all. A size with unit, or "unlimited": one transfer of everything. Default: "unlimited".
+    /// Bytes of each transfer; `limit` is the total. A size with unit, or "unlimited": a single transfer of all bytes. Default: "unlimited".
     transfer: Or<Bytes, Unlimited>,
-    /// From the end of a transfer to the start of the next: a time with unit, or a table `exponential`. Default: "0 s".
+    /// Idle time from the end of a transfer to the start of the next: a time with unit, or a table `exponential`. Default: "0 s".
     idle: Delay,
-    /// If true, each transfer opens a connection of its own. Default: false.
+    /// If true, each transfer opens a new connection. Default: false.
     reconnect: bool,
 }
 

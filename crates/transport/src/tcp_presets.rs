@@ -6,21 +6,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Amount, Bytes, Or, Time};
 
-/// Where the keys of a connection come from that a scenario does not write.
+/// Preset of a connection: defaults of the keys that a scenario omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TcpPreset {
     /// Recommendations of the RFCs: SACK, byte counting, an initial window of ten segments, a timeout of at least 1 s.
     #[default]
     Rfc,
-    /// The defaults of ns-2.35: NewReno, a window of 20 segments, ticks of 10 ms, a timeout of 200 ms at least.
+    /// The defaults of ns-2.35: NewReno, a window of 20 segments, ticks of 10 ms, a minimum timeout of 200 ms.
     Ns2,
-    /// A Linux host (6.x): CUBIC, SACK with proportional reductions, timestamps, a timeout of 200 ms at least.
+    /// A Linux host (6.x): CUBIC, SACK with proportional reductions, timestamps, a minimum timeout of 200 ms.
     Linux,
     /// Hosts of McAlpine 2005: SACK, 64 KB of window and buffer, timers of 500 ms.
     #[serde(rename = "mcalpine-2005")]
     Mcalpine2005,
-    /// Hosts of a data center: DCTCP, SACK with proportional reductions, a timeout of 1 ms at least.
+    /// Hosts of a data center: DCTCP, SACK with proportional reductions, a minimum timeout of 1 ms.
     Datacenter,
 }
 

@@ -1,19 +1,21 @@
-//! The receiving end of TCP.
+//! The TCP receiver.
 //!
-//! What arrives in order is delivered; what arrives beyond a gap is kept until the gap is filled. Each n-th segment in
-//! order is acknowledged at once and any other after a fixed delay; a segment that leaves, fills or repeats something is
-//! acknowledged at once, each by an acknowledgement of its own, so that the sender can count them. With selective
-//! acknowledgements up to three blocks report out-of-order data, the latest first. With timestamps they say when
-//! the first segment that they acknowledge was sent.
+//! In-order data is delivered; data beyond a gap is kept until the gap is filled. Every n-th in-order segment is
+//! acknowledged immediately and any other after a fixed delay. An out-of-order segment, a duplicate, and a segment
+//! that fills a gap or a part of it are acknowledged immediately. The first two get separate acknowledgements, so that
+//! the sender can count duplicates. With selective acknowledgements up to three blocks report out-of-order data, the
+//! most recent first. With timestamps, an acknowledgement echoes the timestamp of the first segment that it
+//! acknowledges.
 //!
-//! Of marks there are two echoes. That of RFC 3168 begins with a mark and lasts until the sender says that it has cwr
-//! its window. That of DCTCP is exact: when the mark changes, the segments before are acknowledged at once.
+//! There are two ways to echo CE marks. With RFC 3168, ECE is set from the first mark until the sender signals by CWR
+//! that it has reduced its window. With DCTCP the echo is exact: when the CE state changes, the preceding segments are
+//! acknowledged immediately.
 //!
 //! Source: RFC 9293, sections 3.8.6.3 and 3.10.7.4; RFC 5681, section 4.2; RFC 2018, section 4; RFC 7323, section 4.3;
 //! RFC 3168, section 6.1.3; RFC 8257, section 3.2.
 //!
-//! Not modelled: an application that reads more slowly than data arrives: the window that is advertised does not change.
-//! Delays of acknowledgements that end at ticks of a clock. Blocks of repeated data (RFC 2883).
+//! Not modelled: an application that reads more slowly than data arrives (the advertised window is constant); delayed
+//! acknowledgements at ticks of a clock; D-SACK (RFC 2883).
 
 use crate::endpoint::{Protocol, Received, Requests, Segment, TransportFacts, Undelivered};
 use crate::loss_recoveries::LossRecoveryKind;

@@ -1,22 +1,23 @@
-//! The sending end of TCP.
+//! The TCP sender.
 //!
-//! Bytes are numbered from 0. A segment leaves if it fits the window: the controller's (`aimd`, `cubic`, `dctcp`), as
-//! the repair of losses changes it (`tahoe`, `fast_recovery`, `newreno`, `sack`), and the receiver's and the socket
-//! buffer's. Segments are full but the last of a transfer. Acknowledgements are cumulative; those that acknowledge
-//! nothing new, and blocks of data beyond a hole, indicate losses. A sender without progress for a timeout goes back to
-//! the first byte that is not acknowledged and starts slowly. The timeout follows from the round trips, doubles each time
-//! and is counted in ticks of any length. With limited transmit the first duplicates let new segments go.
+//! Bytes are numbered from 0. A segment is sent if it fits in the smallest of three windows: the congestion window of
+//! the controller (`aimd`, `cubic`, `dctcp`), as modified during loss recovery (`tahoe`, `fast_recovery`, `newreno`,
+//! `sack`), the receive window, and the send buffer. All segments of a transfer except the last are full-sized.
+//! Acknowledgements are cumulative. Duplicate acknowledgements and SACK blocks indicate losses. After a retransmission
+//! timeout without progress, the sender goes back to the first unacknowledged byte and enters slow start. The timeout
+//! is derived from the measured round-trip times, doubles at each expiry, and is measured in ticks of configurable
+//! length. With limited transmit the first duplicate acknowledgements release new segments.
 //!
-//! One segment a round trip is timed, and none that was sent twice (Karn); with timestamps each acknowledgement measures.
-//! A mark that is echoed reduces the window once in a window of data. A transfer may follow another over the same
-//! connection, after an idle time, or over one of its own, with or without a handshake.
+//! One segment per round trip is timed, but no retransmitted segment (Karn's algorithm). With timestamps every
+//! acknowledgement gives a measurement. An ECN echo reduces the window once per window of data. After an idle time,
+//! another transfer may follow on the same connection or on a new one, with or without a handshake.
 //!
-//! Source: RFC 9293, sections 3.4, 3.5 and 3.8; RFC 5681, sections 3 and 4; RFC 6298, sections 2 to 5; RFC 3042, section
-//! 2; RFC 3168, section 6.1; RFC 7323, section 4.
+//! Source: RFC 9293, sections 3.4, 3.5 and 3.8; RFC 5681, sections 3 and 4; RFC 6298, sections 2 to 5; RFC 3042,
+//! section 2; RFC 3168, section 6.1; RFC 7323, section 4.
 //!
-//! Not modelled: data in both directions and acknowledgements on data; FIN, RST and the time after a connection; the
-//! algorithm of Nagle; windows that the receiver changes, and probes of closed ones; the smaller initial window and the
-//! longer timeout after a lost SYN (RFC 6298 section 5.7); options in SYN; F-RTO, RACK and tail loss probes.
+//! Not modelled: bidirectional data and acknowledgements piggybacked on data; FIN, RST and TIME-WAIT; the Nagle
+//! algorithm; a receive window that changes, and zero-window probes; the smaller initial window and the longer timeout
+//! after a lost SYN (RFC 6298 section 5.7); options in SYN; F-RTO, RACK and tail loss probes.
 
 use crate::controller::{CongestionControl, ControllerConfiguration, Loss, LossKind};
 use crate::endpoint::{Congestion, Protocol, Received, Record, Requests, Segment, TransportFacts};

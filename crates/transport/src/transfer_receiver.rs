@@ -1,11 +1,11 @@
-//! The receiving end of scheduled transfers over TCP: the other ends of the connections of a `transfer_sender`.
+//! The receiver of scheduled transfers over TCP: the peers of the connections of a `transfer_sender`.
 //!
-//! It notes of each transfer when its last byte was delivered. The segment that carries that byte says so, as an
-//! application would within its data; what is before it may still be missing then.
+//! It records the delivery time of the last byte of each transfer. The segment with that byte marks the end of the
+//! transfer, as an application would do in its data. Earlier segments may still be missing at that time.
 //!
-//! Source: as for `transfer_sender`; `tcp_receiver` for what a connection does.
+//! Source: as for `transfer_sender`; `tcp_receiver` for the behaviour of a connection.
 //!
-//! Not modelled: as there; an application that reads more slowly than data arrives.
+//! Not modelled: as for `transfer_sender`; an application that reads more slowly than data arrives.
 
 use crate::endpoint::{Protocol, Received, Segment, TransportFacts, Undelivered};
 use crate::members::Members;

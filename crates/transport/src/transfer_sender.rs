@@ -1,19 +1,22 @@
-//! The sending end of scheduled transfers over TCP: connections from one host to another, made where one is needed.
+//! The sender of scheduled transfers over TCP, with connections from one host to another that are opened on demand.
 //!
-//! A transfer that begins takes the connection that was last in use and is free, or a new one if all are busy. It has it
-//! alone until its last byte is acknowledged. What it finds there is the window and the round trip that the transfer
-//! before has left, or (`reconnect`) nothing, and a handshake if connections have one. So there are as many connections
-//! as transfers were under way at the same time, and a million short ones one after the other need the memory of one.
-//! Those with something to send have the NIC in turn, a segment each.
+//! A new transfer uses the most recently used idle connection, or a new one if all are busy. The transfer uses this
+//! connection exclusively until its last byte is acknowledged, and inherits the congestion window and the round-trip
+//! estimate of the previous transfer. With `reconnect` it starts with a new connection, including a handshake if
+//! connections have one. The number of connections is therefore the maximum number of concurrent transfers, and a
+//! million short transfers in sequence need the memory of one. The NIC serves connections with data to send in
+//! round-robin order, one segment at a time.
 //!
-//! Where ports are drawn, a transfer that finds a connection free has its ports. Where they are given, it takes a free
-//! connection that has them, or another, which it closes first: then it begins as with `reconnect`.
+//! If ports are drawn at random, a transfer on an idle connection uses the ports of that connection. If ports are
+//! specified, it uses an idle connection with these ports. If there is none, it closes another idle connection and
+//! starts as with `reconnect`.
 //!
-//! Source: RFC 9293, sections 3.4 and 3.5 (a connection a transfer); RFC 9112, section 9.3 (persistent connections: one
-//! request after the other, several connections at a time); `tcp_sender` for what a connection does.
+//! Source: RFC 9293, sections 3.4 and 3.5 (one connection per transfer); RFC 9112, section 9.3 (persistent
+//! connections: consecutive requests on one connection, several concurrent connections); `tcp_sender` for the
+//! behaviour of a connection.
 //!
-//! Not modelled: FIN and the time after a connection: one that begins anew takes over the numbers of the one before, so
-//! that what is late is known as old. A limit of connections. Several requests in one connection at the same time.
+//! Not modelled: FIN and TIME-WAIT (a new connection continues the sequence numbers of its predecessor, so that late
+//! segments are recognised as old); a limit of connections; pipelined requests.
 
 use crate::endpoint::{HostEvent, Protocol, Received, Record, RecordKind, Segment, TransportFacts};
 use crate::members::Members;

@@ -1,19 +1,21 @@
-//! Receiving end of Ultra Ethernet Transport between two hosts: places packets and acknowledges them.
+//! Receiver of Ultra Ethernet Transport between two hosts: places packets and acknowledges them.
 //!
-//! A packet is placed when it arrives, in any order. A message is delivered when all its packets have arrived, also if
-//! those of messages before it are missing. An acknowledgement (ACK_CC) leaves after `ack_every` bytes, and at once for the first packet, a
-//! packet with an ECN mark, one that requests it, a duplicate, one that closes the last gap after a request, and the last one missing of those
-//! that a probe has overtaken. It has the
-//! cumulative PSN, a bitmap of 64 packets from max(PSN - 63, cumulative PSN + 1) on, the bytes received, the packets held out of order, and
-//! the mark of the packet that it answers. A packet that a switch has trimmed is answered with a NACK, and is not placed.
+//! A packet is placed when it arrives, in any order. A message is delivered when all its packets have arrived, even if
+//! earlier messages are incomplete. An acknowledgement (ACK_CC) is sent after each `ack_every` bytes. It is sent
+//! immediately for the first packet, a packet with an ECN mark, a packet that requests it, a duplicate, a packet that
+//! fills the last gap after a request, and the last outstanding packet among those that a probe has overtaken. It
+//! carries the cumulative PSN, a bitmap of 64 packets starting at max(PSN - 63, cumulative PSN + 1), the bytes
+//! received, the packets held out of order, and the mark of the packet that it acknowledges. A packet trimmed by a
+//! switch is answered with a NACK, and is not placed.
 //!
-//! Each context between the two hosts has its own numbers, acknowledgements and grants; those with something to send take turns.
+//! Each PDC between the two hosts has its own sequence numbers, acknowledgements and grants. PDCs with something to
+//! send are served in round-robin order.
 //!
-//! Source: Ultra Ethernet Specification 1.0, section 3.5 (packet delivery sublayer), and uet-htsim 40ccb05, `uec.cpp` (rules of
-//! acknowledgements).
+//! Source: Ultra Ethernet Specification 1.0, section 3.5 (packet delivery sublayer), and uet-htsim 40ccb05, `uec.cpp`
+//! (rules of acknowledgements).
 //!
-//! Not modelled: congestion control state that a receiver sets (`rcv_cwnd_pend`, `restore_cwnd`); resources whose lack is a NACK other than
-//! a sequence number out of the window.
+//! Not modelled: congestion control state set by the receiver (`rcv_cwnd_pend`, `restore_cwnd`); NACKs for exhausted
+//! resources other than a sequence number outside the window.
 
 use crate::endpoint::{HostEvent, Protocol, Received, Segment, TransportFacts};
 use crate::rdma::RdmaWord;

@@ -1,24 +1,26 @@
-//! Sending end of Ultra Ethernet Transport between two hosts: packet delivery contexts and the messages that they take.
+//! Sender of Ultra Ethernet Transport between two hosts: packet delivery contexts and their messages.
 //!
-//! Messages are the scheduled transfers from one host to the other, or those of a flow: one of everything, or one after the
-//! other of the size `message`. They are posted to one packet delivery context (PDC), which numbers their packets in order, or to
-//! `contexts` of them in turn, each with its own window, timer and choice of paths; contexts that may send take turns, packet by packet. All
-//! packets of a message are of one context. A packet
-//! leaves as soon as the window has room for it, lost ones first; packets are acknowledged in any order. It requests an
-//! acknowledgement if it is sent again, or if no other packet can follow.
+//! Messages are the scheduled transfers from one host to the other, or the messages of a flow: one message of all its
+//! bytes, or consecutive messages of the size `message`. They are posted to one packet delivery context (PDC), which
+//! numbers their packets in order, or in round-robin order to `contexts` PDCs, each with its own window, timer and
+//! path selection. PDCs that may send are served in round-robin order, packet by packet. All packets of a message
+//! belong to one PDC. A packet is sent as soon as the window has room for it; lost packets have precedence. Packets
+//! are acknowledged in any order. A packet requests an acknowledgement if it is a retransmission, or if no other
+//! packet can follow it.
 //!
-//! The retransmission timer runs for the oldest packet in flight. A packet that expires, or that a NACK names as trimmed, is
-//! lost and sent again. After `retries` timeouts in a row without progress the context has failed and sends nothing any more.
-//! A round trip counts if its packet was sent once, or if it was sent twice and the acknowledgement says that it answers the
-//! second transmission.
+//! The retransmission timer applies to the oldest packet in flight. A packet whose timer expires, or that a NACK
+//! reports as trimmed, is considered lost and retransmitted. After `retries` consecutive timeouts without progress the
+//! next one makes the PDC fail, and it sends nothing more. A round-trip time is measured if the packet was sent once,
+//! or if it was sent twice and the acknowledgement indicates that it answers the second transmission.
 //!
-//! Source: Ultra Ethernet Specification 1.0, sections 3.5 (packet delivery) and 3.6 (congestion management), and uet-htsim 40ccb05,
-//! `uec.cpp`, for values that are left to implementations.
+//! Source: Ultra Ethernet Specification 1.0, sections 3.5 (packet delivery) and 3.6 (congestion management), and
+//! uet-htsim 40ccb05, `uec.cpp`, for values that are left to implementations.
 //!
-//! Our choice, as the specification leaves it to implementations: messages take the contexts in turn.
+//! Our choice, which the specification leaves to implementations: messages are assigned to the PDCs in round-robin
+//! order.
 //!
-//! Not modelled: establishing and closing contexts (SYN, close requests); security; addressing and
-//! matching of messages by the semantic sublayer, whose headers take their room.
+//! Not modelled: establishing and closing PDCs (SYN, close requests); security; addressing and matching of messages by
+//! the semantic sublayer (only the length of its headers counts).
 
 use crate::endpoint::{
     Congestion, HostEvent, Protocol, Received, Record, RecordKind, Segment, TransportFacts,

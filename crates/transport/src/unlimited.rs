@@ -1,8 +1,7 @@
-//! No controller: the sender sends whatever there is, as fast as the link takes it.
+//! No congestion control: the sender sends all available data at line rate.
 //!
-//! What may be in flight is bounded by the application alone, so that the queues of the fabric fill until
-//! something else (a pause, a full buffer) holds the sender up. It is the worst case that controllers are
-//! compared with.
+//! Only the application limits the data in flight. The queues of the fabric therefore grow until the sender is stopped
+//! by a pause, or a buffer overflows. This is the worst case with which controllers are compared.
 //!
 //! Source: none; the absence of control.
 //!

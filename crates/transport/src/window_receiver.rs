@@ -1,16 +1,16 @@
-//! The receiving end of a transfer that is clocked by acknowledgements.
+//! The receiver of a transfer with cumulative acknowledgements and a window.
 //!
-//! It expects segments in order. Each n-th one is acknowledged at once, and any that waits for its
-//! acknowledgement after a fixed delay. A segment after a gap, or one that it has, is thrown away and
-//! answered at once with the number that is expected. An acknowledgement echoes a mark if a segment arrived
-//! marked since the one before.
+//! It accepts segments in order only. Every n-th segment is acknowledged immediately, and any other after a fixed
+//! delay. A segment after a gap, or a duplicate, is discarded and answered immediately with the number of the next
+//! expected segment. An acknowledgement has ECE set if a segment arrived with a CE mark since the previous
+//! acknowledgement. An acknowledgement that is still queued in the NIC is merged with the next one.
 //!
-//! Source: RFC 9293, section 3.8.6.3 (delayed acknowledgements); RFC 5681, section 4.2 (an acknowledgement at
-//! once for a segment out of order, and for every second one); RFC 3168, section 6.1.3 (ECN-Echo).
+//! Source: RFC 9293, section 3.8.6.3 (delayed acknowledgements); RFC 5681, section 4.2 (an immediate acknowledgement
+//! for an out-of-order segment, and for every second one); RFC 3168, section 6.1.3 (ECN-Echo).
 //!
-//! Not modelled: reassembly: a segment that overtakes another is thrown away, so that paths that reorder
-//! cost retransmissions. The ece of RFC 3168 that lasts until the sender reduces its window, and the exact
-//! one of RFC 8257. An acknowledgement that could not leave yet takes in the next one: one frame says both.
+//! Not modelled: reassembly (segments that arrive out of order are discarded, so that paths that reorder cause
+//! retransmissions); the ECE of RFC 3168, which persists until the sender reduces its window; the exact echo of RFC
+//! 8257.
 
 use crate::WindowSpec;
 use crate::endpoint::{Protocol, Received, Segment, TransportFacts, Undelivered};

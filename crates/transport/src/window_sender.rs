@@ -1,23 +1,23 @@
-//! The sending end of a transfer that is clocked by acknowledgements.
+//! The sender of a transfer with cumulative acknowledgements and a window.
 //!
-//! Segments are numbered from 0. The next one leaves as soon as it fits the window of the controller and its
-//! pacing allows it; acknowledgements are cumulative (they name the next segment that is expected) and open
-//! the window again. With one acknowledgement a segment and a window smaller than what the path holds,
-//! segment n + W leaves exactly one round trip after segment n: throughput is window / round-trip time.
+//! Segments are numbered from 0. The next segment is sent as soon as it fits in the window of the controller and
+//! pacing allows it. Acknowledgements are cumulative: they carry the number of the next expected segment, and open the
+//! window again. With one acknowledgement per segment and a window smaller than the bandwidth-delay product, segment
+//! n + W is sent exactly one round trip after segment n, so that the throughput is window / round-trip time.
 //!
-//! With a timeout, a sender without progress for that time goes back to the first unacknowledged segment and
-//! retransmits everything from there (go-back-N). Without one, a lost segment ends the transfer: it stops, as on a
-//! fabric that must not lose frames.
+//! With a `timeout`, a sender that makes no progress for that time goes back to the first unacknowledged segment and
+//! retransmits all segments from there (go-back-N). Without it, a lost segment stops the transfer for good, which
+//! suits a lossless fabric.
 //!
-//! One segment a round trip is timed, from the instant the NIC takes it to its acknowledgement;
-//! one that was sent twice is not (Karn).
+//! One segment per round trip is timed, from the time at which the NIC accepts it to its acknowledgement.
+//! Retransmitted segments are not timed (Karn's algorithm).
 //!
-//! Source: D. Bertsekas and R. Gallager, "Data Networks", 2nd edition, section 2.4.2 (go back n); RFC 9293,
-//! section 3.4 (cumulative acknowledgements); RFC 6298, sections 3 and 5 (timing, Karn, the timer).
+//! Source: D. Bertsekas and R. Gallager, "Data Networks", 2nd edition, section 2.4.2 (go back n); RFC 9293, section
+//! 3.4 (cumulative acknowledgements); RFC 6298, sections 3 and 5 (timing, Karn, the timer).
 //!
-//! Not modelled: set-up and tear-down; a timeout that adapts or backs off; fast retransmission and selective
-//! acknowledgements; RFC 3168's reply to an ece (CWR); headers above Ethernet. TCP is a sender of its own,
-//! with the same controllers.
+//! Not modelled: connection establishment and release; an adaptive timeout and its backoff; fast retransmit and
+//! selective acknowledgements; the response to ECE (CWR, RFC 3168); headers above Ethernet. For these see
+//! `tcp_sender`, which has the same controllers.
 
 use crate::bulk::Bulk;
 use crate::controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind, is_used};

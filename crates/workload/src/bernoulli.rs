@@ -1,13 +1,13 @@
-//! An arrival process in slots: in each frame time of the link a frame with a fixed probability.
+//! Bernoulli arrivals: in each time slot of the link a frame arrives with a fixed probability.
 //!
-//! Slots of one frame time on the wire of the source's link, a frame in each with one probability, so that the mean is the
-//! rate: `rate / line` if the rate counts wire bits. Never more than the line takes. Empty slots are drawn together: their
-//! number is geometric.
+//! A slot is the transmission time of one frame on the source's link. All slots have the same probability, such that
+//! the mean rate is the configured rate (`rate / line` if the rate counts wire bits). The source never exceeds the
+//! line rate. The number of consecutive empty slots is drawn from a geometric distribution.
 //!
-//! Source: the Bernoulli arrivals of the literature on input-queued switches (McKeown, "The iSLIP scheduling algorithm",
-//! IEEE/ACM Transactions on Networking 7(2), 1999, section II).
+//! Source: the Bernoulli arrivals of the literature on input-queued switches (McKeown, "The iSLIP scheduling
+//! algorithm", IEEE/ACM Transactions on Networking 7(2), 1999, section II).
 //!
-//! Not modelled: slots of other lengths than that of the frame that fills them.
+//! Not modelled: slots with a length other than that of the frame in them.
 
 use crate::arrivals::{Arrival, Configuration, Link, Random, no_rate};
 use crate::draw::unit;

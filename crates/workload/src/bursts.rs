@@ -1,13 +1,15 @@
-//! An arrival process of bursts: so many frames at once, all to one destination, and exponential gaps between bursts.
+//! Arrivals in bursts: a fixed number of frames at one instant, all to one destination, with exponential gaps between
+//! bursts.
 //!
-//! The frames of a burst are made at one time, so that they wait for each other in their host. Bursts are a Poisson process
-//! with a mean distance of `frames * mean bytes * 8 / rate`.
+//! The frames of a burst are generated at the same time, so that they queue in their host. Bursts are a Poisson
+//! process with a mean interval of `frames * mean bytes * 8 / rate`.
 //!
-//! Source: Bursts60 of Chrysos and Katevenis, Multiple priorities in a two-lane buffered crossbar (Globecom 2004), as Martinez
-//! 2006, section 6.2, describes it: 60 frames to the same destination, lengths of a Pareto distribution (`frame` of the flow,
-//! `bounded_pareto`), Poisson times between bursts.
+//! Source: Bursts60 of Chrysos and Katevenis, Multiple priorities in a two-lane buffered crossbar (Globecom 2004), as
+//! described by Martinez 2006, section 6.2: 60 frames to the same destination, Pareto-distributed lengths (`frame` of
+//! the flow, `bounded_pareto`), exponential times between bursts.
 //!
-//! Not modelled: bursts whose frames follow at the rate of a link (`on_off`), gaps that depend on the length of the burst.
+//! Not modelled: bursts whose frames arrive at the rate of a link (see `on_off`), gaps that depend on the length of
+//! the burst.
 
 use crate::arrivals::{Arrival, Configuration, Link, Random, no_rate, outside};
 use crate::poisson::{Poisson, PoissonParams};
@@ -26,7 +28,7 @@ const MOST_FRAMES: u64 = 65_536;
 pub struct BurstsParams {
     /// Mean rate of the source. A rate with unit, above 0. Required.
     pub rate: BitRate,
-    /// Frames of a burst. A count, 1 to 65536. Default: 60 (Martinez 2006, section 6.2).
+    /// Number of frames in a burst. A count, 1 to 65536. Default: 60 (Martinez 2006, section 6.2).
     #[serde(default = "sixty")]
     #[schemars(range(min = 1, max = 65_536))]
     pub frames: u64,

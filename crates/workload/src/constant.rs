@@ -1,11 +1,11 @@
-//! An arrival process at a constant rate: one frame every `bytes * 8 / rate`.
+//! Constant bit rate (CBR) arrivals: one frame every `bytes * 8 / rate`.
 //!
-//! Integer arithmetic: the remainder of each division is carried to the next interval, so that the rate is exact in the
-//! long run.
+//! The arithmetic is in integers. The remainder of each division is carried to the next interval, so that the long-run
+//! rate is exact.
 //!
 //! Source: none; it is a definition.
 //!
-//! Not modelled: the drift of a clock, other than the constant one of the station.
+//! Not modelled: clock drift, other than the constant one of the station.
 
 use crate::arrivals::{Arrival, Configuration, Link, Random, no_rate};
 use crate::draw::below;
@@ -22,7 +22,7 @@ use units::{BitRate, Time};
 pub struct ConstantParams {
     /// Rate of the source. A rate with unit, above 0. Required.
     pub rate: BitRate,
-    /// If true, the first frame is sent at a random time within the first interval; if false, at the start. Default: true (sources of one rate would otherwise send in step).
+    /// If true, the first frame is sent at a random time within the first interval; if false, at the start. Default: true (sources with equal rates would otherwise be synchronised).
     #[serde(default = "yes")]
     pub random_phase: bool,
 }

@@ -117,7 +117,7 @@ arrivals! {
     bernoulli: Bernoulli(BernoulliParams),
     /// Exponential gaps between frames.
     poisson: Poisson(PoissonParams),
-    /// Bursts at the peak rate for a random time, then silence for a random time.
+    /// Frames at the peak rate during random on periods, none during random off periods.
     on_off: OnOff(OnOffParams),
     /// Threads that send in a loop, with a delay after a burst.
     threads: Threads(ThreadsParams),

@@ -1,12 +1,12 @@
-//! An arrival process of bursts: frames at a peak rate for a random time, then silence for a random time.
+//! On-off arrivals: frames at a peak rate during a random on period, and none during a random off period.
 //!
-//! The time of silence does not count for the interval between frames, so that short periods keep the peak rate too. The
-//! state at the start is drawn with the long-run probabilities.
+//! Off periods do not count for the interval between frames, so that short on periods also have the peak rate. The
+//! initial state is drawn with the long-run probabilities of the two states.
 //!
-//! Source: the bursty sources of Jiang 2007 (Pareto periods, shape 1.5, truncated). The least length of a period is such
-//! that the mean after truncation is the configured one.
+//! Source: the bursty sources of Jiang 2007 (Pareto periods, shape 1.5, truncated). The minimum length of a period is
+//! such that the mean after truncation is the configured one.
 //!
-//! Not modelled: dependence between periods.
+//! Not modelled: correlation between periods.
 
 use crate::arrivals::{Arrival, Configuration, Link, Random, no_rate, whole_ps};
 use crate::draw::Coin;
@@ -18,15 +18,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, ClockOffset, Time};
 
-/// Bursts at the peak rate for a random time, then silence for a random time.
+/// Frames at the peak rate during random on periods, none during random off periods.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnOffParams {
-    /// Rate during a burst. A rate with unit, above 0. Required.
+    /// Peak rate, during an on period. A rate with unit, above 0. Required.
     pub peak: BitRate,
-    /// Length of a burst. Required.
+    /// Length of an on period. Required.
     pub on: Period,
-    /// Length of a silence. Required.
+    /// Length of an off period. Required.
     pub off: Period,
 }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
-/// The random length of an on or off period.
+/// Random length of an on or off period.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Period {
@@ -15,9 +15,9 @@ pub enum Period {
     Exponential(Time),
     /// Pareto, truncated: no period is longer than 100 times `mean`.
     Pareto {
-        /// The mean of the truncated periods: none is longer than 100 times it, and the least length is such that the mean holds all the same. A time with unit, above 0. Required.
+        /// Mean of the truncated periods: the maximum is 100 times the mean, and the minimum is chosen to give this mean. A time with unit, above 0. Required.
         mean: Time,
-        /// The shape: the smaller, the more of the time lies in few long periods. A number above 1 (below, there is no mean). Required.
+        /// Shape parameter: the smaller it is, the larger is the share of time in a few long periods. A number above 1 (below, there is no mean). Required.
         shape: f64,
     },
 }

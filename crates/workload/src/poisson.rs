@@ -1,11 +1,11 @@
-//! An arrival process with exponential gaps between frames.
+//! Poisson arrivals: exponentially distributed gaps between frames.
 //!
-//! The mean gap is `mean bytes * 8 / rate`. Gaps are `f64` picoseconds whose fraction is carried to the next, so that
-//! rounding has no bias.
+//! The mean gap is `mean bytes * 8 / rate`. Gaps are 64-bit floating-point numbers of picoseconds whose fraction is
+//! carried to the next gap, so that rounding causes no bias.
 //!
 //! Source: the Poisson process.
 //!
-//! Not modelled: gaps that depend on the length of the frame.
+//! Not modelled: gaps that depend on the frame length.
 
 use crate::arrivals::{Arrival, Configuration, Link, Random, no_rate, whole_ps};
 use crate::draw::exponential;

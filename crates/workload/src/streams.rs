@@ -1,16 +1,15 @@
-//! An arrival process of many streams, each at a constant rate: the calls between two hosts as one source.
+//! Arrivals of many streams, each at a constant rate: the calls between two hosts as one source.
 //!
-//! A stream sends a frame every `bytes * 8 / rate`, exactly in the long run, and begins at a random time within its
-//! first interval. The frames are those of as many `constant` sources with random phases. They are counted together,
-//! unless `counted` adds the table `streams`, which counts each stream separately. That is exact: the source
-//! schedules each stream, so that each of its frames belongs to one stream, and carries its number until it is
-//! delivered. The behaviour of the fabric is identical either way; the fingerprint is not, because it covers the
-//! numbers.
+//! A stream sends a frame every `bytes * 8 / rate`, exact in the long run, and starts at a random time within its
+//! first interval. The frames are those of as many `constant` sources with random phases. Statistics cover all streams
+//! together, unless `counted` adds the table `streams` with separate counts for each stream. These are exact: the
+//! source schedules each stream separately, and each frame carries the number of its stream until it is delivered. The
+//! behaviour of the fabric is the same in both cases. The fingerprint is not, because it covers the stream numbers.
 //!
-//! Source: the connections of Martinez 2006, section 6.2 and table 2 (voice: 64 kb/s in frames of 128 B; controlled load:
-//! 750 kb/s in frames of 2176 B).
+//! Source: the connections of Martinez 2006, section 6.2 and table 2 (voice: 64 kb/s in frames of 128 B; controlled
+//! load: 750 kb/s in frames of 2176 B).
 //!
-//! Not modelled: histograms of each stream (a `constant` source for each has them), silence in a call.
+//! Not modelled: histograms of each stream (use a `constant` source for each), silence in a call.
 
 use crate::arrivals::{Arrival, Configuration, Link, MOST_STREAMS, Random, no_rate, one, outside};
 use crate::draw::below;

@@ -1,15 +1,17 @@
-//! An arrival process of threads that send in a loop: a frame, which takes a thread its time, and after a burst of frames
-//! a pause. It is Hagen's blaster, and netperf's stream of datagrams.
+//! Arrivals from threads that send in a loop: a burst of frames, then a delay. This models Hagen's blaster and the
+//! UDP_STREAM test of netperf.
 //!
-//! A thread that finds no room waits, and goes on from when it got some: a host with a `queue_limit` and `when_full =
-//! "block"` has blocking senders, one with "drop" has senders that lose what does not fit. With all threads held back, the one
-//! that waits longest comes first.
+//! A thread needs time to send each frame, according to `rate`. A thread that finds the queue full waits, and
+//! continues when there is room. A host with a `queue_limit` and `when_full = "block"` has blocking senders; with
+//! "drop" frames that do not fit are lost. If all threads are blocked, the one that has waited longest is served
+//! first.
 //!
-//! Source: Hagen 2012, section 5.1 (threads, delay between frames, 1000 B); netperf's UDP_STREAM is one thread without delay. A
-//! burst is our addition: 16 threads with a delay of 1 ms made 250 MB/s there (section 5.5), and one frame for each delay
-//! would be 16 MB/s.
+//! Source: Hagen 2012, section 5.1 (threads, delay between frames, 1000 B); netperf's UDP_STREAM is one thread without
+//! delay. The burst is our addition: 16 threads with a delay of 1 ms sent 250 MB/s there (section 5.5), whereas one
+//! frame per delay would be 16 MB/s.
 //!
-//! Not modelled: threads that share a processor. The work of a host on each frame is `send` of the host.
+//! Not modelled: contention of threads for a processor. The processing time of a frame at a host is `send` of the
+//! host.
 
 use crate::arrivals::{Arrival, Configuration, Link, Random, no_rate, one, outside};
 use crate::draw::below;
@@ -31,20 +33,20 @@ const LONGEST_DELAY: Time = Time::from_ms(1_000_000);
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadsParams {
-    /// The rate of one thread while it is neither blocked nor pausing. A rate with unit, above 0. Required.
+    /// Rate of one thread while it is neither blocked nor in a delay. A rate with unit, above 0. Required.
     pub rate: BitRate,
     /// Number of threads. A count, 1 to 1024. Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1024))]
     pub count: u64,
-    /// Frames that a thread sends between two delays. A count, 1 to 1000000. Default: 1.
+    /// Number of frames that a thread sends between two delays. A count, 1 to 1000000. Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub burst: u64,
-    /// Pause of a thread after a burst. A time with unit, at most 1000 s. Default: "0 s".
+    /// Delay of a thread after a burst. A time with unit, at most 1000 s. Default: "0 s".
     #[serde(default)]
     pub delay: Time,
-    /// If true, each thread begins at a random time within its first round; if false, all begin at the start. Default: true.
+    /// If true, each thread starts at a random time within its first cycle; if false, all start at once. Default: true.
     #[serde(default = "yes")]
     pub random_phase: bool,
 }

@@ -1,22 +1,24 @@
-//! An arrival process of video: a picture every so often, cut into frames that are made at one time.
+//! Video arrivals: a picture at each interval, divided into frames that are generated at one time.
 //!
-//! A picture longer than the longest frame of the flow (`frame`) is sent as several: full ones, and what is left, of
-//! 64 B at least. What pads a frame to that length is taken off the next pictures of the stream, so that the rate holds; for
-//! the same reason a picture has 64 B on average at least. Several streams have phases of their own, uniform in the interval, and begin anywhere in the sequence of
-//! pictures. The latency of the last frame of a picture is that of the picture. Streams are counted together, or each by itself
-//! in the table `streams` with `counted`, as those of `streams`.
+//! A picture that exceeds the longest frame of the flow (`frame`) is divided into full frames and a last frame of the
+//! remaining bytes, padded to at least 64 B. The padding is subtracted from the next pictures of the stream, so that
+//! the rate is exact. For the same reason the mean picture size must be at least 64 B. Several streams have
+//! independent phases, uniformly distributed over the interval, and start at random positions in the sequence of
+//! pictures. The latency of a picture is that of its last frame. Statistics cover all streams together, or with
+//! `counted` each stream separately in the table `streams`, as for `streams`.
 //!
-//! Sizes come from a generator or from a file:
+//! Picture sizes come from a generator or from a file:
 //!
-//! - Generator: the kinds of pictures repeat as in `pattern`. The means of I, P and B are as 5 to 2 to 1, and such that the
-//!   rate holds; sizes are log-normal with coefficients of variation of 0.3, 0.5 and 0.5, independent of each other.
-//! - `trace`: the pictures of the file in order, over and over, multiplied by one number so that the rate holds.
+//! - Generator: the picture types repeat as in `pattern`. The mean sizes of I, P and B pictures have the ratio 5 : 2 :
+//!   1, scaled to the configured rate. Sizes are log-normal with coefficients of variation of 0.3, 0.5 and 0.5, and
+//!   independent of each other.
+//! - `trace`: the pictures of the file in order, repeated cyclically, scaled by one factor to the configured rate.
 //!
-//! Source: Martinez 2006, section 6.2 (a frame of an MPEG-4 trace every 40 ms, 750 kb/s, split if it is larger than the
-//! MTU). The trace is not published; the pattern of twelve is the usual one of MPEG-4, and the ratios and variations are
-//! our choice.
+//! Source: Martinez 2006, section 6.2 (a frame of an MPEG-4 trace every 40 ms, 750 kb/s, split if it is larger than
+//! the MTU). The trace is not published; the pattern of twelve is the usual one of MPEG-4, and the ratios and
+//! variations are our choice.
 //!
-//! Not modelled: correlation between pictures (scenes) other than that of the pattern or the trace; clocks that are off.
+//! Not modelled: correlation between pictures (scenes) other than that of the pattern or the trace; clock drift.
 
 use crate::arrivals::{Arrival, Configuration, Link, MOST_STREAMS, Random, no_rate, one, outside};
 use crate::draw::{below, normal};
@@ -47,13 +49,13 @@ pub struct VideoParams {
     /// If true, the table `streams` lists each stream, by destination. A boolean. Default: false.
     #[serde(default)]
     pub counted: bool,
-    /// Time between two pictures of a stream. A time with unit in which `rate` makes 64 B at least, at most 1000 s. Default: "40 ms" (Martinez 2006, section 6.2).
+    /// Time between two pictures of a stream. A time with unit, at most 1000 s, in which `rate` yields at least 64 B. Default: "40 ms" (Martinez 2006, section 6.2).
     #[serde(default = "forty_ms")]
     pub interval: Time,
-    /// Kinds of the pictures of the generator: letters I, P and B, 1 to 300. Default: "IBBPBBPBBPBB" (usual in MPEG-4).
+    /// Sequence of picture types for the generator: letters I, P and B, 1 to 300. Default: "IBBPBBPBBPBB" (usual in MPEG-4).
     #[serde(default = "usual_pattern")]
     pub pattern: String,
-    /// The path of a CSV file with the columns `kind` (a word, not used) and `bytes`, relative to the scenario, in place of the generator. Default: none.
+    /// Path of a CSV file, relative to the scenario, that replaces the generator. Its columns are `kind` (a word, ignored) and `bytes`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
     /// Picture sizes in bytes, as read from the file.

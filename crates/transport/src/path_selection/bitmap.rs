@@ -1,14 +1,14 @@
-//! Bitmap of entropy values (STrack): all values in turn, but those that have met congestion or loss.
+//! Bitmap of entropy values (STrack): all values in turn, except those that encountered congestion or loss.
 //!
-//! Each value has a score from 0 to 15. A mark adds 1, a trim 4, a loss without one and a timeout 15. Values have their turns as with
-//! oblivious selection; one with a score above 0 is skipped, and of the values that are skipped for one packet the first has its score
-//! reduced by 1. If all values of a round are skipped, the one whose turn it is then is taken. A packet that was trimmed on its last hop adds
-//! nothing.
+//! Each value has a score from 0 to 15. A mark adds 1, a trimmed packet adds 4, and a loss without trimming or a
+//! timeout adds 15 points. The values are used in turn, as in oblivious selection. A value with a score above 0 is
+//! skipped. For each packet, only the first skipped value has its score reduced by 1. If all values of a round are
+//! skipped, the next one in turn is used. A packet trimmed at the last hop does not change the score.
 //!
 //! Source: Y. Le et al., "STrack: A reliable multipath transport for AI/ML clusters", 2024; uet-htsim, `uec_mp.cpp`
-//! (`UecMpBitmap`: scores, the first of the skipped, one round at most).
+//! (`UecMpBitmap`: scores, the first skipped value, at most one round).
 //!
-//! Not modelled: scores that fall with time.
+//! Not modelled: scores that decay over time.
 
 use super::{
     Draws, PathFeedback, PathSelection, PathSignal, PathsFacts, Round, USUAL_ENTROPIES, check_entropies,
@@ -25,7 +25,7 @@ const MOST: u8 = 15;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BitmapKeys {
-    /// Entropy values of a connection. A power of two, 1 to 1024. Default: 64.
+    /// Number of entropy values of a connection. A power of two, 1 to 1024. Default: 64.
     #[schemars(range(min = 1, max = 1024))]
     pub entropies: u64,
 }

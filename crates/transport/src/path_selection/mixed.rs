@@ -1,10 +1,12 @@
-//! Mixed selection: values that came back without a mark, in the order in which they came, else those of the bitmap.
+//! Mixed selection: entropy values of acknowledgements without a mark, in order of arrival; if there are none, those
+//! of the bitmap.
 //!
-//! Unlike REPS it keeps all of them, in a queue without a limit, so that one acknowledgement for several packets loses none.
+//! In contrast to REPS, all such values are kept in an unlimited queue, so that an acknowledgement for several packets
+//! loses none.
 //!
 //! Source: uet-htsim, `uec_mp.cpp` (`UecMpMixed`), its default.
 //!
-//! Not modelled: a limit of the queue; it never holds more values than packets were acknowledged.
+//! Not modelled: a limit of the queue, which never holds more values than packets were acknowledged.
 
 use super::{
     Bitmap, BitmapKeys, PathFeedback, PathSelection, PathSignal, PathsFacts, USUAL_ENTROPIES, check_entropies,
@@ -19,7 +21,7 @@ use units::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MixedKeys {
-    /// Entropy values of a connection. A power of two, 1 to 1024. Default: 64.
+    /// Number of entropy values of a connection. A power of two, 1 to 1024. Default: 64.
     #[schemars(range(min = 1, max = 1024))]
     pub entropies: u64,
 }

@@ -1,35 +1,40 @@
-//! Path states of Multipath Reliable Connection (MRC): entropy values in rotation, congested ones skipped once, failed ones taken out and
-//! probed.
+//! Path states of Multipath Reliable Connection (MRC): entropy values in rotation; congested ones are skipped once,
+//! failed ones are removed and probed.
 //!
-//! A connection has `entropies` active values and `reserve` more, in a random order of its own, with equally many for each plane of its
-//! NIC: value v leaves through link v modulo the number of planes. Packets take the active values in turn, so that planes carry equal
-//! loads. A value is in one of three states:
+//! A connection has `entropies` active values and `reserve` more, in a random order, with equally many for each plane
+//! of its NIC: value v uses link v modulo the number of planes. Packets use the active values in turn, so that the
+//! planes carry equal loads. Each value is in one of three states:
 //!
 //! | state | entered by | left by |
 //! |---|---|---|
-//! | good | the beginning; `probe_answers` answered probes | |
-//! | skipped | an acknowledgement with a mark, or a NACK of a packet trimmed within the fabric | its next turn, which another value takes |
-//! | assumed bad | a packet lost without a NACK, by a gap or a timeout | `probe_answers` answered probes |
+//! | good | start of the connection; `probe_answers` answered probes | |
+//! | skipped | a marked acknowledgement, or a NACK for a packet trimmed in the fabric | its next turn, which is skipped |
+//! | assumed bad | a packet lost without a NACK, detected by a gap or a timeout | `probe_answers` answered probes |
 //!
-//! More feedback on a skipped value does not add up. At most one skipped value becomes good for each packet; if all others of a round are
-//! skipped, that one is taken. A packet that was trimmed on its last hop changes nothing: that is incast. A value that is assumed bad
-//! is replaced by one of the reserve on the same plane, if there is one. At least `min_active` of the active values stay good or
-//! skipped: losses on the last ones change nothing, so that a connection whose paths have all failed goes on trying them. Values that
-//! are assumed bad are probed every `probe_interval`, while the connection has packets to send or in flight. The next probe of a value leaves
-//! an interval after the last one if that was answered; else an interval, three base round trips and 64 us after it, whichever is later. So
-//! an answer may take longer than an interval. A loss of a packet that left before its value came back changes nothing.
+//! Further feedback on a skipped value has no effect. At most one skipped value becomes good per packet; if all others
+//! of a round are skipped, that value is used. A packet trimmed at the last hop changes no state, because it indicates
+//! incast. A value that is assumed bad is replaced by a reserve value of the same plane, if there is one. At least
+//! `min_active` of the active values stay good or skipped: losses on the last ones are ignored, so that a connection
+//! whose paths have all failed keeps trying them. Values that are assumed bad are probed every `probe_interval`, while
+//! the connection has packets to send or in flight. If a probe was answered, the next probe of the value is sent one
+//! interval after it. Otherwise it is sent after one interval, or after three base round trips and 64 us if that is
+//! later, so that an answer may take longer than an interval. The loss of a packet sent before its value became good
+//! again is ignored.
 //!
-//! Values of a plane whose link is down at either end have no turn, and a loss takes none of them out: both ends observe the status of their
-//! ports, and the receiver reports its own at once and in each acknowledgement. They are not probed until it is up: their probes would take
-//! other planes. If all planes are down, their values are used as before.
+//! Values of a plane whose link is down at either end are not used, and losses do not change their state. Both ends
+//! monitor the status of their ports, and the receiver reports its own immediately and in each acknowledgement. These
+//! values are not probed until the link is up, because the probes would use other planes. If all planes are down,
+//! their values are used as before.
 //!
-//! Source: Open Compute Project, Multipath Reliable Connection 1.0 (2026), as its public API (`mrc.h`: states, entries with a value and
-//! a port, `ev_min_active`) and public models of it have it; OpenAI, "MRC" (128 to 256 values, equally many for each plane, a reserve).
+//! Source: Open Compute Project, Multipath Reliable Connection 1.0 (2026), as in its public API (`mrc.h`: states,
+//! entries with a value and a port, `ev_min_active`) and public models of it; OpenAI, "MRC" (128 to 256 values,
+//! equally many for each plane, a reserve).
 //!
-//! Our choice, as nothing is public: the numbers of values, the interval and the number of probes, and how long an answer may take.
+//! Our choice, because nothing is published: the numbers of values, the interval and number of probes, and the time
+//! allowed for an answer.
 //!
-//! Not modelled: values that a controller denies; lists and fields of values (profiles EXPLICIT and GENERATED); the acknowledgement code
-//! by which a receiver reports a failed path (M = 2).
+//! Not modelled: values denied by a controller; lists and fields of values (profiles EXPLICIT and GENERATED); the
+//! acknowledgement code by which a receiver reports a failed path (M = 2).
 
 use super::{
     Draws, MOST_ENTROPIES, PathCounts, PathFeedback, PathSelection, PathSignal, PathsFacts, check_entropies,
@@ -47,19 +52,19 @@ const MAX_ANSWERS: u64 = 255;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MrcPathsKeys {
-    /// Active entropy values of a connection. A number, 1 to 1024. Default: 128.
+    /// Number of active entropy values of a connection. A number, 1 to 1024. Default: 128.
     #[schemars(range(min = 1, max = 1024))]
     pub entropies: u64,
-    /// Entropy values that replace failed ones. A number, 0 to 1023; together with `entropies` at most 1024. Default: 128.
+    /// Number of reserve entropy values, which replace failed ones. A number, 0 to 1023; together with `entropies` at most 1024. Default: 128.
     #[schemars(range(max = 1023))]
     pub reserve: u64,
-    /// Active values that losses never take out (`ev_min_active`). A number, 1 to 1024, at most `entropies`. Default: a quarter of `entropies`, at least 1.
+    /// Minimum number of active values, which losses do not remove (`ev_min_active`). A number, 1 to 1024, at most `entropies`. Default: a quarter of `entropies`, at least 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1024))]
     pub min_active: Option<u64>,
-    /// Time from the loss of a value to its first probe, and from one probe to the next. A time with unit, above 0. Default: "1 ms".
+    /// Interval of the probes of a failed value; also the time from its failure to the first probe. A time with unit, above 0. Default: "1 ms".
     pub probe_interval: Time,
-    /// Answered probes in a row that bring a value back. A count, 1 to 255. Default: 3.
+    /// Number of consecutive answered probes that make a value good again. A count, 1 to 255. Default: 3.
     #[schemars(range(min = 1, max = 255))]
     pub probe_answers: u64,
 }

@@ -1,11 +1,12 @@
-//! Oblivious path selection: all entropy values in turn, in another order each round.
+//! Oblivious path selection: all entropy values in turn, in a different order in each round.
 //!
-//! A round has each of the values once: the i-th packet has `i xor x`, with an `x` that is drawn anew for each round, so that senders
-//! do not stay in step. Feedback is ignored.
+//! A round uses each value once: the i-th packet has the value `i xor x`, where `x` is drawn at random for each round,
+//! so that senders do not synchronise. Feedback is ignored.
 //!
 //! Source: uet-htsim, `uec_mp.cpp` (`UecMpOblivious`).
 //!
-//! Not modelled: random upper bits of the value that are fixed for each flow: switches hash the flow as well.
+//! Not modelled: random upper bits of the value that are fixed for each flow (switches include the flow in the hash as
+//! well).
 
 use super::{Draws, PathSelection, PathsFacts, USUAL_ENTROPIES, check_entropies};
 use keys::Remark;
@@ -17,7 +18,7 @@ use units::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ObliviousKeys {
-    /// Entropy values of a connection. A power of two, 1 to 1024. Default: 64.
+    /// Number of entropy values of a connection. A power of two, 1 to 1024. Default: 64.
     #[schemars(range(min = 1, max = 1024))]
     pub entropies: u64,
 }

@@ -1,14 +1,15 @@
-//! Protective load balancing (PLB): one path for a connection, which changes when it stays congested.
+//! Protective load balancing (PLB): a connection uses one path, and changes it when the path stays congested.
 //!
-//! Acknowledgements are counted in rounds of a base round trip. A round is congested if at least half of them (`marked_share`) were
-//! marked. After so many congested rounds in a row (`rounds`) the path changes: at once if the connection has sent nothing for a round trip,
-//! so that no packet overtakes another, else no sooner than ten round trips after the last change. A timeout changes it at once. The new
-//! path has a random entropy value.
+//! Acknowledgements are counted in rounds of one base round trip. A round is congested if at least half of them
+//! (`marked_share`) carry a mark. After `rounds` consecutive congested rounds the path changes. It changes immediately
+//! if the connection has sent nothing for a round trip, so that no packet overtakes another; otherwise at the earliest
+//! ten round trips after the last change. A timeout changes it immediately. The new path has a random entropy value.
 //!
-//! Source: M. A. Qureshi et al., "PLB: Congestion signals are simple and effective for network load balancing", SIGCOMM 2022
-//! (half of a round, three rounds, idle first); UEC Specification 1.0.3, section 3.6.16 (when idle, or once in ten round trips).
+//! Source: M. A. Qureshi et al., "PLB: Congestion signals are simple and effective for network load balancing",
+//! SIGCOMM 2022 (half of a round, three rounds, preferably when idle); UEC Specification 1.0.3, section 3.6.16 (when
+//! idle, or once in ten round trips).
 //!
-//! Not modelled: congestion by delay (Falcon); a pause after timeouts in which nothing changes.
+//! Not modelled: congestion detected by delay (Falcon); a period without path changes after timeouts.
 
 use super::{Draws, PathFeedback, PathSelection, PathSignal, PathsFacts, USUAL_ENTROPIES, check_entropies};
 use keys::Remark;
@@ -25,13 +26,13 @@ const MOST_ROUNDS: u64 = 1_000;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlbKeys {
-    /// Entropy values that a connection draws from. A number, 1 to 1024. Default: 64.
+    /// Number of entropy values from which a connection draws. A number, 1 to 1024. Default: 64.
     #[schemars(range(min = 1, max = 1024))]
     pub entropies: u64,
-    /// Congested rounds in a row before the path changes. A number, 1 to 1000. Default: 3.
+    /// Number of consecutive congested rounds after which the path changes. A number, 1 to 1000. Default: 3.
     #[schemars(range(min = 1, max = 1000))]
     pub rounds: u64,
-    /// Share of marked acknowledgements from which on a round is congested. A number above 0, at most 1. Default: 0.5.
+    /// Minimum fraction of marked acknowledgements in a congested round. A number above 0, at most 1. Default: 0.5.
     pub marked_share: f64,
 }
 

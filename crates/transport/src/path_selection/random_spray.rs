@@ -1,8 +1,9 @@
 //! Oblivious packet spraying (OPS): a random entropy value for each packet.
 //!
-//! Source: Dixit, Prakash, Hu and Kompella, "On the impact of packet spraying in data center networks", INFOCOM 2013; uet-htsim.
+//! Source: Dixit, Prakash, Hu and Kompella, "On the impact of packet spraying in data center networks", INFOCOM 2013;
+//! uet-htsim.
 //!
-//! Not modelled: draws of the network interface that are not uniform.
+//! Not modelled: NICs whose random values are not uniformly distributed.
 
 use super::{Draws, PathSelection, PathsFacts, USUAL_ENTROPIES, check_entropies};
 use keys::Remark;
@@ -14,7 +15,7 @@ use units::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RandomSprayKeys {
-    /// Entropy values of a connection. A number, 1 to 1024. Default: 64.
+    /// Number of entropy values of a connection. A number, 1 to 1024. Default: 64.
     #[schemars(range(min = 1, max = 1024))]
     pub entropies: u64,
 }

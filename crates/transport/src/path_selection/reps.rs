@@ -1,19 +1,22 @@
-//! Recycled entropies (REPS): values that came back without a mark are used again.
+//! Recycled entropies (REPS): entropy values of acknowledgements without a mark are reused.
 //!
-//! A circular buffer of 8 values (`buffer`) holds those of the last acknowledgements without a mark. A packet takes the oldest value of
-//! the buffer that was not used since it came; if there is none, a random one of the set. So values of good paths circulate as
-//! fast as these deliver, and those of bad ones drop out by themselves.
+//! A circular buffer of 8 entries (`buffer`) holds the values of the latest acknowledgements without a mark. A packet
+//! uses the oldest value in the buffer that has not been reused since it was stored. If there is none, it uses a
+//! random value of the set. Values of good paths are therefore recycled at the rate at which these paths deliver, and
+//! values of bad paths disappear.
 //!
-//! Where switches trim, a packet that is lost without a trim shows a path that has failed: after a timeout the selection is frozen for 10 ms
-//! (`freeze`). The values of the buffer are used in turn, again and again, since others may lead to that path. Then the buffer is
-//! cleared, and the next 16 packets (`explore`) have random values, so that a path that works again is found. Neither another timeout while
-//! it is frozen nor one before those packets have left freezes it again: that may be a packet of a stale value. Where switches drop, a timeout may come from congestion, and nothing
-//! freezes. A connection whose keys do not say which takes its switches to trim from the first trimmed packet on.
+//! If switches trim, the loss of a packet that was not trimmed indicates a failed path. A timeout then freezes the
+//! selection for 10 ms (`freeze`), during which the values in the buffer are reused cyclically, because other values
+//! may use the failed path. Afterwards the buffer is cleared, and the next 16 packets (`explore`) have random values,
+//! to find repaired paths. Another timeout does not freeze the selection again while it is frozen or before those
+//! packets have been sent, because it may concern a packet with a stale value. If switches drop, a timeout may be due
+//! to congestion, and the selection is never frozen. A connection that is not configured for trimming assumes from its
+//! first trimmed packet on that its switches trim.
 //!
-//! Source: T. Bonato et al., "REPS: Recycled Entropy Packet Spraying for Adaptive Load Balancing and Failure Mitigation", EuroSys
-//! 2025; uet-htsim, `buffer_reps.cpp`, `uec_mp.cpp` (`UecMpReps`: 8 values, 10 ms, 16 packets).
+//! Source: T. Bonato et al., "REPS: Recycled Entropy Packet Spraying for Adaptive Load Balancing and Failure
+//! Mitigation", EuroSys 2025; uet-htsim, `buffer_reps.cpp`, `uec_mp.cpp` (`UecMpReps`: 8 values, 10 ms, 16 packets).
 //!
-//! Not modelled: values whose rate of use is limited; freezing for a part of the paths alone.
+//! Not modelled: a limited rate of reuse for each value; freezing for some of the paths only.
 
 use super::{Draws, PathFeedback, PathSelection, PathSignal, PathsFacts, USUAL_ENTROPIES, check_entropies};
 use keys::Remark;
@@ -30,15 +33,15 @@ const MOST_EXPLORED: u64 = 65_536;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RepsKeys {
-    /// Entropy values of a connection. A number, 1 to 1024. Default: 64.
+    /// Number of entropy values of a connection. A number, 1 to 1024. Default: 64.
     #[schemars(range(min = 1, max = 1024))]
     pub entropies: u64,
-    /// Values that are kept for another use. A number, 1 to 64. Default: 8.
+    /// Number of values in the buffer for reuse. A number, 1 to 64. Default: 8.
     #[schemars(range(min = 1, max = 64))]
     pub buffer: u64,
-    /// Time after a timeout for which the cached entropy values are reused, where switches trim. A time with unit. Default: "10 ms".
+    /// Time after a timeout for which the buffered entropy values are reused, if switches trim. A time with unit. Default: "10 ms".
     pub freeze: Time,
-    /// Packets with random values after that. A number, 0 to 65536. Default: 16.
+    /// Number of packets with random values after `freeze`. A number, 0 to 65536. Default: 16.
     #[schemars(range(max = 65536))]
     pub explore: u64,
 }

@@ -1,24 +1,26 @@
-//! DCQCN: data center quantized congestion notification, the control of RoCEv2 in NICs.
+//! DCQCN: data center quantized congestion notification, the congestion control of RoCEv2 NICs.
 //!
-//! A receiver answers marked packets with congestion notification packets (CNP), no more than one in `cnp_gap`. The sender
-//! keeps the current rate Rc, the target rate Rt and alpha, an estimate of how congested the path is. A CNP sets Rt to Rc
-//! and cuts Rc by the share alpha / 2; without CNPs alpha decays by the factor 1 - g each `alpha_period`. A timer and a
-//! counter of bytes bring Rc back: for the first `threshold` steps half of the way to Rt (fast recovery), then Rt grows by
-//! `ai_rate` a step (additive increase), and by `hai_rate` once both are past it (hyper increase). A queue pair whose rate
-//! is back at that of its link has no limit until the next CNP, and one that never had a CNP sends at the rate of its link.
+//! A receiver answers marked packets with congestion notification packets (CNPs), at most one per `cnp_gap`. The
+//! sender maintains the current rate Rc, the target rate Rt and alpha, an estimate of the congestion on the path. A
+//! CNP sets Rt to Rc and reduces Rc by the fraction alpha / 2. Without CNPs alpha decays by the factor 1 - g every
+//! `alpha_period`. A timer and a byte counter increase Rc in steps. In the first `threshold` steps Rc moves halfway to
+//! Rt (fast recovery). Then each step also raises Rt by `ai_rate` (additive increase), or by `hai_rate` once both
+//! counters are past `threshold` (hyper increase). A queue pair is not rate limited before its first CNP, nor from the
+//! time when Rc reaches the line rate until the next CNP.
 //!
-//! In the form of the paper a CNP acts at once. In that of NICs (a `monitor_period` above 0) two tasks run from the first
-//! CNP on: one updates alpha each `alpha_period` by whether a CNP has come, one cuts at the beginning of the next
-//! `monitor_period` after a CNP, whatever their number; and Rt becomes Rc only on request (`clamp_target`, or
-//! `clamp_target_after_time` after an increase by the timer).
+//! In the version of the paper a CNP takes effect immediately. In the version of NICs (a `monitor_period` above 0) two
+//! periodic tasks start with the first CNP. One updates alpha every `alpha_period`, according to whether a CNP has
+//! arrived. The other cuts the rate at the beginning of the next `monitor_period` after a CNP, regardless of the
+//! number of CNPs. A cut sets Rt to Rc only if configured (`clamp_target`, or `clamp_target_after_time` after an
+//! increase by the timer).
 //!
-//! Nothing is scheduled: alpha, cuts and steps of the timer are computed when they are read, in the order in which
-//! they would have happened.
+//! The implementation has no periodic events. It computes the updates of alpha, the cuts and the timer steps when
+//! their results are needed, in the order in which they would have occurred.
 //!
-//! Source: Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3 (the algorithm) and
-//! section 5 (parameters, of which 40 Mb/s, 55 us and 10 MB are repeated by later papers); NVIDIA DOCA, "DCQCN CC
-//! Parameters" (those of NICs); Y. Li et al., "HPCC", SIGCOMM 2019, and its public simulator (the tasks of a NIC, and the
-//! preset hpcc).
+//! Source: Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3 (the
+//! algorithm) and section 5 (parameters, of which 40 Mb/s, 55 us and 10 MB are repeated by later papers); NVIDIA DOCA,
+//! "DCQCN CC Parameters" (parameters of NICs); Y. Li et al., "HPCC", SIGCOMM 2019, and its public simulator (the tasks
+//! of a NIC, and the preset hpcc).
 //!
 //! Not modelled: the byte counter of NICs in the presets mlx and hpcc, whose unit is not published.
 

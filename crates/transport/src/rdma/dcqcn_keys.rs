@@ -7,19 +7,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use units::{BitRate, Bytes, Never, Or, Time, Unlimited};
 
-/// Where the keys of DCQCN come from that a scenario does not write.
+/// Preset of DCQCN: defaults of the keys that a scenario omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DcqcnPreset {
-    /// The paper of 2015, for links of 40 Gb/s: a CNP acts at once, timer and alpha of 55 us, 10 MB, 40 Mb/s.
+    /// The paper of 2015, for links of 40 Gb/s: a CNP takes effect immediately, timer and alpha of 55 us, 10 MB, 40 Mb/s.
     #[default]
     Paper,
-    /// The factory settings of NICs of the vendor (2024): alpha each microsecond, cuts each 4 us, a timer of 300 us, 5 Mb/s.
+    /// Factory settings of NVIDIA NICs (2024): alpha every microsecond, cuts every 4 us, a timer of 300 us, 5 Mb/s.
     Mlx,
-    /// The older defaults of the same vendor: a timer of 2 us, 10 Mb/s, cuts each 2 us.
+    /// Older defaults of the same vendor (2016): a timer of 2 us, 10 Mb/s, cuts every 2 us.
     #[serde(rename = "mlx-2016")]
     Mlx2016,
-    /// Baseline of the HPCC paper: `mlx` with rates in proportion to the link (5 and 50 Mb/s at 25 Gb/s).
+    /// Baseline of the HPCC paper: `mlx` with rates in proportion to the line rate (5 and 50 Mb/s at 25 Gb/s).
     Hpcc,
 }
 
@@ -30,7 +30,7 @@ macro_rules! dcqcn_keys {
         #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
         #[serde(default, deny_unknown_fields)]
         pub struct DcqcnKeys {
-            /// The preset that supplies the keys that are not given. One of its names. Default: "paper".
+            /// Preset that sets the defaults of the other keys. The name of a preset. Default: "paper".
             pub preset: DcqcnPreset,
             $($(#[$doc])* pub $name: $type,)*
         }
@@ -57,37 +57,37 @@ macro_rules! dcqcn_keys {
 }
 
 dcqcn_keys! {
-    /// g, the weight of the newest observation in alpha (`dce_tcp_g`: 1 - g in units of 1/1024). A number, above 0 and at most 1. Default: 0.00390625 (preset "paper": 1/256).
+    /// Weight g of the newest observation in alpha (`dce_tcp_g`: 1 - g in units of 1/1024). A number, above 0 and at most 1. Default: 0.00390625 (preset "paper": 1/256).
     g: f64,
-    /// alpha before the first CNP (`initial_alpha_value`). A number, 0 to 1. Default: 1 (preset "paper").
+    /// Initial value of alpha, before the first CNP (`initial_alpha_value`). A number, 0 to 1. Default: 1 (preset "paper").
     initial_alpha: f64,
-    /// The time after which alpha is updated without a CNP (`dce_tcp_rtt`). A time with unit, at least "10 ns". Default: "55 us" (preset "paper").
+    /// Update period of alpha without CNPs (`dce_tcp_rtt`). A time with unit, at least "10 ns". Default: "55 us" (preset "paper").
     alpha_period: Time,
-    /// At most one cut in this time, at the beginning of the next one after a CNP (`rate_reduce_monitor_period`). A time with unit; "0 s": each CNP cuts at once, as in the paper. Default: "0 s" (preset "paper").
+    /// Period with at most one cut, which takes place at the beginning of the next period after a CNP (`rate_reduce_monitor_period`). A time with unit; "0 s": each CNP cuts the rate immediately, as in the paper. Default: "0 s" (preset "paper").
     monitor_period: Time,
-    /// The period of the timer that increases the rate (`rpg_time_reset`). A time with unit, at least "10 ns". Default: "55 us" (preset "paper").
+    /// Period of the rate increase timer (`rpg_time_reset`). A time with unit, at least "10 ns". Default: "55 us" (preset "paper").
     time_reset: Time,
-    /// Bytes sent (DA to FCS) after which the rate is increased as well (`rpg_byte_reset`). A size with unit, at least "1 B"; or "never". Default: "10000000 B" (10 MB, preset "paper").
+    /// Period of the rate increase byte counter, in bytes sent (DA to FCS) (`rpg_byte_reset`). A size with unit, at least "1 B"; or "never". Default: "10000000 B" (10 MB, preset "paper").
     byte_reset: Or<Bytes, Never>,
-    /// Steps of timer or counter in fast recovery (F, `rpg_threshold`). A count, 1 to 1000. Default: 5 (preset "paper").
+    /// Number of steps of timer or byte counter in fast recovery (F, `rpg_threshold`). A count, 1 to 1000. Default: 5 (preset "paper").
     #[schemars(range(min = 1, max = 1000))]
     threshold: u64,
     /// Increase of the target rate in each step of additive increase (`rpg_ai_rate`). A rate with unit. Default: "40 Mb/s" (preset "paper").
     ai_rate: BitRate,
     /// Increase of the target rate in each step of hyper increase (`rpg_hai_rate`). A rate with unit. Default: "200 Mb/s" (preset "paper").
     hai_rate: BitRate,
-    /// If true, `ai_rate` and `hai_rate` apply to 25 Gb/s and scale in proportion to the rate of the link. Default: false (preset "paper").
+    /// If true, `ai_rate` and `hai_rate` apply to 25 Gb/s and scale in proportion to the line rate. Default: false (preset "paper").
     scale_rates: bool,
-    /// A cut takes the share 1024 alpha / 2^gd of the rate: 11 is alpha / 2 (`rpg_gd`). A count, 0 to 30. Default: 11 (preset "paper").
+    /// Exponent of the decrease: a cut reduces the rate by the fraction 1024 alpha / 2^gd; 11 is alpha / 2 (`rpg_gd`). A count, 0 to 30. Default: 11 (preset "paper").
     #[schemars(range(min = 0, max = 30))]
     gd: u64,
-    /// The least factor of a cut (`rpg_min_dec_fac` in per cent). A number, above 0 and at most 1. Default: 0.5 (preset "paper").
+    /// Minimum decrease factor: a cut leaves at least this fraction of the rate (`rpg_min_dec_fac`, there in percent). A number, above 0 and at most 1. Default: 0.5 (preset "paper").
     min_factor: f64,
-    /// The least rate (`rpg_min_rate`). A rate with unit, above 0. Default: "10 Mb/s" (preset "paper"; a choice).
+    /// Minimum rate (`rpg_min_rate`). A rate with unit, above 0. Default: "10 Mb/s" (preset "paper"; a choice).
     min_rate: BitRate,
-    /// The highest rate, at which the limiter is released (`rpg_max_rate`). A rate with unit, not below `min_rate`; or "unlimited": that of the link. Default: "unlimited".
+    /// Maximum rate, at which the rate limiter is released (`rpg_max_rate`). A rate with unit, not below `min_rate`; or "unlimited": that of the link. Default: "unlimited".
     max_rate: Or<BitRate, Unlimited>,
-    /// The first CNP multiplies the rate by this, before anything else (`rate_to_set_on_first_cnp`); with a `monitor_period`. A number, above 0 and at most 1. Default: 1.
+    /// Factor by which the first CNP multiplies the rate, before any other step (`rate_to_set_on_first_cnp`); with a `monitor_period`. A number, above 0 and at most 1. Default: 1.
     first_factor: f64,
     /// If true, each cut sets the target rate to the current one (`clamp_tgt_rate`). Default: true (preset "paper").
     clamp_target: bool,

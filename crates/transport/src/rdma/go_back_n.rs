@@ -1,14 +1,15 @@
-//! Go-back-N: everything from the first missing packet on is sent again.
+//! Go-back-N: all packets from the first missing one on are retransmitted.
 //!
-//! The receiver takes packets in order alone. One that comes after a gap is thrown away, and the first after each gap is
-//! answered with a NAK that names the packet that is expected; until that has come no other NAK follows, unless `nak_gap` has
-//! passed. The sender goes back to the named packet and sends on from there. With a loss rate p a packet and W packets on their way
-//! between a loss and its NAK, the share of packets sent that are of use is (1 - p) / (1 - p + p W).
+//! The receiver accepts packets in order only. A packet after a gap is discarded. The first one after each gap is
+//! answered with a NAK that carries the expected PSN. No other NAK follows until the expected packet arrives, or
+//! `nak_gap` has passed. The sender goes back to that packet and continues from there. If p is the loss rate per
+//! packet and W packets are sent between a loss and its NAK, the fraction of useful packets is (1 - p) / (1 - p + p
+//! W).
 //!
-//! Source: InfiniBand Architecture Specification volume 1 section 9.7.5 (PSN sequence errors) and 9.9.2.1 (NAK); D. Bertsekas and R.
-//! Gallager, "Data Networks", 2nd edition, section 2.4.2 (go back n, its efficiency).
+//! Source: InfiniBand Architecture Specification volume 1 section 9.7.5 (PSN sequence errors) and 9.9.2.1 (NAK); D.
+//! Bertsekas and R. Gallager, "Data Networks", 2nd edition, section 2.4.2 (go back n, its efficiency).
 //!
-//! Not modelled: going back to the beginning of the message, which early NICs did.
+//! Not modelled: going back to the beginning of the message, as early NICs did.
 
 /// State of go-back-N: the next packet to send.
 #[derive(Clone, Copy, Debug, Default)]

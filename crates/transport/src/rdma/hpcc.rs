@@ -1,28 +1,32 @@
-//! HPCC: a window that holds the busiest link of its path at a share of its rate, by telemetry from each hop.
+//! HPCC: a window that keeps the utilisation of the most utilised link on the path at a target, based on in-band
+//! telemetry from each hop.
 //!
-//! Each switch writes into a data packet the state of its egress port when the transmission begins: the time, the
-//! bytes sent so far, the bytes that wait, and the rate B of the link; the receiver returns that with the
-//! acknowledgement. From two of them the sender computes the utilisation of each hop, u = sent / B + min(queue, queue
-//! before) / (B T), with T the base round trip, and follows the highest: U = (1 - t/T) U + (t/T) u for the time t
-//! between the packets. Each acknowledgement sets W = Wc / (U / `eta`) + W_AI; if U is below `eta`, and `max_stage`
-//! is above 0, only W_AI is added that many round trips in a row. Wc is W of the last round trip, so that the sender
-//! reacts to each measurement once. W begins at the bandwidth-delay product of the path, and never exceeds it;
-//! packets are paced at W / T, and one may leave while less than W is in flight.
+//! Each switch writes the state of its egress port into a data packet when its transmission begins: the time, the
+//! bytes sent so far, the queue length in bytes, and the link rate B. The receiver returns the telemetry in the
+//! acknowledgement. From two acknowledgements the sender computes the utilisation of each hop, u = sent / B +
+//! min(queue, previous queue) / (B T), where T is the base round-trip time. It averages the maximum over the hops: U =
+//! (1 - t/T) U + (t/T) u for the time t between the packets. Each acknowledgement sets W = Wc / (U / `eta`) + W_AI.
+//! While U is below `eta`, for up to `max_stage` consecutive round trips, W_AI alone is added instead. Wc is the
+//! window W of the last round trip, so that the sender reacts only once to each measurement. W starts at the
+//! bandwidth-delay product of the path, and never exceeds it. Packets are paced at W / T, and a packet may be sent
+//! while less than W is in flight.
 //!
-//! N queue pairs at a link come to rest at U = eta + N W_AI / (B T): as long as that is below 1 nothing waits, which is the rule W_AI <=
-//! B T (1 - eta) / N; above, (U - 1) B T wait.
+//! With N queue pairs at a link the equilibrium is U = eta + N W_AI / (B T). If this is below 1 there is no queue,
+//! hence the rule W_AI <= B T (1 - eta) / N. If it is above 1, the queue is (U - 1) B T.
 //!
-//! A packet and its acknowledgement are `int_bytes` longer for it, from the first link on: 2 B and 8 B a hop, for which the sender
-//! leaves room. A switch that finds none writes nothing. Bytes sent and waiting count as on the wire, with preamble and gap, so that
-//! a link that is always busy has sent B. The queue is all that waits at the port, whatever its class.
-//! Only packets of the same way are compared: where switches choose a path for each packet the control learns little.
+//! A packet and its acknowledgement are `int_bytes` longer, on all links: 2 B plus 8 B per hop, for which the sender
+//! reserves space. A switch without space in the packet writes no telemetry. Bytes sent and queued include preamble
+//! and inter-packet gap, so that a saturated link has sent exactly B. The queue length is the sum over all classes of
+//! the port. Only packets that took the same path are compared. If switches select a path per packet, the control has
+//! few usable samples.
 //!
-//! Source: Y. Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, section 3 (algorithm 1); the authors'
-//! simulator (42 B for five hops, increases by rate of the link, U begins at 1), and their page of results, which corrects the stages
-//! of the paper (5) to 0.
+//! Source: Y. Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, section 3 (algorithm 1); the
+//! authors' simulator (42 B for five hops, increases by the link rate, initial U of 1), and their page of results,
+//! which corrects the stages of the paper (5) to 0.
 //!
-//! Not modelled: the widths of the fields of a stamp (24 bits of nanoseconds, 20 bits of 128 B, 17 bits of 80 B), which wrap or
-//! round; stamps of host NICs; reactions to losses, which its recovery repairs; one T for all queue pairs, but as `base_rtt`.
+//! Not modelled: the field widths of the telemetry (24 bits of nanoseconds, 20 bits of 128 B, 17 bits of 80 B), which
+//! wrap or round; telemetry of host NICs; a reaction to losses, which the loss recovery repairs; one T for all queue
+//! pairs, except by `base_rtt`.
 
 use super::checks;
 use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaControlConfiguration};
@@ -43,16 +47,16 @@ const MOST_STAGES: u64 = 1_000;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HpccKeys {
-    /// The utilisation that the busiest link of a path is held at. A number, above 0 and at most 10; above 1 something always waits. Default: 0.95 (SIGCOMM 2019).
+    /// Target utilisation of the most utilised link of a path. A number, above 0 and at most 10; above 1 there is a standing queue. Default: 0.95 (SIGCOMM 2019).
     pub eta: f64,
-    /// Consecutive round trips without congestion with additive increase of the window, before it is set from the utilisation again. A count, 0 to 1000. Default: 0 (the authors' simulations; the paper prints 5, a misprint as they say).
+    /// Maximum number of consecutive round trips without congestion in which the window increases additively, before it is set from the utilisation again. A count, 0 to 1000. Default: 0 (the authors' simulations; they call the 5 in the paper a misprint).
     #[schemars(range(min = 0, max = 1000))]
     pub max_stage: u64,
-    /// Additive increase of the rate at each update: W_AI / T. A rate with unit, above 0; or "computed": 10 Mb/s at 25 Gb/s, in proportion to the link. Default: "computed" (the authors' simulator).
+    /// Additive increase of the rate at each update: W_AI / T. A rate with unit, above 0; or "computed": 10 Mb/s at 25 Gb/s, in proportion to the line rate. Default: "computed" (the authors' simulator).
     pub ai_rate: Or<BitRate, Computed>,
-    /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (the sample of the authors' simulator; its runs have 1 Gb/s).
+    /// Minimum rate. A rate with unit, above 0. Default: "100 Mb/s" (the sample of the authors' simulator; its runs have 1 Gb/s).
     pub min_rate: BitRate,
-    /// Bytes of telemetry in each data packet and acknowledgement: 2 B, and 8 B for each hop that there is room for. A size with unit, "10 B" to "66 B". Default: "42 B" (the authors' simulator: five hops).
+    /// Bytes of telemetry in each data packet and acknowledgement: 2 B plus 8 B per hop. A size with unit, "10 B" to "66 B". Default: "42 B" (the authors' simulator: five hops).
     pub int_bytes: Bytes,
 }
 

@@ -1,15 +1,17 @@
-//! HPCC with probabilistic telemetry (PINT): the highest utilisation on the path in one byte, averaged by the switches.
+//! HPCC with probabilistic telemetry (PINT): the highest utilisation on the path in one byte, averaged by the
+//! switches.
 //!
-//! Each egress port keeps the utilisation of its link: U = (1 - t/T) U + (t/T) (sent / B + queue / (B T)) for the time t since the
-//! packet with telemetry before. A packet brings back the highest on its way, as the nearest power of `base`, and the sender moves its
-//! window by that as HPCC does, without averaging. With `probability` below 1 only that share of packets, by a hash of their numbers,
-//! carries a utilisation.
+//! Each egress port maintains the utilisation of its link: U = (1 - t/T) U + (t/T) (sent / B + queue / (B T)) for the
+//! time t since the previous packet with telemetry. A packet returns the maximum along its path, rounded to the
+//! nearest power of `base`. The sender sets its window from this value as in HPCC, without averaging. With
+//! `probability` below 1 only this fraction of the packets, selected by a hash of their numbers, carries the
+//! utilisation.
 //!
-//! Source: R. Ben Basat et al., "PINT: Probabilistic In-band Network Telemetry", SIGCOMM 2020 (one value of many hops,
-//! compressed to a power, and HPCC with it); the HPCC authors' simulator (base 1.05, the average at switches).
+//! Source: R. Ben Basat et al., "PINT: Probabilistic In-band Network Telemetry", SIGCOMM 2020 (one value for many
+//! hops, compressed to a power, and HPCC with it); the HPCC authors' simulator (base 1.05, the average at switches).
 //!
-//! Not modelled: as for `hpcc`; random rounding, and packets that carry a value of one hop alone. Each port averages over
-//! the T of the packet that passes, not over one T for all.
+//! Not modelled: as for `hpcc`; randomized rounding; packets that carry the value of a single hop; one T for all
+//! averages (each port averages over the T of the packet that passes).
 
 use super::checks;
 use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaControlConfiguration};
@@ -25,18 +27,18 @@ use units::{BitRate, Bytes, Computed, Or, Time};
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HpccPintKeys {
-    /// The utilisation that the busiest link of a path is held at. A number, above 0 and at most 10; above 1 something always waits. Default: 0.95 (SIGCOMM 2019).
+    /// Target utilisation of the most utilised link of a path. A number, above 0 and at most 10; above 1 there is a standing queue. Default: 0.95 (SIGCOMM 2019).
     pub eta: f64,
-    /// Consecutive round trips without congestion with additive increase of the window, before it is set from the utilisation again. A count, 0 to 1000. Default: 0 (the HPCC authors' simulations).
+    /// Maximum number of consecutive round trips without congestion in which the window increases additively, before it is set from the utilisation again. A count, 0 to 1000. Default: 0 (the HPCC authors' simulations).
     #[schemars(range(min = 0, max = 1000))]
     pub max_stage: u64,
-    /// Additive increase of the rate at each update: W_AI / T. A rate with unit, above 0; or "computed": 10 Mb/s at 25 Gb/s, in proportion to the link. Default: "computed" (the HPCC authors' simulator).
+    /// Additive increase of the rate at each update: W_AI / T. A rate with unit, above 0; or "computed": 10 Mb/s at 25 Gb/s, in proportion to the line rate. Default: "computed" (the HPCC authors' simulator).
     pub ai_rate: Or<BitRate, Computed>,
-    /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (the sample of the HPCC authors' simulator; its runs have 1 Gb/s).
+    /// Minimum rate. A rate with unit, above 0. Default: "100 Mb/s" (the sample of the HPCC authors' simulator; its runs have 1 Gb/s).
     pub min_rate: BitRate,
-    /// Base of the logarithmic scale of utilisation: the nearest power of it is sent. A number, above 1 and at most 2. Default: 1.05 (the HPCC authors' simulator: within 2.5 %).
+    /// Base of the logarithmic quantisation: the utilisation is sent as the nearest power of the base. A number, above 1 and at most 2. Default: 1.05 (the HPCC authors' simulator: within 2.5 %).
     pub base: f64,
-    /// Share of packets that report the utilisation. A number, above 0 and at most 1. Default: 1.
+    /// Fraction of packets that carry the utilisation. A number, above 0 and at most 1. Default: 1.
     pub probability: f64,
     /// Bytes of telemetry in each data packet and acknowledgement. A size with unit, "1 B" to "66 B". Default: "1 B" (SIGCOMM 2020).
     pub int_bytes: Bytes,

@@ -28,40 +28,40 @@ const ACK_BYTES: u64 = 16 << 10;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RdmaKeys {
-    /// The congestion control of each queue pair: "none", "dcqcn" and others by name, or a table of that name with its keys. Default: dcqcn with its preset "paper".
+    /// Congestion control of each queue pair: the name of one ("none", "dcqcn", ...), or a table of that name with its keys. Default: dcqcn with its preset "paper".
     pub control: RdmaControlKeys,
     /// Bytes of data in a full packet. A size with unit, 1 B up to `frame` minus `headers`; or "computed": the largest MTU of InfiniBand (256 to 4096 B) that fits. Default: "computed".
     pub mtu: Or<Bytes, Computed>,
     /// Bytes of headers in a frame, DA to FCS. A size with unit, 1 B up to less than `frame`. Default: "66 B" (tagged Ethernet, IPv4, UDP, BTH, invariant CRC).
     pub headers: Bytes,
-    /// RDMA operation of a message: "send", "write" (its first packet is 16 B longer), or "read" (the receiver requests the data, and the sender sends it at the rate of its own control). Default: "send".
+    /// RDMA operation of a message: "send", "write" (its first packet is 16 B longer), or "read" (the receiver requests the data, and the congestion control of the sender sets the rate). Default: "send".
     pub verb: RdmaVerb,
-    /// READs that a queue pair has under way at most (`max_rd_atomic`). A count, 1 to 255. Default: 16 (what NICs allow).
+    /// Maximum number of outstanding READs of a queue pair (`max_rd_atomic`). A count, 1 to 255. Default: 16 (the limit of common NICs).
     #[schemars(range(min = 1, max = 255))]
     pub max_reads: u64,
-    /// Messages that the receiver of a queue pair is ready for at once; for others it answers that it is not (RNR NAK). A count, 1 to 1000000. Default: none (any number).
+    /// Receive queue entries of a queue pair; if none is free, a message is answered with an RNR NAK. A count, 1 to 1000000. Default: none (any number).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000000))]
     pub receive_queue: Option<u64>,
-    /// Time that the application of the receiver takes per message, one after the other, before it frees an entry of the queue; with `receive_queue`. A time with unit. Default: "0 s".
+    /// Time in which the receiving application processes a message, one after another, and frees its receive queue entry; with `receive_queue`. A time with unit. Default: "0 s".
     pub receive_time: Time,
-    /// Time that a sender waits after an RNR NAK; with `receive_queue`. A time with unit, above 0. Default: "640 us" (code 12 of the RNR NAK timer, InfiniBand volume 1 section 9.7.5.2.8).
+    /// Time from an RNR NAK to the retry of the sender; with `receive_queue`. A time with unit, above 0. Default: "640 us" (code 12 of the RNR NAK timer, InfiniBand volume 1 section 9.7.5.2.8).
     pub rnr_timer: Time,
     /// Consecutive RNR retries before the queue pair enters the error state (`rnr_retry`); with `receive_queue`. A count, 0 to 7; 7: no limit. Default: 7.
     #[schemars(range(min = 0, max = 7))]
     pub rnr_retries: u64,
-    /// Bytes of a message of a flow; `limit` is that of all. A size with unit, or "unlimited": one message of everything. Default: "unlimited".
+    /// Bytes of each message of a flow; `limit` is the total. A size with unit, or "unlimited": a single message of all bytes. Default: "unlimited".
     pub message: Or<Bytes, Unlimited>,
-    /// Queue pair of a transfer: "one" (a common one for all transfers between the same two hosts on the same path, one after the other), "free" (an idle one, or a new one) or "each" (a new one). Default: "one".
+    /// Queue pair of a transfer: "one" (shared by all transfers between the same two hosts on the same path, one after another), "free" (an idle one, or a new one) or "each" (a new one). Default: "one".
     pub queue_pairs: QueuePairs,
     /// Loss recovery: "go_back_n"; "selective" (IRN: the receiver keeps packets that arrive out of order, and each such packet counts as a loss); or "reordering" (the receiver distinguishes losses from reordering by distance and time), also as a table with its keys. Default: "go_back_n".
     pub recovery: RdmaRecovery,
-    /// Maximum in flight, in bytes of frames or in full packets, independent of the control. A size with unit or a number of frames, at least one packet; or "bdp": the bandwidth-delay product of the path. Default: none, or "bdp" with recovery = "selective".
+    /// Maximum data in flight, in bytes of frames or in full packets, in addition to the congestion control. A size with unit or a number of frames, at least one packet; or "bdp": the bandwidth-delay product of the path. Default: none, or "bdp" with recovery = "selective".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Or<Amount, Bdp>>,
     /// Round-trip time of a full packet and its acknowledgement without queues, from which windows are computed. A time with unit, above 0; or "computed": that of the path with the initial link rates. Default: "computed".
     pub base_rtt: Or<Time, Computed>,
-    /// Acknowledges every n-th packet, and the last one of a message. A count, 1 to 1024. Default: 1 if the control uses acknowledgements, there is a window, or recovery is selective; with recovery = "reordering" one per 16 KiB of data; otherwise 64.
+    /// Packets per acknowledgement: every n-th packet and the last packet of a message are acknowledged. A count, 1 to 1024. Default: 1 if the control uses acknowledgements, there is a window, or recovery is selective; with recovery = "reordering" one per 16 KiB of data; otherwise 64.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1024))]
     pub ack_every: Option<u64>,
@@ -69,19 +69,19 @@ pub struct RdmaKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 7))]
     pub ack_priority: Option<u64>,
-    /// The least time between two NAKs for the same packet. A time with unit. Default: "500 us" (public simulators).
+    /// Minimum time between two NAKs for the same packet. A time with unit. Default: "500 us" (public simulators).
     pub nak_gap: Time,
-    /// Without progress for this time, the first outstanding packet is sent again. A time with unit, above 0. Default: "67.108864 ms" (a local ACK timeout of 14: 4.096 us 2^14).
+    /// Retransmission timeout: time without progress after which the first outstanding packet is retransmitted. A time with unit, above 0. Default: "67.108864 ms" (a local ACK timeout of 14: 4.096 us 2^14).
     pub timeout: Time,
-    /// Timeout with at most 3 packets in flight, for which a spurious retransmission costs little; with recovery = "selective". A time with unit, above 0. Default: that of `timeout` (IRN has "100 us" beside "320 us").
+    /// Timeout with at most 3 packets in flight, for which a spurious retransmission costs little; with recovery = "selective". A time with unit, above 0. Default: that of `timeout` (IRN has "100 us" and "320 us").
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_timeout: Option<Time>,
-    /// Timeouts in a row that a queue pair survives; after the next it is in error, and sends nothing any more. A count, 0 to 255. Default: 7.
+    /// Maximum number of consecutive timeouts (`retry_cnt`); the next one puts the queue pair into the error state, in which it sends nothing. A count, 0 to 255. Default: 7.
     #[schemars(range(min = 0, max = 255))]
     pub retries: u64,
-    /// The least time between two congestion notification packets. A time with unit. Default: "50 us" (SIGCOMM 2015; NICs of today "4 us" or less).
+    /// Minimum time between two congestion notification packets. A time with unit. Default: "50 us" (SIGCOMM 2015; current NICs use "4 us" or less).
     pub cnp_gap: Time,
-    /// Scope of `cnp_gap`: "queue_pair" (each has its own), "address" (all from the same host) or "port" (all of the NIC). Default: "queue_pair" (SIGCOMM 2015; NICs often have one a port).
+    /// Scope of `cnp_gap`: per "queue_pair", per source "address", or per "port" (the whole NIC). Default: "queue_pair" (SIGCOMM 2015; NICs often have one per port).
     pub cnp_scope: CnpScope,
     /// Priority of congestion notification packets. A whole number, 0 to 7. Default: 6 (DSCP 48, as vendors recommend).
     #[schemars(range(min = 0, max = 7))]

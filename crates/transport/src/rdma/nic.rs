@@ -1,16 +1,17 @@
-//! What a NIC spends on messages and queue pairs, beside bytes.
+//! Limits of an RDMA NIC: message rate and the cache of queue pair contexts.
 //!
-//! A NIC begins no more than so many messages a second, whatever their length. It keeps the contexts of the queue pairs used last, and
-//! fetches another one from the memory of its host before it sends a packet of it: one after the other, each of which takes
-//! its time. Queue pairs whose context is there overtake those that wait for theirs. So N queue pairs in turn send as if there were no such limit as
-//! long as N contexts fit, and a packet in the time of a fetch if they do not: with the least recently used one thrown away,
-//! each comes just too late.
+//! A NIC starts at most a given number of messages per second, regardless of their length. It caches the contexts of
+//! the most recently used queue pairs. Before it sends a packet of another queue pair, it fetches the context from
+//! host memory. Fetches take place one after another, and each takes `context_fetch`. Queue pairs with a cached context
+//! overtake those that wait for a fetch. If N queue pairs send in round-robin order, the cache has no effect as long
+//! as N contexts fit. If they do not fit, each packet needs a fetch, because the least recently used context is
+//! replaced just before its next use.
 //!
-//! Source: A. Kalia, M. Kaminsky and D. Andersen, "Design Guidelines for High Performance RDMA Systems", USENIX ATC 2016 (messages a
-//! second; contexts of queue pairs in the memory of the NIC).
+//! Source: A. Kalia, M. Kaminsky and D. Andersen, "Design Guidelines for High Performance RDMA Systems", USENIX ATC
+//! 2016 (messages per second; contexts of queue pairs in the memory of the NIC).
 //!
-//! Not modelled: contexts of receivers and of memory regions, several fetches at once, caches that throw away others than the least
-//! recently used one.
+//! Not modelled: contexts of receivers and of memory regions, concurrent fetches, cache replacement policies other
+//! than least recently used.
 
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
@@ -23,15 +24,15 @@ use units::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NicLimits {
-    /// Messages that the NIC begins in a second: SENDs, WRITEs and responses to READs. A count, 1 to 1000000000000. Default: none (any number; NICs of today do some 200 million).
+    /// Maximum number of messages that the NIC starts per second: SENDs, WRITEs and READ responses. A count, 1 to 1000000000000. Default: none (unlimited; current NICs start about 200 million).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000000000000u64))]
     pub message_rate: Option<u64>,
-    /// Contexts of queue pairs that it keeps, those used last. A count, 1 to 100000000. Default: none (all).
+    /// Number of queue pair contexts in the cache of the NIC (least recently used replacement). A count, 1 to 100000000. Default: none (all).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100000000))]
     pub contexts: Option<u64>,
-    /// Time to fetch a context that is not in the cache, before sending; with `contexts`. A time with unit. Default: "500 ns" (a read over PCIe).
+    /// Time to fetch a context that is not in the cache; with `contexts`. A time with unit. Default: "500 ns" (a read over PCIe).
     pub context_fetch: Time,
 }
 

@@ -1,12 +1,12 @@
-//! No congestion control: a queue pair sends at the rate of its link.
+//! No congestion control: a queue pair sends at line rate.
 //!
-//! Only the key `window` of the queue pair limits the data in flight. On a fabric with PFC still no packet is
-//! lost, and pauses spread from the congested queue to its senders.
+//! Only the key `window` of the queue pair limits the data in flight. In a fabric with PFC no packet is lost, but
+//! pauses spread from the congested queue back to its senders.
 //!
-//! Source: IEEE 802.1Q-2018 clause 36 (priority-based flow control, which is then alone); Y. Zhu et al., "Congestion Control
-//! for Large-Scale RDMA Deployments", SIGCOMM 2015, section 2 (what comes of that).
+//! Source: IEEE 802.1Q-2018 clause 36 (priority-based flow control, without any other control); Y. Zhu et al.,
+//! "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 2 (its consequences).
 //!
-//! Not modelled: static rate limits of a queue pair (the inter packet delay of InfiniBand).
+//! Not modelled: static rate limits of a queue pair (the inter-packet delay of InfiniBand).
 
 use super::control::{PathFacts, RdmaControl, RdmaControlConfiguration};
 use keys::Remark;

@@ -1,16 +1,20 @@
-//! PowerTCP: a window that follows the power of its path, the product of what comes to a link and of what is under way there.
+//! PowerTCP: a window controlled by the power of the path, the product of current (arrival rate) and voltage (queue
+//! plus bandwidth-delay product).
 //!
-//! Telemetry is that of HPCC. Of each hop the sender has the current, what comes to it: the growth of its queue and what it sent, at
-//! least half its rate B; and the voltage, its queue and B T, with T the base round trip. Their product in parts of B B T is the
-//! power of the hop, of which the highest is followed: U = (1 - t/T) U + (t/T) power for the time t between two packets. Each
-//! acknowledgement sets the rate to R = `gamma` (Rc / (U / `eta`) + `ai_rate`) + (1 - `gamma`) Rc, with Rc that of the last round trip, and
-//! the window to R T. So a queue that grows is reacted to before it is long, and one that drains does not keep windows
-//! small. Both begin at, and never exceed, the rate of the link and what fills the path.
+//! Telemetry is that of HPCC. For each hop the sender computes the current, which is the growth rate of the queue plus
+//! the transmission rate, but at least half of the link rate B; and the voltage, which is the queue length plus B T,
+//! where T is the base round-trip time. Their product, normalized by B B T, is the power of the hop. The sender
+//! averages the maximum over the hops: U = (1 - t/T) U + (t/T) power for the time t between two packets. Each
+//! acknowledgement sets the rate to R = `gamma` (Rc / (U / `eta`) + `ai_rate`) + (1 - `gamma`) Rc, where Rc is the
+//! rate of the last round trip, and the window to R T. The sender thus reacts to a growing queue before it is long,
+//! and a draining queue does not keep windows small. Rate and window start at the line rate and the bandwidth-delay
+//! product, and never exceed them.
 //!
-//! N queue pairs at a link come to rest at U = eta + N `ai_rate` / B: above 1, (U - 1) B T wait.
+//! With N queue pairs at a link the equilibrium is U = eta + N `ai_rate` / B. If this is above 1, the queue is (U - 1)
+//! B T.
 //!
 //! Source: V. Addanki et al., "PowerTCP: Pushing the Performance Limits of Datacenter Networks", NSDI 2022, section 3
-//! (algorithm 1); the authors' simulator (rates for windows, the least current, `eta`, 150 Mb/s at 25 Gb/s).
+//! (algorithm 1); the authors' simulator (rates for windows, the minimum current, `eta`, 150 Mb/s at 25 Gb/s).
 //!
 //! Not modelled: as for `hpcc`.
 
@@ -34,15 +38,15 @@ pub const LEAST_CURRENT: f64 = 0.5;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PowerTcpKeys {
-    /// The weight of the newest window. A number, above 0 and at most 1. Default: 0.9 (NSDI 2022).
+    /// Weight of the newest window. A number, above 0 and at most 1. Default: 0.9 (NSDI 2022).
     pub gamma: f64,
-    /// The power that the busiest link of a path is held at. A number, above 0 and at most 10; above 1 something always waits. Default: 0.95 (the authors' simulator).
+    /// Target of the normalized power of the hop with the highest power. A number, above 0 and at most 10; above 1 there is a standing queue. Default: 0.95 (the authors' simulator).
     pub eta: f64,
-    /// Additive increase of the rate at each update: beta. A rate with unit, above 0; or "computed": 150 Mb/s at 25 Gb/s, in proportion to the link. Default: "computed" (the authors' simulator).
+    /// Additive increase of the rate at each update: beta. A rate with unit, above 0; or "computed": 150 Mb/s at 25 Gb/s, in proportion to the line rate. Default: "computed" (the authors' simulator).
     pub ai_rate: Or<BitRate, Computed>,
-    /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
+    /// Minimum rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
     pub min_rate: BitRate,
-    /// Bytes of telemetry in each data packet and acknowledgement: 2 B, and 8 B for each hop that there is room for. A size with unit, "10 B" to "66 B". Default: "42 B" (as for hpcc).
+    /// Bytes of telemetry in each data packet and acknowledgement: 2 B plus 8 B per hop. A size with unit, "10 B" to "66 B". Default: "42 B" (as for hpcc).
     pub int_bytes: Bytes,
 }
 

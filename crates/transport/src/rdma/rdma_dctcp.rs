@@ -1,15 +1,16 @@
-//! DCTCP for RDMA: a rate that is cut by the share of packets that are marked.
+//! DCTCP for RDMA: a rate that is reduced in proportion to the fraction of marked packets.
 //!
-//! A queue pair begins at the rate of its link, and every packet is acknowledged with its mark. Once a round trip alpha = (1 -
-//! g) alpha + g F, with F the share of bytes acknowledged in it whose packets were marked. The first mark of a round
-//! trip cuts the rate by the share alpha / 2, at most once until what was under way then is acknowledged; a round trip without a mark
-//! adds `ai_rate`. It needs switches that mark above a fixed length of the queue.
+//! A queue pair starts at line rate, and every packet is acknowledged with its mark. Once per round trip alpha = (1 -
+//! g) alpha + g F, where F is the fraction of the bytes acknowledged in it whose packets were marked. The first mark
+//! of a round trip reduces the rate by the fraction alpha / 2. There is no further reduction until the data in flight
+//! at that time is acknowledged. A round trip without a mark adds `ai_rate`. DCTCP requires switches that mark above a
+//! fixed queue length.
 //!
-//! Source: M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3 (alpha, g = 1/16); Y. Li et al., "HPCC: High
-//! Precision Congestion Control", SIGCOMM 2019, section 5 (as a control of RDMA: a start at the rate of the link, no
-//! slow start, a packet a round trip).
+//! Source: M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3 (alpha, g = 1/16); Y. Li et al.,
+//! "HPCC: High Precision Congestion Control", SIGCOMM 2019, section 5 (as a congestion control for RDMA: start at line
+//! rate, no slow start, one packet per round trip).
 //!
-//! Not modelled: reactions to losses, which its recovery repairs.
+//! Not modelled: a reaction to losses, which the loss recovery repairs.
 
 use super::checks;
 use super::control::{LinkRate, PathFacts, RdmaAck, RdmaControl, RdmaControlConfiguration};
@@ -24,11 +25,11 @@ use units::{BitRate, Computed, Or, Time};
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RdmaDctcpKeys {
-    /// g, the weight of the newest round trip in alpha. A number, above 0 and at most 1. Default: 0.0625 (SIGCOMM 2010: 1/16).
+    /// Weight g of the newest round trip in alpha. A number, above 0 and at most 1. Default: 0.0625 (SIGCOMM 2010: 1/16).
     pub gain: f64,
-    /// Additive increase of the rate after a round trip without a mark. A rate with unit, above 0; or "computed": a packet a round trip. Default: "computed".
+    /// Additive increase of the rate after a round trip without a mark. A rate with unit, above 0; or "computed": one packet per round trip. Default: "computed".
     pub ai_rate: Or<BitRate, Computed>,
-    /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
+    /// Minimum rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
     pub min_rate: BitRate,
 }
 

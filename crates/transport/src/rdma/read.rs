@@ -1,20 +1,23 @@
-//! READ: the receiver requests messages, and the sender sends them as responses.
+//! RDMA READ: the receiver requests messages, and the sender sends them as READ responses.
 //!
-//! The requester reserves as many packet sequence numbers as the response has packets. Its request names the first of them and the number of
-//! bytes; at most `max_reads` requests are without their whole response. The responder sends the responses one after the
-//! other, under its own congestion control. Its last packet says that a response is whole; nothing else acknowledges it, unless
-//! recovery, window or control go by acknowledgements: then packets of responses are acknowledged as other data are (read ACKs, IRN).
+//! The requester reserves one packet sequence number for each packet of the response. Its request carries the first of
+//! them and the number of bytes. At most `max_reads` requests are outstanding. The responder sends the responses one
+//! after another, under its own congestion control. The last packet of a response completes it; there are no
+//! acknowledgements, unless loss recovery, a window or the congestion control require them. In that case response
+//! packets are acknowledged like other data (read ACKs, IRN).
 //!
-//! The requester requests lost data again: from the packet on that it expects, when a later one has arrived (not
-//! again for the same within `nak_gap`), or after the timeout without arrivals. The responder goes back to that
-//! packet, and continues from there through all requested data. It answers a request that arrives after a lost one
-//! with a NAK, which names the missing request. After `retries` timeouts in a row the queue pair is in error.
+//! The requester repeats the request for lost data, starting at the expected packet: when a later packet arrives (but
+//! not twice for the same packet within `nak_gap`), or after the timeout without arrivals. The responder goes back to
+//! that packet, and continues from there through all requested data. It answers a request that arrives after a lost
+//! one with a NAK, which names the missing request. After `retries` consecutive timeouts the next one puts the queue
+//! pair into the error state.
 //!
-//! A message of more packets than the numbers allow for `max_reads` requests, or of more than 2 GiB, is read in several READs; a flow whose `message` is unlimited
-//! reads 1 MiB at a time.
+//! A message is read by several READs if it has more packets than the sequence numbers allow for `max_reads` requests,
+//! or more than 2 GiB. A flow with an unlimited `message` reads 1 MiB at a time.
 //!
-//! Source: InfiniBand Architecture Specification volume 1 sections 9.4.4 (READ), 9.7.2 (outstanding requests), 9.7.3.1 (numbers of
-//! responses), 9.7.5.1 (repeated requests); R. Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 5.2 (read ACKs).
+//! Source: InfiniBand Architecture Specification volume 1 sections 9.4.4 (READ), 9.7.2 (outstanding requests), 9.7.3.1
+//! (numbers of responses), 9.7.5.1 (repeated requests); R. Mittal et al., "Revisiting Network Support for RDMA",
+//! SIGCOMM 2018, section 5.2 (read ACKs).
 //!
 //! Not modelled: atomic operations; READs and SENDs in one queue pair.
 

@@ -1,29 +1,31 @@
-//! Reordering-tolerant recovery: the receiver places packets that arrive out of order, and reports a packet as lost only
-//! when its gap is too long and too old for reordering.
+//! Reordering-tolerant recovery: the receiver places packets that arrive out of order, and reports a packet as lost
+//! only when its gap is too long and too old for reordering.
 //!
-//! The receiver keeps a bitmap of `window` packets from the one that it expects. A packet within the window is placed at once,
-//! messages complete in order, and reordering alone causes no NAK. A gap opens when a packet arrives beyond it. A missing packet
-//! counts as lost when a packet at least `distance` numbers behind it has arrived and its gap has been open for `time`; a timer
-//! checks this when nothing arrives any more. `distance = 1` leaves the decision to time alone, `time = "0 s"` to distance alone.
-//! One NAK names the expected packet and, in a bitmap of 64, the lost ones. It is repeated for packets that are still missing
-//! after two `time`s, or two round trips if that is longer, if the expected packet has not moved meanwhile.
+//! The receiver keeps a bitmap of `window` packets, starting at the next expected one. A packet within the window is
+//! placed immediately, messages complete in order, and reordering alone causes no NAK. A gap opens when a packet
+//! beyond it arrives. A missing packet is considered lost if a packet at least `distance` sequence numbers after it
+//! has arrived and its gap has been open for `time`; a timer checks this when no more packets arrive. With `distance =
+//! 1` only the time decides, with `time = "0 s"` only the distance. A NAK carries the expected PSN and, in a bitmap of
+//! 64, the lost packets. It is repeated for packets that are still missing after twice `time`, or two round trips if
+//! that is longer, unless the expected PSN has advanced.
 //!
-//! The sender sends the named packets alone again, and never has more than `window` packets outstanding, so that the bitmap of the
-//! receiver holds everything that arrives. After a timeout it sends the oldest packet again, and then, each time an
-//! acknowledgement stops at another packet that was sent before the timeout, that one. A packet that is sent again requests an
-//! acknowledgement. While a gap is open no acknowledgement leaves, and the one that closes it carries the round trip and the marks
-//! of the packet that closed it.
+//! The sender retransmits only the reported packets, and never has more than `window` packets outstanding, so that the
+//! bitmap of the receiver covers all arriving packets. After a timeout it retransmits the oldest packet. Whenever a
+//! subsequent acknowledgement stops at another packet sent before the timeout, it retransmits that packet. A
+//! retransmission requests an acknowledgement. While a gap is open the receiver sends no acknowledgement. The
+//! acknowledgement that follows the closing of the gap carries the round-trip time and marks of the packet that closed
+//! it.
 //!
-//! With `nak = false` the timeout alone repairs losses (preset "cx-ar"). The table `queue_pairs` reports the cost of reordering:
-//! packets out of order, the longest distance, the largest number of placed packets, and duplicates.
+//! With `nak = false` only the timeout recovers losses (preset "cx-ar"). The table `queue_pairs` reports the cost of
+//! reordering: packets out of order, the maximum distance, the maximum number of placed packets, and duplicates.
 //!
-//! Source: R. Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 4 (bitmaps of a receiver); Open
-//! Compute Project, NET-Falcon revision 0.9 (windows, and loss by distance and time); Y. Cheng et al., RFC 8985 (the time by which a packet may
-//! be reordered: a quarter of a round trip). NVIDIA does not publish the window and the NAK rule of its NICs with
-//! adaptive routing; the combination, the default window and the default time are our choice.
+//! Source: R. Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 4 (bitmaps of a receiver);
+//! Open Compute Project, NET-Falcon revision 0.9 (windows, and loss by distance and time); Y. Cheng et al., RFC 8985
+//! (the reordering window of a quarter of a round trip). NVIDIA does not publish the window and the NAK rule of its
+//! NICs with adaptive routing; the combination, the default window and the default time are our choice.
 //!
-//! Not modelled: NICs that place WRITEs and READ responses alone (ConnectX-5 to 7): all verbs are placed, as ConnectX-8 does;
-//! unordered completion (SRD); timeouts that grow (adaptive retransmission).
+//! Not modelled: NICs that place only WRITEs and READ responses out of order (ConnectX-5 to 7; all operations are
+//! placed here, as by ConnectX-8); out-of-order completion (SRD); increasing timeouts (adaptive retransmission).
 
 use super::psn;
 use super::reordering_keys::ReorderingKeys;

@@ -90,14 +90,14 @@ impl JsonSchema for RdmaRecovery {
     }
 }
 
-/// Where the keys of reordering-tolerant recovery come from that a scenario does not write.
+/// Preset of reordering-tolerant recovery: defaults of the keys that a scenario omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReorderingPreset {
     /// A bitmap of 1024 packets, and loss by distance and time (our choice: no vendor publishes its values).
     #[default]
     Roce,
-    /// A NIC with adaptive routing whose receiver reports no loss: the timeout alone repairs it (a model, not a data sheet).
+    /// A NIC with adaptive routing whose receiver reports no losses; only the timeout recovers them (a model, not a data sheet).
     CxAr,
     /// The window and the distance of Falcon (NET-Falcon revision 0.9, second generation): 256 packets, more than 3 numbers ahead.
     Falcon,
@@ -107,17 +107,17 @@ pub enum ReorderingPreset {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReorderingKeys {
-    /// The preset that supplies the keys that are not given. One of its names. Default: "roce".
+    /// Preset that sets the defaults of the other keys. The name of a preset. Default: "roce".
     pub preset: ReorderingPreset,
-    /// Packets from the expected one on that the receiver places, and that the sender has outstanding at most. A count, 1 to 65536. Default: 1024 (preset "roce"; the packet number range of MRC's example).
+    /// Reordering window: packets, starting at the next expected one, that the receiver places; also the maximum number of outstanding packets of the sender. A count, 1 to 65536. Default: 1024 (preset "roce"; the packet number range of MRC's example).
     #[schemars(range(min = 1, max = 65536))]
     pub window: u64,
-    /// Distance in sequence numbers: a missing packet counts as lost only if a packet at least this far after it has arrived; with 1, only `time` decides. A count, 1 to 65536, below `window`. Default: 3 (preset "roce"; RFC 8985 begins with the same).
+    /// Distance in sequence numbers: a missing packet counts as lost only if a packet at least this far after it has arrived; with 1, only `time` decides. A count, 1 to 65536, below `window`. Default: 3 (preset "roce"; the initial value of RFC 8985).
     #[schemars(range(min = 1, max = 65536))]
     pub distance: u64,
-    /// Minimum age: a missing packet counts as lost only if a later one arrived at least this long ago; with "0 s", only `distance` decides. A time with unit; or "computed": a quarter of the base round trip, but at least 128 us (400 kB at 25 Gb/s, above which the HPCC paper marks all). Default: "computed".
+    /// Minimum age: a missing packet counts as lost only if a later one arrived at least this long ago; with "0 s", only `distance` decides. A time with unit; or "computed": a quarter of the base round trip, but at least 128 us (400 kB at 25 Gb/s, above which the HPCC paper marks all packets). Default: "computed".
     pub time: Or<Time, Computed>,
-    /// If true, the receiver reports losses; if false, only the timeout repairs them. Default: true (preset "roce").
+    /// If true, the receiver reports losses by NAKs; if false, only the timeout recovers them. Default: true (preset "roce").
     pub nak: bool,
 }
 

@@ -1,20 +1,24 @@
-//! Selective repeat: the missing packets alone are sent again (IRN).
+//! Selective repeat (IRN): only the missing packets are retransmitted.
 //!
-//! The receiver keeps packets that come out of order, and answers each of them with a NACK that names the packet that it
-//! expects and the one that has come. The sender notes what has arrived. With the first NACK it enters recovery: it sends the first
-//! outstanding packet again, then each one that is missing before the highest that has arrived, once, and new packets after that. It leaves
-//! recovery when everything is acknowledged that was sent when it entered. A timeout enters it as well. If nothing has arrived since the
-//! last progress, all that is outstanding and has not been reported counts as missing then, since no packet follows the last ones of a
-//! message that would reveal their loss; else they may be on their way. Outstanding bytes should be limited to the BDP (`window = "bdp"`), and there are two timeouts: `low_timeout` with few packets in flight, which lose
-//! nothing by it, else `timeout`.
+//! The receiver keeps packets that arrive out of order, and answers each of them with a NACK that carries the expected
+//! PSN and the PSN of the packet that arrived. The sender records which packets have arrived. The first NACK starts
+//! loss recovery. The sender retransmits the first outstanding packet, then once each packet that is missing below the
+//! highest one that has arrived, and then sends new packets. Recovery ends when all packets sent before its start are
+//! acknowledged. A timeout starts recovery as well. If no packet has arrived since the last progress, the timeout
+//! declares lost all outstanding packets whose arrival has not been reported, because no later packet would reveal the
+//! loss of the last packets of a message; otherwise they may still be in flight. Outstanding bytes should be limited
+//! to the bandwidth-delay product (`window = "bdp"`). There are two timeouts: `low_timeout` with few packets in
+//! flight, for which a spurious retransmission costs little, and otherwise `timeout`.
 //!
-//! A packet that a switch has trimmed is named as such, and is sent again at once, in recovery or not; until a timeout it then
-//! counts as under way, so that the NACKs of the packets behind it do not send it a third time.
+//! A NACK for a packet trimmed by a switch names that packet. The sender retransmits it immediately, even outside of
+//! recovery. Until a timeout it then counts as in flight, so that the NACKs of later packets do not cause another
+//! retransmission.
 //!
-//! Source: R. Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, sections 3 and 4 (100 us with at most 3
-//! packets in flight, 320 us; these values also in a second, independent implementation, as is what is missing after a timeout).
+//! Source: R. Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, sections 3 and 4 (100 us with at
+//! most 3 packets in flight, 320 us). A second, independent implementation has the same values and the same rule for
+//! missing packets after a timeout.
 //!
-//! Not modelled: a retransmission that is lost again is found by the timeout alone; the states of the receiver for READ.
+//! Not modelled: detection of a lost retransmission other than by the timeout; the receiver state for READ.
 
 use recurrence::{Numbered, Recurs, Walk};
 use std::collections::VecDeque;

@@ -69,16 +69,16 @@ pub struct ReceiveQueue {
     pub time: Time,
 }
 
-/// Which queue pair takes a transfer.
+/// Queue pair of a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueuePairs {
-    /// The one between its two hosts over its path, after all that was posted there before.
+    /// The queue pair between its two hosts over its path, after all transfers posted earlier.
     #[default]
     One,
-    /// One that has nothing to send, or a new one.
+    /// An idle queue pair, or a new one.
     Free,
-    /// A new one for each.
+    /// A new queue pair for each transfer.
     Each,
 }
 
@@ -145,11 +145,11 @@ pub struct RdmaSpec {
     pub message: Option<u64>,
     /// Bytes of all; `None`: without end.
     pub total: Option<u64>,
-    /// Which queue pair takes a transfer.
+    /// Queue pair of a transfer.
     pub queue_pairs: QueuePairs,
     /// Number of packets per acknowledgement, above 0; the last packet of a message is always acknowledged.
     pub ack_every: u32,
-    /// The least time between two NAKs for the same packet.
+    /// Minimum time between two NAKs for the same packet.
     pub nak_gap: Time,
     /// Loss recovery.
     pub recovery: RdmaRecovery,

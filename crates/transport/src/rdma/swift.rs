@@ -1,15 +1,18 @@
-//! Swift: a window that holds the round trip at a target.
+//! Swift: a window that keeps the delay at a target.
 //!
-//! The target is `base_target`, and `hop_delay` for each switch, and what flows with small windows get on top: fs = a / sqrt(cwnd) + b,
-//! between 0 and `fs_range`, so that many flows of few packets have a longer target. Each acknowledgement below the target
-//! adds `ai` / cwnd packets a packet; one above it multiplies the window by 1 - beta (delay - target) / delay, by no less than 1 -
-//! `max_mdf`, once a round trip. A loss takes `max_mdf`; a window below one packet is a packet every round trip / cwnd.
+//! The target delay is `base_target` plus `hop_delay` for each switch plus flow scaling for small windows: fs = a /
+//! sqrt(cwnd) + b, limited to 0 to `fs_range`, so that many flows with a few packets each have a higher target. Each
+//! acknowledgement with a delay below the target adds `ai` / cwnd packets per acknowledged packet. A delay above the
+//! target multiplies the window by 1 - beta (delay - target) / delay, but by at least 1 - `max_mdf`, at most once per
+//! round trip. A loss reduces the window by the fraction `max_mdf`. A window below one packet means one packet every
+//! round-trip time / cwnd.
 //!
-//! Source: G. Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM 2020, section
-//! 3 (algorithm, flow scaling); constants as in a public simulator (htsim), whose author calls them guesses.
+//! Source: G. Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM
+//! 2020, section 3 (algorithm, flow scaling); constants as in a public simulator (htsim), whose author calls them
+//! guesses.
 //!
-//! Not modelled: delays of hosts and their own window, as packets here are acknowledged by the NIC; retransmission timeouts
-//! of its own.
+//! Not modelled: the endpoint delay and its separate window, because packets are acknowledged by the NIC here;
+//! separate retransmission timeouts of Swift.
 
 use super::checks;
 use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaControlConfiguration, RdmaLoss};
@@ -26,23 +29,23 @@ const RESET_AFTER: u32 = 5;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SwiftKeys {
-    /// The target of a path without switches. A time with unit, above 0. Default: "20 us" (htsim; the paper has 25 us).
+    /// Base target delay, for a path without switches. A time with unit, above 0. Default: "20 us" (htsim; the paper has 25 us).
     pub base_target: Time,
     /// Addition to the target delay for each switch on the path. A time with unit. Default: "3.05 us" (htsim; the paper has about 1 us).
     pub hop_delay: Time,
-    /// Largest addition to the target delay by flow scaling, for the smallest windows. A time with unit. Default: "100 us" (htsim: five times the base).
+    /// Maximum addition to the target delay by flow scaling, for the smallest windows. A time with unit. Default: "100 us" (htsim: five times the base).
     pub fs_range: Time,
-    /// The window, in packets, below which all of `fs_range` is added. A number, above 0. Default: 0.1 (SIGCOMM 2020).
+    /// Window, in packets, below which flow scaling adds all of `fs_range`. A number, above 0. Default: 0.1 (SIGCOMM 2020).
     pub fs_min: f64,
-    /// The window, in packets, above which nothing is added. A number, above `fs_min`. Default: 100 (SIGCOMM 2020).
+    /// Window, in packets, above which flow scaling adds nothing. A number, above `fs_min`. Default: 100 (SIGCOMM 2020).
     pub fs_max: f64,
-    /// Packets that a window grows by in a round trip. A number, above 0. Default: 1 (SIGCOMM 2020).
+    /// Additive increase of the window, in packets per round trip. A number, above 0. Default: 1 (SIGCOMM 2020).
     pub ai: f64,
-    /// Factor of multiplicative decrease, for a delay above the target. A number, above 0 and at most 1. Default: 0.8 (SIGCOMM 2020).
+    /// Multiplicative decrease factor, for a delay above the target. A number, above 0 and at most 1. Default: 0.8 (SIGCOMM 2020).
     pub beta: f64,
-    /// The largest share that a decrease takes. A number, above 0 and at most 1. Default: 0.5 (SIGCOMM 2020).
+    /// Maximum fraction by which a decrease reduces the window. A number, above 0 and at most 1. Default: 0.5 (SIGCOMM 2020).
     pub max_mdf: f64,
-    /// The least window, in packets. A number, above 0 and at most 1. Default: 0.01 (SIGCOMM 2020).
+    /// Minimum window, in packets. A number, above 0 and at most 1. Default: 0.01 (SIGCOMM 2020).
     pub min_window: f64,
 }
 

@@ -1,19 +1,23 @@
-//! Theta-PowerTCP: the power of the path from round trips alone, without telemetry of switches.
+//! Theta-PowerTCP: the power of the path estimated from round-trip times alone, without telemetry from switches.
 //!
-//! With r the round trip of a packet, T the lowest of all, and t the time between two acknowledgements, the power is (1 + change of r /
-//! t) r / (1.05 T): the gradient stands for the current, and the round trip for the voltage. The first factor is at least
-//! 1/2. U = (1 - t/T) U + (t/T) power, and the window follows U as with `powertcp`.
+//! Let r be the round-trip time of a packet, T the minimum of all round-trip times, and t the time between two
+//! acknowledgements. The power is (1 + change of r / t) r / (1.05 T): the gradient replaces the current, and the
+//! round-trip time replaces the voltage. The first factor is at least 1/2. U = (1 - t/T) U + (t/T) power, and the
+//! window follows U as in `powertcp`.
 //!
-//! N queue pairs at a link of rate B come to rest where (0.05 + N `ai_rate` / B) B T wait. There is no `eta`: the power of round trips
-//! is relative to 1.05 T already, and the authors' simulator divides by a target utilisation in the form with telemetry only.
+//! With N queue pairs at a link of rate B the queue in equilibrium is (0.05 + N `ai_rate` / B) B T. There is no `eta`,
+//! because this power is already relative to 1.05 T, and the authors' simulator divides by a target utilisation only
+//! in the version with telemetry.
 //!
-//! T never rises, as in the authors' simulator. If links of the path were faster for a while, or the path shorter, U stays above 1 from then
-//! on, and the window falls towards `min_rate`. When the link of the sender changes its rate, T is measured anew (our choice).
+//! T never increases, as in the authors' simulator. If the links of the path were temporarily faster, or the path was
+//! shorter, U stays above 1 from then on, and the window decreases towards `min_rate`. When the line rate of the
+//! sender changes, T is measured again (our choice).
 //!
 //! Source: V. Addanki et al., "PowerTCP: Pushing the Performance Limits of Datacenter Networks", NSDI 2022, section 3
-//! (algorithm 2); the authors' simulator (1.05 T, the least gradient, gamma 0.7, 150 Mb/s at 25 Gb/s).
+//! (algorithm 2); the authors' simulator (1.05 T, the minimum gradient, gamma 0.7, 150 Mb/s at 25 Gb/s).
 //!
-//! Not modelled: updates once a round trip, as in the paper's algorithm: the simulator's come with each acknowledgement.
+//! Not modelled: updates once per round trip, as in the algorithm of the paper (updates take place at each
+//! acknowledgement, as in the simulator).
 
 use super::checks;
 use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaControlConfiguration};
@@ -35,11 +39,11 @@ const POWER: f64 = 1.0;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ThetaPowerTcpKeys {
-    /// The weight of the newest window. A number, above 0 and at most 1. Default: 0.7 (the authors' simulator).
+    /// Weight of the newest window. A number, above 0 and at most 1. Default: 0.7 (the authors' simulator).
     pub gamma: f64,
-    /// Additive increase of the rate at each update: beta. A rate with unit, above 0; or "computed": 150 Mb/s at 25 Gb/s, in proportion to the link. Default: "computed" (the authors' simulator).
+    /// Additive increase of the rate at each update: beta. A rate with unit, above 0; or "computed": 150 Mb/s at 25 Gb/s, in proportion to the line rate. Default: "computed" (the authors' simulator).
     pub ai_rate: Or<BitRate, Computed>,
-    /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
+    /// Minimum rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
     pub min_rate: BitRate,
 }
 

@@ -1,23 +1,27 @@
-//! TIMELY: a rate that follows the gradient of the round-trip time, and the patched form that has a fixed point.
+//! TIMELY: a rate controlled by the gradient of the round-trip time, and patched TIMELY, which has a fixed point.
 //!
-//! Once a round trip the newest sample r is compared with the last one: the moving average of the difference, in units of
-//! `min_rtt`, is the gradient g. Below `t_low` the rate grows by `delta`; above `t_high` it is multiplied by 1 - beta (1 -
-//! t_high / r); between them it grows while g is not positive, by `delta`, or by five times that from the fifth time in a row on, and
-//! else it is multiplied by 1 - beta g. Any split of a link with g = 0 between the thresholds persists, so that the original has no
-//! fixed point.
+//! Once per round trip the latest RTT sample r is compared with the previous one. The gradient g is the moving average
+//! of their difference, divided by `min_rtt`. If r is below `t_low`, the rate increases by `delta`. If r is above
+//! `t_high`, the rate is multiplied by 1 - beta (1 - t_high / r). In between, the rate increases if g is not positive:
+//! by `delta`, or by five times `delta` from the fifth consecutive increase on. If g is positive, the rate is
+//! multiplied by 1 - beta g. If g is 0 between the thresholds, any division of the link among flows persists, so that
+//! the original has no unique fixed point.
 //!
-//! The patched form (`patched`) lets the middle range be delta (1 - w) + R (1 - patched_beta w (r - t_low) / t_low), with w = 2 g +
-//! 1/2 within 0 and 1. All N flows of a link of rate C then have the same rate, and its queue is C t_low (1 + N delta / (patched_beta C)).
+//! Patched TIMELY (`patched`) sets the rate between the thresholds to delta (1 - w) + R (1 - patched_beta w (r -
+//! t_low) / t_low), with w = 2 g + 1/2, limited to 0 to 1. All N flows at a link of rate C then have the same rate,
+//! and its queue is C t_low (1 + N delta / (patched_beta C)).
 //!
-//! Without a `window` only the rate bounds what is under way, and it changes once a round trip, which the queue makes longer: ten flows
-//! that begin at the rate of a link of 10 Gb/s let its queue grow to 88 ms, and are at their fixed point after 0.2 s (four: 10 ms,
-//! and 25 ms). The fluid model does the same. A `window` or a lower `initial_rate` keeps that short.
+//! Without a `window` only the rate limits the data in flight. It changes once per round trip, and a long queue makes
+//! round trips long. Ten flows that start at the line rate of 10 Gb/s make the queue grow to 88 ms, and reach their
+//! fixed point after 0.2 s (four flows: 10 ms and 25 ms). The fluid model gives the same. A `window` or a lower
+//! `initial_rate` shortens this transient.
 //!
-//! Source: R. Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, sections 4 and 5; Y. Zhu
-//! et al., "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016, sections 4 and footnote 4 (the patch, and
-//! parameters).
+//! Source: R. Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, sections 4 and
+//! 5; Y. Zhu et al., "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016, sections 4 and
+//! footnote 4 (the patch, and parameters).
 //!
-//! Not modelled: samples by segment: one packet a round trip is looked at, as simulators do; bursts: each packet is paced.
+//! Not modelled: RTT samples per segment (one packet per round trip is sampled, as in other simulators); bursts (each
+//! packet is paced).
 
 use super::checks;
 use super::control::{LinkRate, PathFacts, RdmaAck, RdmaControl, RdmaControlConfiguration};
@@ -34,25 +38,25 @@ const HYPER_AFTER: u32 = 5;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TimelyKeys {
-    /// The weight of the newest difference of round trips. A number, above 0 and at most 1. Default: 0.875 (CoNEXT 2016).
+    /// Weight of the newest RTT difference in the moving average. A number, above 0 and at most 1. Default: 0.875 (CoNEXT 2016).
     pub ewma: f64,
-    /// Factor of multiplicative decrease, for a round trip above `t_high` or a positive gradient. A number, above 0 and at most 1. Default: 0.8 (SIGCOMM 2015).
+    /// Multiplicative decrease factor, for an RTT above `t_high` or a positive gradient. A number, above 0 and at most 1. Default: 0.8 (SIGCOMM 2015).
     pub beta: f64,
-    /// The round trip below which the rate always grows. A time with unit, above 0. Default: "50 us" (SIGCOMM 2015).
+    /// Low threshold: RTT below which the rate always increases. A time with unit, above 0. Default: "50 us" (SIGCOMM 2015).
     pub t_low: Time,
-    /// The round trip above which it always shrinks. A time with unit, above `t_low`. Default: "500 us" (SIGCOMM 2015).
+    /// High threshold: RTT above which the rate always decreases. A time with unit, above `t_low`. Default: "500 us" (SIGCOMM 2015).
     pub t_high: Time,
-    /// The round trip that is the unit of the gradient. A time with unit, above 0. Default: "20 us" (CoNEXT 2016).
+    /// Minimum RTT, by which the gradient is normalized. A time with unit, above 0. Default: "20 us" (CoNEXT 2016).
     pub min_rtt: Time,
     /// Additive increase of the rate. A rate with unit, above 0. Default: "10 Mb/s" (SIGCOMM 2015).
     pub delta: BitRate,
-    /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
+    /// Minimum rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
     pub min_rate: BitRate,
-    /// The rate at which a queue pair begins, no more than that of the link. A rate with unit, not below `min_rate`; or "unlimited": that of the link. Default: "unlimited" (CoNEXT 2016 also begins at the share of one more flow, C / (N + 1)).
+    /// Initial rate of a queue pair, limited to the line rate. A rate with unit, not below `min_rate`; or "unlimited": the line rate. Default: "unlimited" (CoNEXT 2016 also starts at the fair share of one more flow, C / (N + 1)).
     pub initial_rate: Or<BitRate, Unlimited>,
     /// If true, patched TIMELY applies between the thresholds. Default: false.
     pub patched: bool,
-    /// Factor of decrease by the distance from `t_low`; with `patched`. A number, above 0 and at most 1. Default: 0.008 (CoNEXT 2016).
+    /// Decrease factor for the distance of the RTT from `t_low`; with `patched`. A number, above 0 and at most 1. Default: 0.008 (CoNEXT 2016).
     pub patched_beta: f64,
 }
 

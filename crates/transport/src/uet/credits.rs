@@ -19,7 +19,7 @@ pub struct CreditRules {
     pub first: Option<Amount>,
     /// Units of a grant at most.
     pub pull: u64,
-    /// Share of the rate of its link at which a NIC grants.
+    /// Rate of grants of a NIC, as a fraction of its line rate.
     pub share: f64,
     /// True if each packet that arrives is worth one packet of credit (NDP); else the sender requests an amount.
     pub per_packet: bool,

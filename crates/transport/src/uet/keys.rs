@@ -55,11 +55,11 @@ impl UetPreset {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UetKeys {
-    /// Sizes of headers: "uec" (those of the specification, over UDP and IPv4) or "htsim" (those of uet-htsim, for comparisons). Default: "uec".
+    /// Header sizes: "uec" (specification, over UDP and IPv4) or "htsim" (uet-htsim, for comparisons). Default: "uec".
     pub preset: UetPreset,
     /// Delivery mode: "rud" (reliable, unordered), "rod" (reliable, ordered), "rudi" (reliable, for idempotent messages, without context) or "uud" (unreliable, unordered). Default: "rud".
     pub mode: UetMode,
-    /// Packet delivery contexts from one host to another, each with its own window, timer and paths; messages take them in turn. With paths = "fixed" each takes a path of its own. With mode = "rud" or "rod", which orders the messages of one context. A count, 1 to 16. Default: 1.
+    /// Number of packet delivery contexts (PDCs) from one host to another, each with its own window, timer and paths; messages are assigned to them in round-robin order. With paths = "fixed" each PDC uses its own path. With mode = "rud" or "rod"; "rod" orders the messages of each PDC. A count, 1 to 16. Default: 1.
     #[schemars(range(min = 1, max = 16))]
     pub contexts: u64,
     /// SES header of requests: "standard" (44 B), "medium" (32 B) or "small" (20 B); without `headers`. Default: "standard".
@@ -74,13 +74,13 @@ pub struct UetKeys {
     /// Length of an acknowledgement, DA to FCS. A size with unit, 1 to 9238 B. Default: "90 B" (ACK_CC of 32 B, SES response of 12 B); "66 B" with mode = "rudi"; "64 B" with preset = "htsim".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack: Option<Bytes>,
-    /// Bytes of a message of a flow; `limit` is that of all. A size with unit, or "unlimited": one message of everything. Default: "unlimited".
+    /// Bytes of each message of a flow; `limit` is the total. A size with unit, or "unlimited": a single message of all bytes. Default: "unlimited".
     pub message: Or<Bytes, Unlimited>,
-    /// Bytes received per acknowledgement; marks, requests and duplicates cause additional ones. A size with unit, 1 B to 1 GiB; or "computed": 16 KiB, or a quarter of the bandwidth-delay product if that is less; each packet with control = "ndp". Default: "computed".
+    /// Received bytes per acknowledgement; marks, requests and duplicates cause additional acknowledgements. A size with unit, 1 B to 1 GiB; or "computed": 16 KiB, or a quarter of the bandwidth-delay product if that is less; each packet with control = "ndp". Default: "computed".
     pub ack_every: Or<Bytes, Computed>,
     /// Selection among equal paths, by an entropy value for each packet that switches hash with the flow: "fixed" (one path); "oblivious", "random_spray", "bitmap", "reps" or "mixed" (each packet), or "plb" (a change after congestion), also as a table with its keys. Default: "fixed".
     pub paths: PathSelectionKeys,
-    /// Packets between the oldest one that is not acknowledged and the newest (maximum PSN range, MPR). A count, 1 to 1048576. Default: 16384.
+    /// Maximum PSN range (MPR): packets from the oldest unacknowledged one to the newest. A count, 1 to 1048576. Default: 16384.
     #[schemars(range(min = 1, max = 1048576))]
     pub psn_range: u64,
     /// If true, switches trim packets instead of dropping them, which sets the target of `nscc`, the timeout and `loss_inference`. Default: true if every switch on the path trims the traffic class of the data.
@@ -91,9 +91,9 @@ pub struct UetKeys {
     pub loss_inference: Option<bool>,
     /// Round-trip time of a full packet and its acknowledgement without queues, from which windows are computed. A time with unit, above 0; or "computed": that of the path with the initial link rates. Default: "computed".
     pub base_rtt: Or<Time, Computed>,
-    /// Retransmission timeout of the oldest packet in flight; it doubles with each timeout in a row. A time with unit, above 0; or "computed": 15 us and six base round trips, at least 1 ms unless switches trim; with control = "ndp" 20 ms. Default: "computed".
+    /// Retransmission timeout of the oldest packet in flight; it doubles with each consecutive timeout. A time with unit, above 0; or "computed": 15 us and six base round trips, at least 1 ms unless switches trim; with control = "ndp" 20 ms. Default: "computed".
     pub timeout: Or<Time, Computed>,
-    /// Timeouts in a row that a context survives; after the next it sends nothing any more. A count, 0 to 255. Default: 5.
+    /// Maximum number of consecutive timeouts; the next one makes the context fail, and it sends nothing more. A count, 0 to 255. Default: 5.
     #[schemars(range(min = 0, max = 255))]
     pub retries: u64,
     /// Priority of acknowledgements. A whole number, 0 to 7. Default: that of the data.

@@ -1,26 +1,30 @@
-//! Multipath Reliable Connection (MRC): RDMA over hundreds of paths, across the planes of one NIC, in a fabric that may lose packets.
+//! Multipath Reliable Connection (MRC): RDMA over hundreds of paths, across the planes of one NIC, in a lossy fabric.
 //!
-//! A connection carries WRITEs. Each packet has an entropy value of its own, which the path states of `paths` choose, and is
-//! placed when it arrives; a message is delivered when all of its packets are. Acknowledgements are selective: the cumulative
-//! sequence number, a bitmap of 64 packets, the entropy value and the mark of the packet that they answer. One leaves for the first packet,
-//! after `ack_every` bytes, and at once for a mark, a duplicate, a request and the end of a gap. A packet that a switch has trimmed
-//! is answered with a NACK and sent again at once. A packet is lost without a NACK when one that left later has been acknowledged for
-//! `reorder_time`, or when the timeout expires: then its path is taken out, and it is sent again over another one.
+//! A connection carries WRITEs. Each packet has its own entropy value, which the path states of `paths` select, and is
+//! placed when it arrives. A message is delivered when all of its packets have arrived. Acknowledgements are
+//! selective: they carry the cumulative sequence number, a bitmap of 64 packets, and the entropy value and the mark of
+//! the packet that they answer. An acknowledgement is sent for the first packet, after each `ack_every` bytes, and
+//! immediately for a mark, a duplicate, a request and the closing of a gap. A packet trimmed by a switch is answered
+//! with a NACK and retransmitted immediately. A packet is lost without a NACK if a packet sent later has been
+//! acknowledged for `reorder_time`, or if the timeout expires. In that case its path is removed, and it is
+//! retransmitted over another one.
 //!
-//! The first `linear_retries` timeouts in a row have the same length, then each is twice as long as the one before. After
-//! `exponential_retries` of these the connection has failed.
+//! The first `linear_retries` consecutive timeouts have the same length. Each further one is twice as long as the
+//! previous one. After `exponential_retries` of these the connection fails.
 //!
-//! Window and retransmission are those of a packet delivery context of Ultra Ethernet (`nscc`), as the specification of MRC names
-//! them; results are in the tables `delivery_contexts` and `path_states`.
+//! Window and retransmission are those of a packet delivery context of Ultra Ethernet (`nscc`), to which the MRC
+//! specification refers. The results are in the tables `delivery_contexts` and `path_states`.
 //!
-//! Source: Open Compute Project, Multipath Reliable Connection 1.0 (2026), as its public API (`mrc.h`, `mrc_ctl.h`), an emulation of its
-//! wire format and public models have it. Sizes of frames: Ethernet 14, IPv6 40, UDP 8, BTH 12, METH 4, TSETH 4, RETH 16, ICRC 4, FCS 4 around
-//! the payload (106 B); acknowledgement 118 B, NACK 102 B, probe 98 B.
+//! Source: Open Compute Project, Multipath Reliable Connection 1.0 (2026), as in its public API (`mrc.h`,
+//! `mrc_ctl.h`), an emulation of its wire format and public models. Frame overhead: Ethernet 14, IPv6 40, UDP 8, BTH
+//! 12, METH 4, TSETH 4, RETH 16, ICRC 4, FCS 4 around the payload (106 B); acknowledgement 118 B, NACK 102 B, probe 98
+//! B.
 //!
-//! Our choice, as nothing is public: numbers of entropy values and their probes, bytes for an acknowledgement, `reorder_time`, the
-//! computed timeout.
+//! Our choice, because nothing is published: the number of entropy values and their probes, bytes per acknowledgement,
+//! `reorder_time`, the computed timeout.
 //!
-//! Not modelled: immediate data; dynamic ranges of sequence numbers; NACKs for other reasons than trimming; establishing of connections.
+//! Not modelled: immediate data; dynamic sequence number ranges; NACKs for reasons other than trimming; connection
+//! establishment.
 
 use super::spec::MAX_CONTEXTS;
 use super::{MrcRules, UetControlKeys, UetKeys, UetSpec};
@@ -58,14 +62,14 @@ pub struct MrcKeys {
     pub payload: Or<Bytes, Computed>,
     /// Bytes of headers in a data frame, DA to FCS. A size with unit, 1 B up to less than `frame`. Default: "106 B" (IPv6 and UDP; SRv6 adds 40 B).
     pub headers: Bytes,
-    /// Connections from one host to another, each with its own window, timer and paths; messages take them in turn. A count, 1 to 16. Default: 1.
+    /// Number of connections from one host to another, each with its own window, timer and paths; messages are assigned to them in round-robin order. A count, 1 to 16. Default: 1.
     #[schemars(range(min = 1, max = 16))]
     pub connections: u64,
     /// Length of an acknowledgement, DA to FCS. A size with unit, 1 to 9238 B. Default: "118 B".
     pub ack: Bytes,
-    /// Bytes received per acknowledgement; marks, requests and duplicates cause additional ones. A size with unit, 1 B to 1 GiB; or "computed": 16 KiB, or a quarter of the bandwidth-delay product if that is less. Default: "computed" (our choice).
+    /// Received bytes per acknowledgement; marks, requests and duplicates cause additional acknowledgements. A size with unit, 1 B to 1 GiB; or "computed": 16 KiB, or a quarter of the bandwidth-delay product if that is less. Default: "computed" (our choice).
     pub ack_every: Or<Bytes, Computed>,
-    /// Packets between the oldest one that is not acknowledged and the newest (maximum PSN range, MPR). A multiple of 128, 128 to 32640. Default: 1024 (example of the API).
+    /// Maximum PSN range (MPR): packets from the oldest unacknowledged one to the newest. A multiple of 128, 128 to 32640. Default: 1024 (example of the API).
     #[schemars(range(min = 128, max = 32640))]
     pub psn_range: u64,
     /// If true, switches trim packets instead of dropping them, which sets the target of `nscc`. Default: true if every switch on the path trims the traffic class of the data.
@@ -73,14 +77,14 @@ pub struct MrcKeys {
     pub trimming: Option<bool>,
     /// Round-trip time of a full packet and its acknowledgement without queues, from which windows are computed. A time with unit, above 0; or "computed": that of the path with the initial link rates. Default: "computed".
     pub base_rtt: Or<Time, Computed>,
-    /// Time that a packet may arrive behind one that left later, before it counts as lost. A time with unit; or "computed": a quarter of the base round trip, but at least 32 us (400 kB at 100 Gb/s). Default: "computed" (our choice).
+    /// Reordering window: time after the acknowledgement of a packet sent later, after which a packet is considered lost. A time with unit; or "computed": a quarter of the base round trip, but at least 32 us (400 kB at 100 Gb/s). Default: "computed" (our choice).
     pub reorder_time: Or<Time, Computed>,
     /// Retransmission timeout of the oldest packet in flight. A time with unit, above 0; or "computed": three base round trips and 64 us, at least 100 us. Default: "computed" (our choice).
     pub timeout: Or<Time, Computed>,
-    /// Timeouts in a row of the same length. A count, 0 to 7. Default: 3.
+    /// Number of consecutive timeouts of the same length. A count, 0 to 7. Default: 3.
     #[schemars(range(max = 7))]
     pub linear_retries: u64,
-    /// Timeouts in a row after these, each twice as long as the one before, that a connection survives. A count, 0 to 25; 25: any number. Default: 25.
+    /// Maximum number of further consecutive timeouts, each twice as long as the previous one, before the connection fails. A count, 0 to 25; 25: unlimited. Default: 25.
     #[schemars(range(max = 25))]
     pub exponential_retries: u64,
     /// Priority of acknowledgements and NACKs. A whole number, 0 to 7. Default: that of the data.

@@ -1,16 +1,17 @@
 //! NDP: each packet that arrives, whole or trimmed, pulls another one, at the rate of the receiver's link.
 //!
-//! A sender begins with a window of `window` packets at line rate, which no answer takes away. From then on each packet leaves for a
-//! pull: the receiver puts one in the pull queue of its NIC for each packet that arrives, whole or trimmed, as long as the sender has more to
-//! send, and sends one to each sender in turn, every time of a full packet at `share` of the rate of its link. A trimmed packet is
-//! sent again for the next pull, before new ones. Pulls have cumulative numbers, so that the next makes up for a lost one. A pull without
-//! anything to send is lost; a message that is posted while nothing is in flight begins with a whole window again. After a timeout,
-//! 20 ms by default, a packet is sent again without a pull.
+//! A sender starts with `window` packets at line rate, regardless of any answers. From then on it sends each packet in
+//! response to a pull. For each packet that arrives, whole or trimmed, the receiver adds a pull to the pull queue of
+//! its NIC as long as the sender has more to send. It sends the pulls to the senders in round-robin order, one per
+//! transmission time of a full packet at `share` of its line rate. A trimmed packet is retransmitted at the next pull,
+//! ahead of new ones. Pulls have cumulative numbers, so that the next pull compensates for a lost one. A pull is
+//! wasted if the sender has nothing to send. A message that is posted while nothing is in flight starts with a whole
+//! window again. After a timeout, 20 ms by default, a packet is retransmitted without a pull.
 //!
-//! Source: M. Handley et al., "Re-architecting datacenter networks and stacks for low latency and high performance", SIGCOMM 2017; htsim, `ndp.cpp`,
-//! `fairpullqueue.cpp` (windows of 15 to 30 packets, round robin, 20 ms).
+//! Source: M. Handley et al., "Re-architecting datacenter networks and stacks for low latency and high performance",
+//! SIGCOMM 2017; htsim, `ndp.cpp`, `fairpullqueue.cpp` (windows of 15 to 30 packets, round robin, 20 ms).
 //!
-//! Not modelled: return to sender; pull queues in order of arrival or of priority.
+//! Not modelled: return to sender; pull queues in order of arrival or by priority.
 
 use super::credits::CreditRules;
 use crate::rdma::checks;
@@ -28,10 +29,10 @@ pub(super) const TIMEOUT: Time = Time::from_ms(20);
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NdpKeys {
-    /// First window in packets. A count, 1 to 16384. Default: 30.
+    /// Initial window in packets. A count, 1 to 16384. Default: 30.
     #[schemars(range(min = 1, max = 16384))]
     pub window: u64,
-    /// Share of the rate of its link at which a NIC pulls. A number, above 0 and at most 1. Default: 1.
+    /// Rate of pulls of a NIC, as a fraction of its line rate. A number, above 0 and at most 1. Default: 1.
     pub share: f64,
 }
 

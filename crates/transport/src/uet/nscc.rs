@@ -1,25 +1,30 @@
-//! NSCC, network signal based congestion control of Ultra Ethernet: a window at the sender from delay and ECN marks.
+//! NSCC, network signal based congestion control of Ultra Ethernet: a window at the sender, controlled by delay and
+//! ECN marks.
 //!
-//! The queueing delay d of an acknowledgement is its round trip minus the lowest round trip of a full packet so far; M says that it echoes a mark.
-//! Without a mark the window grows: by `fair_increase` where d is at least the target, in proportion to target - d below it, and
-//! by `fast_increase` after a whole window without queueing. With a mark and d at or above the target it is multiplied by
-//! 1 - `gamma` (avg - target) / avg, at least `max_decrease`, at most once a round trip, avg being a moving average of d. With a mark
-//! below the target nothing changes: another path is the answer to that. Increases are applied once in 8 packets or a round
-//! trip. A trimmed packet takes its bytes off the window.
+//! The queueing delay d of an acknowledgement is its round-trip time minus the minimum round-trip time of a full
+//! packet so far. An acknowledgement without a mark increases the window: by `fair_increase` if d is at least the
+//! target, in proportion to target - d below the target, and by `fast_increase` after a whole window without queueing.
+//! With a mark and d at or above the target, the window is multiplied by 1 - `gamma` (avg - target) / avg, where avg
+//! is a moving average of d. This factor is at least `max_decrease`, and is applied at most once per round trip. With
+//! a mark and d below the target the window does not change, because a change of path is the appropriate reaction.
+//! Increases are applied once per 8 packets or per round trip. A trimmed packet reduces the window by its length.
 //!
-//! Quick adapt: at the end of each period of base round trip + target, if packets were trimmed, or d is above `qa_threshold`, and
-//! less than 1/2^`qa_gate` of the largest window arrived in the period, the window becomes what arrived. Feedback on the bytes that
-//! were in flight then is ignored.
+//! Quick adapt takes place at the end of each period of base round trip + target. It requires that packets were
+//! trimmed or that d is above `qa_threshold`, and that the bytes that arrived in the period are fewer than
+//! 1/2^`qa_gate` of the maximum window. The window is then set to the bytes that arrived. Feedback on the bytes that
+//! were in flight at that time is ignored.
 //!
-//! The lowest round trip never rises: if links of the path were faster for a while, or the path shorter, delay and largest window go by that
-//! from then on. When the link of the sender changes its rate the configured round trip counts anew (our choice). Short packets do not lower it (our
-//! choice): on links without much delay a few bytes are back long before a full packet could be, and the largest window would be less than one.
+//! The minimum round-trip time never increases. If links of the path were temporarily faster, or the path was shorter,
+//! the delay and the maximum window are based on that value from then on. When the line rate of the sender changes, it
+//! starts again at the configured base round trip (our choice). Short packets do not lower it (our choice): on links
+//! with little delay they return much earlier than a full packet can, and the maximum window would be less than one
+//! packet.
 //!
-//! Source: Ultra Ethernet Specification 1.0, section 3.6.13, and uet-htsim 40ccb05, `uec.cpp`, which agree. All parameters scale with
-//! the bandwidth-delay product, relative to 100 Gb/s and 12 us (150,000 B).
+//! Source: Ultra Ethernet Specification 1.0, section 3.6.13, and uet-htsim 40ccb05, `uec.cpp`, which agree. All
+//! parameters scale with the bandwidth-delay product, relative to 100 Gb/s and 12 us (150,000 B).
 //!
-//! Not modelled: the window penalty of the receiver (`rcv_cwnd_pend`), which receivers here do not send; probes of the base round
-//! trip.
+//! Not modelled: the window penalty of the receiver (`rcv_cwnd_pend`), which receivers do not send here; probes of the
+//! base round trip.
 
 use super::control::{UetAck, UetControl, UetFacts, UetLoss, UetLossCause};
 use crate::rdma::checks;
@@ -47,30 +52,30 @@ const MAX_WINDOW: f64 = 1.5;
 pub struct NsccKeys {
     /// Target of the queueing delay. A time with unit, above 0; or "computed": 0.75 base round trips with trimming, 1 without. Default: "computed".
     pub target: Or<Time, Computed>,
-    /// Factor of the proportional increase, in packets of payload a target delay on the reference network. A number, above 0. Default: 4.
+    /// Gain of the proportional increase, in packets of payload per target delay on the reference network. A number, above 0. Default: 4.
     pub alpha: f64,
-    /// Increase of a window at the target delay, in packets of payload per window on the reference network. A number, above 0. Default: 5.
+    /// Fair increase, at or above the target delay, in packets of payload per window on the reference network. A number, above 0. Default: 5.
     pub fair_increase: f64,
-    /// Increase in every round trip, in packets of payload on the reference network. A number, above 0. Default: 0.15.
+    /// Constant increase per round trip, in packets of payload on the reference network. A number, above 0. Default: 0.15.
     pub eta: f64,
-    /// Increase per byte that arrives, after a window without queueing, on the reference network. A number, above 0. Default: 0.25.
+    /// Fast increase per acknowledged byte, after a window without queueing, on the reference network. A number, above 0. Default: 0.25.
     pub fast_increase: f64,
     /// Weight of the excess delay in a decrease. A number, above 0 and at most 1. Default: 0.8.
     pub gamma: f64,
-    /// Lowest factor of a decrease (`max_md_jump`). A number, above 0 and at most 1. Default: 0.5.
+    /// Minimum factor of a decrease (`max_md_jump`). A number, above 0 and at most 1. Default: 0.5.
     pub max_decrease: f64,
     /// Weight of the newest sample in the average delay. A number, above 0 and at most 1. Default: 0.0125.
     pub delay_gain: f64,
-    /// If true, the window is set to the amount that arrived when little arrives (quick adapt). Default: true.
+    /// If true, the window is set to the bytes that arrived in a period if these are few (quick adapt). Default: true.
     pub quick_adapt: bool,
-    /// Quick adapt needs less than the largest window divided by 2 to this power; with `quick_adapt`. A count, 0 to 16. Default: 3.
+    /// Quick adapt requires that fewer bytes arrived than the maximum window divided by 2 to this power; with `quick_adapt`. A count, 0 to 16. Default: 3.
     #[schemars(range(min = 0, max = 16))]
     pub qa_gate: u64,
-    /// Queueing delay above which quick adapt is due; with `quick_adapt`. A time with unit, above 0; or "computed": four targets. Default: "computed".
+    /// Queueing delay above which quick adapt may take place; with `quick_adapt`. A time with unit, above 0; or "computed": four targets. Default: "computed".
     pub qa_threshold: Or<Time, Computed>,
-    /// First window. A size with unit or a number of frames, at least one packet; or "computed": the largest one. Default: "computed".
+    /// Initial window. A size with unit or a number of frames, at least one packet; or "computed": the maximum window. Default: "computed".
     pub initial_window: Or<Amount, Computed>,
-    /// Largest window. A size with unit or a number of frames, at least one packet; or "computed": 1.5 bandwidth-delay products. Default: "computed".
+    /// Maximum window. A size with unit or a number of frames, at least one packet; or "computed": 1.5 bandwidth-delay products. Default: "computed".
     pub max_window: Or<Amount, Computed>,
 }
 

@@ -1,25 +1,30 @@
-//! RCCC, receiver credit congestion control of Ultra Ethernet: the receiver grants what is sent, at the rate of its link.
+//! RCCC, receiver credit congestion control of Ultra Ethernet: the receiver grants credit to senders at the rate of
+//! its link.
 //!
-//! A sender begins with a credit of 1.5 bandwidth-delay products, which it uses speculatively. The first acknowledgement, NACK or grant ends that:
-//! what is left of it is lost. Each request carries the credit target, a cumulative number of units of 256 B:
-//! what it has to send, at most its largest credit, less the credit that it has, divided by the contexts of its NIC that have
-//! packets to send. The receiver grants in control packets, up to `pull` bytes each, also cumulative, so that a lost grant costs nothing. All
-//! contexts of a NIC share one pull queue, which gives each that has something to ask for its turn, at `share` of the rate of
-//! the link. While none has, idle contexts are granted up to the largest credit in advance (`slow_pulls`). A sender sends while it has
-//! credit, and may go one packet below. If it has none, it sends a credit request: at once for a message posted after silence, else
-//! after a retransmission timeout or twice as long as the last grant took (our choice). The wait doubles with each request until a grant brings
-//! credit, since a receiver that has answered one has the context in its queue. A target is at least what the context owes and a packet, as far as there is that much to send
-//! (our choice): a smaller grant would allow nothing.
+//! A sender starts with a speculative credit of 1.5 bandwidth-delay products. The first acknowledgement, NACK or grant
+//! ends the speculative phase, and the rest of this credit is lost. Each request carries the credit target, a
+//! cumulative number of units of 256 B: the data to send, limited to the maximum credit, less the available credit,
+//! divided by the number of contexts of the NIC that have packets to send. The receiver grants credit in control
+//! packets of up to `pull` bytes each. Grants are cumulative too, so that the next grant compensates for a lost one.
+//! All contexts of a NIC share one pull queue, which serves the contexts with outstanding requests in round-robin
+//! order, at `share` of the line rate. While there are no requests, idle contexts are granted up to the maximum credit
+//! in advance (`slow_pulls`). A sender sends while it has credit, and may overdraw it by one packet. Without credit it
+//! sends a credit request: immediately for a message posted while idle, otherwise after a retransmission timeout, or
+//! twice the time that the last grant took (our choice). The wait doubles with each request until a grant arrives,
+//! because a receiver that has answered one request has the context in its queue. A target covers at least the
+//! overdraft of the context and one packet, limited by the data to send (our choice): a smaller grant would not allow
+//! a packet to be sent.
 //!
-//! With `nscc` both have to allow a packet; then the target is also limited by the window and a packet, and a packet that was
-//! trimmed at the last switch leaves the window as it is, since that queue is the credits' part.
+//! With `nscc`, a packet needs both credit and room in the window. The target is then also limited by the window plus
+//! one packet. A packet trimmed at the last switch leaves the window unchanged, because credit controls that queue.
 //!
-//! `oversubscription` is that of the core: above 1 the rate of grants falls with marks and with trims before the last hop.
+//! `oversubscription` is the oversubscription of the core. If it is above 1, the rate of grants decreases in response
+//! to marks and to trims before the last hop.
 //!
-//! Source: Ultra Ethernet Specification 1.0, section 3.6.14, and uet-htsim 40ccb05, `uec.cpp` (pull pacer: 4 packets of 4096 B a pull, 0.99 of
-//! the link; slow pulls; `activeSources`), `oversubscribed_cc.cpp`.
+//! Source: Ultra Ethernet Specification 1.0, section 3.6.14, and uet-htsim 40ccb05, `uec.cpp` (pull pacer: 4 packets
+//! of 4096 B per pull, 0.99 of the link; slow pulls; `activeSources`), `oversubscribed_cc.cpp`.
 //!
-//! Not modelled: limits of the memory of a host (PCIe), which htsim's receiver may have.
+//! Not modelled: limits of host memory bandwidth (PCIe), which the receiver of htsim may have.
 
 use super::control::{UetControl, UetFacts};
 use super::credits::{CreditRules, UNIT};
@@ -39,17 +44,17 @@ const MAX_OVERSUBSCRIPTION: f64 = 1e3;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RcccKeys {
-    /// Credit that a context begins with, which is also the most that it can have. A size with unit or a number of frames, at least one packet; or "computed": 1.5 bandwidth-delay products. Default: "computed".
+    /// Initial speculative credit of a context, which is also the maximum credit. A size with unit or a number of frames, at least one packet; or "computed": 1.5 bandwidth-delay products. Default: "computed".
     pub credit: Or<Amount, Computed>,
-    /// Bytes of a grant. A size with unit, 256 B to 16 MiB. Default: "16 KiB" (4 packets of 4096 B).
+    /// Bytes per grant. A size with unit, 256 B to 16 MiB. Default: "16 KiB" (4 packets of 4096 B).
     pub pull: Bytes,
-    /// Share of the rate of its link at which a NIC grants. A number, above 0 and at most 1. Default: 0.99.
+    /// Rate of grants of a NIC, as a fraction of its line rate. A number, above 0 and at most 1. Default: 0.99.
     pub share: f64,
-    /// If true, contexts without outstanding requests are granted up to `credit` in advance while no other waits. Default: true.
+    /// If true, contexts without outstanding requests are granted up to `credit` in advance while the pull queue is empty. Default: true.
     pub slow_pulls: bool,
-    /// Capacity of the links of hosts for each unit of the core; above 1 the rate of grants follows marks and trims of the core. A number, 1 to 1000. Default: 1.
+    /// Oversubscription of the core: capacity of the host links divided by that of the core. Above 1 the rate of grants adapts to marks and trims of the core. A number, 1 to 1000. Default: 1.
     pub oversubscription: f64,
-    /// NSCC beside it, both of which have to allow a packet: a table with its keys. Default: none.
+    /// NSCC in addition to RCCC, so that a packet needs both credit and room in the window: a table with its keys. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nscc: Option<NsccKeys>,
 }

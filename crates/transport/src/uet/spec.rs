@@ -16,9 +16,9 @@ pub enum UetMode {
     /// Reliable unordered delivery: packets are placed in any order.
     #[default]
     Rud,
-    /// Reliable ordered delivery: a packet behind a gap is dropped, and all from the gap on are sent again.
+    /// Reliable ordered delivery: a packet after a gap is dropped, and all packets from the gap on are retransmitted.
     Rod,
-    /// Reliable unordered delivery of idempotent messages, without context: each packet is answered, and may be placed twice.
+    /// Reliable unordered delivery of idempotent messages, without context: each packet is acknowledged, and may be placed twice.
     Rudi,
     /// Unreliable unordered delivery: packets are not acknowledged.
     Uud,

@@ -1,8 +1,9 @@
 //! No congestion control: a packet delivery context has no window.
 //!
-//! A sender fills its link. Losses are retransmitted after a NACK or the retransmission timeout.
+//! A sender sends at line rate. Losses are retransmitted after a NACK or the retransmission timeout.
 //!
-//! Source: Ultra Ethernet Specification 1.0, section 3.6 (congestion control is optional for a congestion control context).
+//! Source: Ultra Ethernet Specification 1.0, section 3.6 (congestion control is optional for a congestion control
+//! context).
 //!
 //! Not modelled: static rate limits.
 
