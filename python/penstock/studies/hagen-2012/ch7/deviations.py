@@ -1,8 +1,8 @@
 """Table 7.1: variation of the throughput of the victims.
 
-A trace has whole frames: each counts in the bin in which it is sent. This determines the standard
+A trace has whole frames, and each counts in the bin in which it is sent. This determines the standard
 deviation of a steady stream of 2.5 Gb/s: a bin of 12 us contains two or three of its frames. The source
-does not state the width of its bins; the table of widths shows the effect of each.
+does not state its bin width; a table shows the effect of each width.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Deviations = Mapping[str, Mapping[str, Mapping[int, Sequence[float]]]]
 
 
 def measure(context: Context, scenarios: Mapping[str, Scenario]) -> Deviations:
-    """20 seeds, or 5 for a first look."""
+    """Deviations of 20 seeds, or of 5 in a quick study."""
     logged = [{"what": "frames", "which": [f"{victim}.0->sw" for victim in VICTIMS]}]
     found: dict[str, dict[str, dict[int, list[float]]]] = {}
     for mode, scenario in scenarios.items():
@@ -104,7 +104,7 @@ def save(context: Context, found: Deviations, seeds: int) -> None:
     """Table 7.1 with all widths."""
     context.save_table(
         "table-7-1",
-        "Table 7.1 by the width of bins: standard deviation of victim 1 (Gb/s)",
+        "Table 7.1 by bin width: standard deviation of victim 1 (Gb/s)",
         ("mode", "the source", *(f"{width} us" for width in WIDTHS_US)),
         [
             (
@@ -117,7 +117,7 @@ def save(context: Context, found: Deviations, seeds: int) -> None:
             )
             for mode in found
         ],
-        note=f"Median, and least to most, of {seeds} seeds. Whole frames are counted, each in the bin in "
-        "which it is sent. A stream of 2.5 Gb/s that nothing disturbs has a frame every 4.93 us: between two "
-        "and three in a bin of 12 us, a deviation of 0.5 Gb/s, and just two in one of 10 us, 0.2 Gb/s.",
+        note=f"Median (minimum to maximum) of {seeds} seeds. Whole frames count, each in the bin in which "
+        "it is sent. An undisturbed stream of 2.5 Gb/s has a frame every 4.93 us: two or three in a bin of "
+        "12 us, a deviation of 0.5 Gb/s, and almost always two in a bin of 10 us, 0.2 Gb/s.",
     )

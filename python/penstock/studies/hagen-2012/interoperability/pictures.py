@@ -19,7 +19,7 @@ APART = 0.05
 
 
 def orders(alike: Mapping[str, Result], own: Mapping[str, Result]) -> Figure:
-    """The three orders of the source: all switches with both DCBX versions, then with those of each vendor."""
+    """The three orders of the source, with both DCBX versions everywhere and with versions by vendor."""
     with style():
         figure = Figure(figsize=(11.0, 6.6), layout="constrained")
         axes = figure.subplots(2, len(ROTATION))
