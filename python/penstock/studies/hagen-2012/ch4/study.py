@@ -107,7 +107,7 @@ def share(rates: Rates) -> float:
 
 
 def with_ets(adapter: Scenario) -> dict[str, float]:
-    """H4-8, and the check that writes get their configured share."""
+    """H4-8, and H4-8-due: rate of writes relative to the configured share."""
     four = adapter.with_value("host.receive.cores", 4)
     before = delivered(four, MIXES["H4-6"])
     after, one = (delivered(it.with_value("host.scheduler", ETS), MIXES["H4-6"]) for it in (four, adapter))
@@ -147,7 +147,7 @@ def sink(paused: Scenario, seed: int) -> dict[str, float]:
 
 
 def save(context: Context, alone: Rates, together: Mapping[str, Rates]) -> None:
-    """The table of all rates."""
+    """Table of all rates."""
     rows = [
         (number, NAMES[name], f"{alone[name]:.2f}", f"{rate:.2f}", f"{rate / alone[name] - 1:+.0%}")
         for number, rates in together.items()
@@ -155,14 +155,14 @@ def save(context: Context, alone: Rates, together: Mapping[str, Rates]) -> None:
     ]
     context.save_table(
         "rates",
-        "Data delivered, alone and together",
+        "Delivered data, alone and together",
         ("experiment", "traffic", "alone (Gb/s)", "together (Gb/s)", "change"),
         rows,
     )
 
 
 def picture(alone: Rates, together: Mapping[str, Rates]) -> Figure:
-    """Each mix beside the throughput of its parts alone."""
+    """Throughput in each mix, and alone."""
     with style():
         figure = Figure(figsize=(9.0, 3.4), layout="constrained")
         panels = figure.subplots(
