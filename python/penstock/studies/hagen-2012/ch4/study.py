@@ -68,11 +68,15 @@ def mixes(adapter: Scenario, seed: int) -> tuple[dict[str, float], Rates, dict[s
         number: {name: 1 - rate / alone[name] for name, rate in rates.items()}
         for number, rates in together.items()
     }
-    figures = {f"{number}_{name}": share for number, of in fall.items() for name, share in of.items()}
+    figures = {
+        f"{name}_in_{'_'.join(MIXES[number])}": share
+        for number, of in fall.items()
+        for name, share in of.items()
+    }
     writes, reads = fall["H4-6"], fall["H4-7"]
     figures |= {
-        "H4-2_off": abs(fall["H4-2"]["tcp"]),
-        "H4-3_off": abs(fall["H4-3"]["tcp"]),
+        "tcp_off_reads": abs(fall["H4-2"]["tcp"]),
+        "tcp_off_writes": abs(fall["H4-3"]["tcp"]),
         "more_than_reads": fall["H4-3"]["write"] - fall["H4-2"]["read"],
         "alike": fall["H4-5"]["write"] / fall["H4-5"]["udp"],
         "tcp_by_others": writes["tcp"] / min(writes["udp"], writes["write"]),
