@@ -192,7 +192,7 @@ def billings(found: Accounted) -> Figure:
     with style():
         figure = Figure(figsize=(7.6, 4.4))
         axes = figure.subplots()
-        axes.set_title("Fair weights by accounting rule, and those of the source")
+        axes.set_title("Fair weights by accounting rule, and in the source")
         _billings(axes, found)
         axes.set_ylim(0.95, 2.0)
     return figure

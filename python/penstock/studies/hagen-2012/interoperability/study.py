@@ -242,7 +242,7 @@ def line(context: Context, fabric: Scenario) -> Outcome:
 
 
 def table(context: Context, alike: Runs, own: Runs) -> None:
-    """Table of all orders, with a common version and with those of the vendors."""
+    """Table of all orders, with a common DCBX version and with versions by vendor."""
     rows = []
     for kind, runs in (("both", alike), ("by vendor", own)):
         for order, result in runs.items():
