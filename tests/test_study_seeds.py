@@ -305,12 +305,18 @@ def rule(one: dict[str, Any]) -> str:
         if one["holds"] == one["seeds"]:
             return "met"
         return "not met" if one["share"][1] < 0.9 or one["seeds"] == 1 else "not decided"
-    least = -math.inf if one["at_least"] is None else one["at_least"]
-    most = math.inf if one["at_most"] is None else one["at_most"]
-    assert one.get("above") is None and one.get("below") is None, "no criterion over seeds has such a bound"
-    if least <= one["low"] and one["high"] <= most:
+    low, high = (_outside(one, one[end]) for end in ("low", "high"))
+    if low == high == 0:
         return "met"
-    return "not met" if one["high"] < least or most < one["low"] else "not decided"
+    return "not met" if high < 0 or low > 0 else "not decided"
+
+
+def _outside(one: dict[str, Any], value: float) -> int:
+    """-1 below the bounds of a stored figure, 1 above them, 0 within them."""
+    at_least, at_most, above, below = (one.get(key) for key in ("at_least", "at_most", "above", "below"))
+    if (at_least is not None and value < at_least) or (above is not None and value <= above):
+        return -1
+    return int((at_most is not None and value > at_most) or (below is not None and value >= below))
 
 
 DRAWS_NOTHING = [

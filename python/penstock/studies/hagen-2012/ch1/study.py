@@ -13,7 +13,7 @@ from penstock.studies.reproduce import Context, Outcome
 CLASSES = range(8)
 OFFER_GBPS = 8.0
 HALF = 0.5
-"""Share of a class's offered load, below which the picture shows it as stopped."""
+"""Share of the offered load below which the picture shows a class as throttled."""
 TWO, EIGHT = "two queues", "eight queues"
 DRAWN = 1
 
@@ -53,7 +53,7 @@ def shares(found: Mapping[str, Rates]) -> dict[str, float]:
 
 
 def rates(scenario: Scenario, slow: int, seed: int) -> list[float]:
-    """Rate of each class if the receiver of one is slow."""
+    """Rate of each class while one class has a slow receiver."""
     [receive] = scenario.to_dict()["hosts"].values()
     result = scenario.with_value("hosts", {f"r{slow}": receive}).run(seed=seed)
     got = {row["flow"]: row["throughput_bps"] / 1e9 for row in result.rows("flows")}
@@ -61,7 +61,7 @@ def rates(scenario: Scenario, slow: int, seed: int) -> list[float]:
 
 
 def together(found: Rates) -> tuple[list[float], list[float]]:
-    """Rates of the other classes in the queue of the slow one, and of those in the other queue."""
+    """Rates of the other classes in the queue of the slow class, and of the classes in the other queue."""
     pairs = [(slow, own, rate) for slow, of in found.items() for own, rate in enumerate(of) if own != slow]
     beside = [rate for slow, own, rate in pairs if slow // 4 == own // 4]
     return beside, [rate for slow, own, rate in pairs if slow // 4 != own // 4]
@@ -71,14 +71,14 @@ def table(context: Context, found: Mapping[str, Rates]) -> None:
     """Table of all classes, for each slow one."""
     context.save_table(
         "classes",
-        "What each class gets (Gb/s)",
-        ("switches have", "slow receiver", *(f"class {own}" for own in CLASSES)),
+        "Throughput of each class (Gb/s)",
+        ("queues per port", "slow receiver", *(f"class {own}" for own in CLASSES)),
         [
             (name, f"class {slow}", *(f"{rate:.2f}" for rate in of))
             for name, runs in found.items()
             for slow, of in runs.items()
         ],
-        note="Each offers 8 Gb/s; seed 1.",
+        note="The offered load of each class is 8 Gb/s; seed 1.",
     )
 
 
@@ -96,6 +96,6 @@ def picture(found: Mapping[str, Sequence[float]]) -> Figure:
             panel.set_title(name)
             panel.set_xticks(list(CLASSES))
             panel.set_xlabel("traffic class")
-        panels[0].set_ylabel("gets of 8 Gb/s (Gb/s)")
-        figure.suptitle(f"The receiver of class {DRAWN} is slow (red); orange stops with it")
+        panels[0].set_ylabel("throughput (Gb/s); offered: 8")
+        figure.suptitle(f"The receiver of class {DRAWN} is slow (red); orange classes are throttled with it")
     return figure

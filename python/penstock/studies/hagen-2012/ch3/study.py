@@ -40,7 +40,7 @@ REACTIONS: Mapping[str, Mapping[str, str]] = {
 
 
 def run(context: Context) -> list[Outcome]:
-    """The one experiment."""
+    """H3-3."""
     runs = {name: context.over_seeds(partial(one, context, name), "H3-3") for name in (PFC, QCN, SHORT)}
     table(context, runs)
     first = {name: of[0] for name, of in runs.items() if name != SHORT}
@@ -49,7 +49,7 @@ def run(context: Context) -> list[Outcome]:
 
 
 def one(context: Context, name: str, seed: int) -> Result:
-    """The chain with PFC, and with QCN unless it is PFC only."""
+    """Run of the chain with PFC, and with QCN except for the name PFC."""
     scenario = context.scenario("chain")
     if name in REACTIONS:
         scenario = scenario.with_value("switch.queue_managers", [{"qcn": {}}])
@@ -93,8 +93,8 @@ def table(context: Context, runs: Mapping[str, list[Result]]) -> None:
     """Rates and pauses."""
     context.save_table(
         "chain",
-        "Rates after 5 ms and pauses",
-        ("on", *(f"{flow} (Gb/s)" for flow in FLOWS), "s1 to s2 paused (ms)", "s2 to s3 paused (ms)"),
+        "Rates after 5 ms, and pause time",
+        ("control", *(f"{flow} (Gb/s)" for flow in FLOWS), "s1 to s2 paused (ms)", "s2 to s3 paused (ms)"),
         [
             (
                 name,
@@ -103,7 +103,7 @@ def table(context: Context, runs: Mapping[str, list[Result]]) -> None:
             )
             for name, of in runs.items()
         ],
-        note="Of 100 ms, mean over the seeds. Short cycles: 200 us and 30 kB, 50 Mb/s an increase.",
+        note="Run time 100 ms, means over the seeds. Short cycles: 200 us and 30 kB, 50 Mb/s per increase.",
     )
 
 
@@ -126,7 +126,7 @@ def picture(runs: Mapping[str, Result]) -> Figure:
             bottom.set_xlabel("time (ms)")
             label_right(bottom, labels, spacing=0.07)
         bottoms[0].set_ylabel("throughput (Gb/s)")
-        figure.suptitle("Two flows collide at the third switch; who has to stop (Figure 3-3)")
+        figure.suptitle("Pauses in a chain of switches with congestion at the third (Figure 3-3)")
     return figure
 
 
@@ -140,7 +140,7 @@ def chain(axes: Axes, result: Result) -> None:
         axes.plot(*zip(start, end, strict=True), color=color, linewidth=1 + 8 * share, zorder=1 + share)
         if share > 0:
             middle = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
-            beside = (17, -3) if start[0] == end[0] else (0, 9)
+            beside = (17, -3) if start[0] == end[0] else (0, 9) if start[1] == end[1] else (0, 15)
             axes.annotate(f"{share:.0%}", middle, beside, textcoords="offset points", fontsize=8, ha="center")
     for name, place in PLACES.items():
         is_switch = name in ("s1", "s2", "s3")
@@ -153,9 +153,9 @@ def chain(axes: Axes, result: Result) -> None:
             bbox={"boxstyle": "round" if is_switch else "circle", "facecolor": "white", "edgecolor": INK},
             zorder=4,
         )
-    record = {row["limiter"]: row["times"] for row in _slowdowns(result)}
-    said = ", ".join(f"{flow} {times} times" for flow, times in record.items()) or "nobody"
-    axes.set_xlabel(f"told to slow down by s3: {said}")
+    counts = {row["limiter"]: row["times"] for row in _slowdowns(result)}
+    text = ", ".join(f"{flow} {times}" for flow, times in counts.items()) or "none"
+    axes.set_xlabel(f"rate cuts by messages from s3: {text}")
     axes.set_xlim(-0.4, 4.8)
     axes.set_ylim(-0.2, 2.3)
     axes.set_xticks([])

@@ -68,11 +68,15 @@ def mixes(adapter: Scenario, seed: int) -> tuple[dict[str, float], Rates, dict[s
         number: {name: 1 - rate / alone[name] for name, rate in rates.items()}
         for number, rates in together.items()
     }
-    figures = {f"{number}_{name}": share for number, of in fall.items() for name, share in of.items()}
+    figures = {
+        f"{name}_in_{'_'.join(MIXES[number])}": share
+        for number, of in fall.items()
+        for name, share in of.items()
+    }
     writes, reads = fall["H4-6"], fall["H4-7"]
     figures |= {
-        "H4-2_off": abs(fall["H4-2"]["tcp"]),
-        "H4-3_off": abs(fall["H4-3"]["tcp"]),
+        "tcp_off_reads": abs(fall["H4-2"]["tcp"]),
+        "tcp_off_writes": abs(fall["H4-3"]["tcp"]),
         "more_than_reads": fall["H4-3"]["write"] - fall["H4-2"]["read"],
         "alike": fall["H4-5"]["write"] / fall["H4-5"]["udp"],
         "tcp_by_others": writes["tcp"] / min(writes["udp"], writes["write"]),
@@ -107,7 +111,7 @@ def share(rates: Rates) -> float:
 
 
 def with_ets(adapter: Scenario) -> dict[str, float]:
-    """H4-8, and the check that writes get their configured share."""
+    """H4-8, and H4-8-due: rate of writes relative to the configured share."""
     four = adapter.with_value("host.receive.cores", 4)
     before = delivered(four, MIXES["H4-6"])
     after, one = (delivered(it.with_value("host.scheduler", ETS), MIXES["H4-6"]) for it in (four, adapter))
@@ -147,7 +151,7 @@ def sink(paused: Scenario, seed: int) -> dict[str, float]:
 
 
 def save(context: Context, alone: Rates, together: Mapping[str, Rates]) -> None:
-    """The table of all rates."""
+    """Table of all rates."""
     rows = [
         (number, NAMES[name], f"{alone[name]:.2f}", f"{rate:.2f}", f"{rate / alone[name] - 1:+.0%}")
         for number, rates in together.items()
@@ -155,14 +159,14 @@ def save(context: Context, alone: Rates, together: Mapping[str, Rates]) -> None:
     ]
     context.save_table(
         "rates",
-        "Data delivered, alone and together",
+        "Delivered data, alone and together",
         ("experiment", "traffic", "alone (Gb/s)", "together (Gb/s)", "change"),
         rows,
     )
 
 
 def picture(alone: Rates, together: Mapping[str, Rates]) -> Figure:
-    """Each mix beside the throughput of its parts alone."""
+    """Throughput in each mix, and alone."""
     with style():
         figure = Figure(figsize=(9.0, 3.4), layout="constrained")
         panels = figure.subplots(

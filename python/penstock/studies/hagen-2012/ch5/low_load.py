@@ -1,4 +1,4 @@
-"""H5-5: a stream of low load beside a full one, and its dependence on settings that the source omits."""
+"""H5-5: a stream of low load beside a full one, by settings that the source omits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Setting = tuple[str, str, str, str, str]
 
 @dataclass(frozen=True)
 class Low:
-    """Rates of TS1 in three phases by setting, XONs of the second phase to both, and figures by seed."""
+    """Rates of TS1 in three phases and XONs to both senders, by setting; figures by seed."""
 
     rates: dict[Setting, list[float]]
     resumes: dict[Setting, list[float]]
@@ -104,25 +104,28 @@ def resumes(result: Result, port: str) -> int:
 
 
 def judge(context: Context, low: Low) -> list[Outcome]:
-    """Verdicts, sentence by sentence."""
+    """H5-5, one outcome per sentence of the source."""
     save(context, low)
     return [context.judge(one, low.figures) for one in IDS]
 
 
 def save(context: Context, low: Low) -> None:
-    """The table of settings."""
+    """Table of settings."""
 
-    def told(values: Sequence[float]) -> list[str]:
+    def cells(values: Sequence[float]) -> list[str]:
         return [f"{value:.0f}" for value in values]
 
-    columns = ("socket", "buffer", "XOFF", "XON", "counted at")
+    columns = ("socket", "buffer", "XOFF", "XON", "accounting")
     context.save_table(
         "low-load",
-        "TS1 of low load by what the source does not tell",
+        "TS1 of low load, by settings that the source omits",
         (*columns, "alone", "with TS2", "CNA 4 slow", "XON to CNA 1", "to CNA 2"),
         [
-            ("the source", "", "", "", "", *told(REPORTED), "", ""),
-            *((*setting, *told(rates), *told(low.resumes[setting])) for setting, rates in low.rates.items()),
+            ("the source", "", "", "", "", *cells(REPORTED), "", ""),
+            *(
+                (*setting, *cells(rates), *cells(low.resumes[setting]))
+                for setting, rates in low.rates.items()
+            ),
         ],
         note=f"MB/s, means of {len(SEEDS)} seeds. The first setting is that of the chapter.",
     )

@@ -24,7 +24,7 @@ def cover(threads: Mapping[int, float], full: Sequence[float], low: Sequence[flo
         left, *others = figure.subplots(1, 3)
         left.plot(list(threads), list(threads.values()), marker="o", color=OURS, label="Penstock")
         left.plot(list(LINE_5_2), list(LINE_5_2.values()), color=THEIRS, label="Hagen")
-        left.set_title("H5-2: threads of the blaster")
+        left.set_title("H5-2: TS1 by number of threads")
         left.set_xlabel("threads")
         left.set_ylabel("sent (MB/s)")
         left.legend(frameon=False)
@@ -57,8 +57,8 @@ def iscsi(gains: Sequence[float]) -> Figure:
         figure = Figure(figsize=(4.6, 3.4), layout="constrained")
         axes = figure.subplots()
         _pairs(axes, [100 * gain for gain in gains], [100 * gain for gain in GAINS], ("reads", "writes"))
-        axes.set_title("What PFC adds to iSCSI (Figure 5-8)")
-        axes.set_ylabel("more throughput (%)")
+        axes.set_title("Throughput gain of iSCSI by PFC (Figure 5-8)")
+        axes.set_ylabel("gain (%)")
         axes.legend(frameon=False)
     return figure
 

@@ -1,4 +1,4 @@
-"""Blasters, MPI and iSCSI between hosts that are slower than their links, with and without PFC."""
+"""Raw Ethernet, MPI and iSCSI between hosts that are slower than their links, with and without PFC."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STREAMS = (
 )
 """Experiments with blasters at full load."""
 CASCADE = ("sw2.1->cna3", "sw1.2->sw2", "cna1.0->sw1")
-"""Ports towards CNA 3, from there back to CNA 1, with the first stream alone."""
+"""Ports on the path of the first stream, from CNA 3 back to CNA 1."""
 
 
 def run(context: Context) -> list[Outcome]:
@@ -72,7 +72,7 @@ def run(context: Context) -> list[Outcome]:
 def streams(
     alone: Scenario, both: Scenario, seed: int
 ) -> tuple[dict[str, float], dict[int, float], list[float]]:
-    """Figures 5-2 to 5-4 with one seed; the rates by number of threads, and those of TS1 in three phases."""
+    """Figures 5-2 to 5-4 with one seed, rates by number of threads, and rates of TS1 in three phases."""
     threads = {
         n: sent(changed(alone, {**NO_PFC, "flows.TS1.source.threads.count": n}).run(seed=seed))
         for n in range(1, 7)
@@ -113,7 +113,7 @@ def rates(phases: Sequence[Result]) -> list[float]:
 
 
 def storage(context: Context) -> dict[int, tuple[float, float]]:
-    """Relative gain of reads and writes by PFC, by the buffer of the adapters in KiB."""
+    """Relative gain of reads and writes by PFC, by adapter buffer in KiB."""
     base = context.scenario("storage")
     reads, writes = (
         changed(base, {"flows.dd.source.conversation.messages": messages})
@@ -129,10 +129,10 @@ def storage(context: Context) -> dict[int, tuple[float, float]]:
         rows.append((str(kib), *(f"{rate:.0f}" for rate in rates), *(f"{gain:+.0%}" for gain in gains[kib])))
     context.save_table(
         "iscsi",
-        "iSCSI by the buffer of the adapters",
+        "iSCSI by adapter buffer",
         ("buffer (KiB)", "read, off", "read, PFC", "write, off", "write, PFC", "reads gain", "writes gain"),
         rows,
-        note="MB/s. With PFC the buffer is 64 KiB. A write whose last segments are lost waits 200 ms.",
+        note="MB/s. With PFC the buffer is 64 KiB. A write that loses its last segments waits 200 ms.",
     )
     return gains
 
@@ -156,6 +156,6 @@ def iscsi(context: Context, gains: Mapping[int, tuple[float, float]]) -> list[Ou
     ahead = sum(read > write for read, write in gains.values())
     return [
         context.judge("H5-8", [figures], also=f"median {median(reads):+.0%}", pictures=drawn),
-        context.judge("H5-8-writes", [figures], also=f"most {max(writes):+.0%}"),
+        context.judge("H5-8-writes", [figures], also=f"largest {max(writes):+.0%}"),
         context.judge("H5-8-order", [figures], also=f"reads gain more with {ahead} of {len(gains)} buffers"),
     ]

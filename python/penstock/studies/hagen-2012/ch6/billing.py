@@ -33,7 +33,7 @@ def formula(size: int) -> float:
 
 
 def published(size: int) -> float:
-    """Value of the source at one of its sizes: the printed measurement, otherwise its fitted line."""
+    """The source's weight at one of its sizes: the printed measurement, otherwise the fitted line."""
     return REPORTED.get(size, formula(size))
 
 
@@ -88,7 +88,7 @@ class Billing:
         return max(abs(self.weight(metric, size) / published(size) - 1) for size in BINS)
 
     def keys(self) -> dict[str, Any]:
-        """The accounting as keys of a scheduler."""
+        """Scheduler keys of this accounting rule."""
         return {
             "accounted_length": self.accounts,
             "cell": f"{self.cell} B",
@@ -98,7 +98,7 @@ class Billing:
 
 WIRE = Billing("wire")
 WIRE_AND_4 = Billing("wire", extra=4)
-"""24 B per frame: 4 more than the text states. Three printed figures imply them."""
+"""24 B per frame, 4 more than the text states; three printed figures imply this value."""
 CANDIDATES = (
     Billing("payload"),
     Billing("frame"),

@@ -42,7 +42,7 @@ def lost(ratios: Mapping[int, Mapping[Metric, float]]) -> Figure:
     with style():
         figure = Figure(figsize=(7.2, 3.6))
         axes = figure.subplots()
-        axes.set_title("Equal weights: the smaller the frames, the less they get (Figure 6-1)")
+        axes.set_title("Equal weights: small frames get less throughput (Figure 6-1)")
         labels = []
         for metric, color in COLORS.items():
             axes.plot(
@@ -90,18 +90,16 @@ def fair(beside: Mapping[int, Weights]) -> Figure:
             if large == LARGE_BYTES:
                 _published(axes)
                 _say(axes, 0.97, 0.62, "found by bisection, equal payload", PAYLOAD)
-                _say(axes, 0.97, 0.55, "the same, equal frames", FRAME)
-                _say(axes, 0.97, 0.48, "printed by the source", SOURCE)
-                _say(axes, 0.97, 0.41, "its formulas 6.1 and 6.2 (a fit)", SOURCE)
+                _say(axes, 0.97, 0.55, "found by bisection, equal frames", FRAME)
+                _say(axes, 0.97, 0.48, "printed in the source", SOURCE)
+                _say(axes, 0.97, 0.41, "formulas 6.1 and 6.2 (its fit)", SOURCE)
             else:
                 _say(axes, 0.97, 0.62, 'reported: "almost double"\nfor the smallest frames', SOURCE)
             _sizes(axes, "size of the small frames (B)")
         panels[0].set_ylabel("fair weight")
         panels[0].set_ylim(0.95, 1.9)
         figure.suptitle(
-            "The weight that makes throughput fair (Figures 6-3, 6-4, 6-5): lines are the closed form of "
-            "billing "
-            "L + 20 B",
+            "Fair weights (Figures 6-3, 6-4, 6-5); lines: closed form, L + 20 B accounted",
             x=0.01,
             ha="left",
             fontsize=11,
@@ -115,7 +113,7 @@ def pairs(found: Mapping[tuple[int, int], Sequence[float]], beside: Weights) -> 
     with style():
         figure = Figure(figsize=(7.2, 3.6))
         axes = figure.subplots()
-        axes.set_title("Two queues of small frames: the weights are those of one (Figures 6-6, 6-7)")
+        axes.set_title("Two queues of small frames: the same weights as alone (Figures 6-6, 6-7)")
         axes.plot(CURVE, [WIRE.weight("payload", int(size)) for size in CURVE], color=PALE, linewidth=1.0)
         by_size: dict[int, list[float]] = {}
         for pair, weights in found.items():
@@ -194,7 +192,7 @@ def billings(found: Accounted) -> Figure:
     with style():
         figure = Figure(figsize=(7.6, 4.4))
         axes = figure.subplots()
-        axes.set_title("Which billing gives the weights of the source?")
+        axes.set_title("Fair weights by accounting rule, and in the source")
         _billings(axes, found)
         axes.set_ylim(0.95, 2.0)
     return figure
@@ -216,7 +214,7 @@ def cover(beside: Weights, ratios: Mapping[int, Mapping[Metric, float]], adapted
         layout = ConstrainedLayoutEngine(rect=(0, 0, 1, 0.87), wspace=0.06)
         figure = Figure(figsize=(11.0, 5.2), layout=layout)
         left, right = figure.subplots(1, 2)
-        left.set_title("Billing the gap makes small frames need more weight", fontsize=10.5)
+        left.set_title("Small frames need more weight if the gap is accounted", fontsize=10.5)
         metric: Metric
         for metric, color in COLORS.items():
             left.plot(CURVE, [WIRE.weight(metric, int(size)) for size in CURVE], color=color, linewidth=1.2)
@@ -227,14 +225,14 @@ def cover(beside: Weights, ratios: Mapping[int, Mapping[Metric, float]], adapted
         _say(left, 0.97, 0.865, "equal frames, found by bisection", FRAME)
         _say(left, 0.97, 0.80, "Hagen 2012: printed numbers and fitted lines", SOURCE)
         _sizes(left, "size of the small frames (B)")
-        left.set_ylabel("weight that makes throughput equal")
+        left.set_ylabel("weight for equal throughput")
         left.set_ylim(0.95, 1.9)
-        right.set_title("Weights that the switch sets itself make it fair again", fontsize=10.5)
+        right.set_title("Automatic weight control restores fairness", fontsize=10.5)
         _jain(right, ratios, adapted)
         figure.text(
             0.008,
             0.99,
-            "Deficit round robin is fair in what it accounts",
+            "Deficit round robin is fair in accounted bytes",
             ha="left",
             va="top",
             fontsize=15,
@@ -244,8 +242,7 @@ def cover(beside: Weights, ratios: Mapping[int, Mapping[Metric, float]], adapted
             0.008,
             0.927,
             "Small frames and frames of 1522 B at line rate share a port of 10 Gb/s. The switch accounts "
-            "preamble and "
-            "gap (20 B a frame); users count payload.",
+            "preamble and gap (20 B per frame); users count payload.",
             ha="left",
             va="top",
             fontsize=9.5,

@@ -1,4 +1,4 @@
-"""The search for the fair weight: runs of the switch, bisection, and a ledger of what has been run.
+"""The search for the fair weight: runs of the switch, bisection, and a cache of finished runs.
 
 The source found its weights "through an iterative process", section 6.2; so do we, using only measured
 throughputs. The closed form of `billing` is compared with the result and is not part of the search.
@@ -30,7 +30,7 @@ Value = TypeVar("Value")
 
 
 class Ledger:
-    """Throughputs of all runs so far, shared by several experiments."""
+    """Cache of the throughputs of all runs, shared by several experiments."""
 
     def __init__(self) -> None:
         self._known: dict[str, dict[str, dict[str, float]]] = {}
@@ -131,16 +131,16 @@ def fair_weights(ledger: Ledger, scenario: Scenario, flows: Sequence[str], metri
 
 
 def each(
-    keys: Iterable[Key], work: Callable[[Key], Value], told: Callable[[Key, Value], None]
+    keys: Iterable[Key], work: Callable[[Key], Value], report: Callable[[Key, Value], None]
 ) -> dict[Key, Value]:
-    """Runs `work` for each key in parallel; calls `told` with each result, in order."""
+    """Runs `work` for each key in parallel; calls `report` with each result, in order."""
     wanted = list(keys)
     pool = ThreadPoolExecutor(WORKERS)
     try:
         found = {}
         for key, value in zip(wanted, pool.map(work, wanted), strict=True):
-            told(key, value)
+            report(key, value)
             found[key] = value
         return found
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)  # on Ctrl-C, waits only for the runs in progress
+        pool.shutdown(wait=True, cancel_futures=True)  # on Ctrl-C, waits only for runs in progress

@@ -1,4 +1,4 @@
-"""Tables of the study that cover several experiments."""
+"""Tables that cover several experiments."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def mechanism_or_fit(
     mixes: Mapping[tuple[int, int, bool], Found],
     adapted: Mapping[tuple[str, Billing, int], Mapping[Metric, float]],
 ) -> None:
-    """Every number printed in the text of the chapter, and the origin of ours."""
+    """Numbers printed in the text of the chapter, and the origin of ours."""
     context.save_table(
         "mechanism-or-fit",
-        "What the text prints, and where our number comes from",
+        "Figures printed in the text, and the origin of our numbers",
         ("the source", "20 B accounted", "24 B accounted", "by"),
         _printed(lost[68], more, beside, mixes, adapted["published", WIRE, 68]["payload"]),
-        note="Mechanism: deficit round robin that accounts L + 20 of a frame of L bytes: the 12 B of gap and "
-        "8 B of preamble that the text names. That has no parameter and is fitted to nothing. 24 B are a "
-        "fit: 4 B more than the text names give three of its figures. No one way of counting agrees with all "
-        "that is printed: 1.72 and 1.39 ask for payload, 25 % and 1.08 for frames.",
+        note="Mechanism: deficit round robin that accounts L + 20 for a frame of L bytes, with the 12 B of "
+        "gap and 8 B of preamble that the text names. It has no parameter and is not fitted. 24 B are a fit: "
+        "4 B more than the text names reproduce three of its figures. No single metric agrees with all "
+        "printed figures: 1.72 and 1.39 require payload, 25 % and 1.08 require frames.",
     )
 
 
@@ -80,7 +80,7 @@ def _printed(
             "fair weight at 256 B: 1.08",
             f"{beside['payload', 256].weight:.3f} in payload, {beside['frame', 256].weight:.3f} in frames",
             fair(256),
-            "mechanism; agrees in frames alone",
+            "mechanism; agrees in frames only",
         ),
         *_printed_of_mixes(mixes),
         (
@@ -93,13 +93,13 @@ def _printed(
             "Jain's index over 0.999 with DRR-AWC",
             f"{jain([1.0, awc]):.4f} in payload at 68 B",
             "",
-            "the source's fit at work on our mechanism; with the learned rule no fit is needed",
+            "the source's fit applied to our mechanism; the learned rule needs no fit",
         ),
         (
             "almost 33 % more throughput",
             f"{1 / small['frame'] - 1:+.1%} in frames at 68 B",
             f"{1 / more['frame'] - 1:+.1%}",
-            "mechanism: what is lost, made good; 24 B agree",
+            "mechanism: the loss, recovered; 24 B agree",
         ),
     ]
 
@@ -112,19 +112,19 @@ def _printed_of_mixes(mixes: Mapping[tuple[int, int, bool], Found]) -> list[tupl
             f"{mixes[68, 256, True].weight:.3f} (half of the bytes), {mixes[68, 256, False].weight:.3f} "
             "(half of the frames)",
             "{:.3f} (half of the bytes), {:.3f} (half of the frames; closed form)".format(*mixed),
-            "mechanism; agrees if half of the bytes is meant, the text says frames",
+            "mechanism; agrees with half of the bytes; the text says frames",
         ),
         (
             "formulas 6.1 and 6.2",
             "applied as printed",
             "applied as printed",
-            "a fit of the source to its switch; input of DRR-AWC here, not a result",
+            "the source's fit to its switch; here an input of DRR-AWC, not a result",
         ),
     ]
 
 
 def weights(context: Context, beside: Mapping[int, Mapping[tuple[Metric, int], Found]]) -> None:
-    """The numbers of experiment 1."""
+    """Table of experiment 1."""
     smalls = sorted({size for found in beside.values() for _, size in found})
     first = next(iter(beside))
     rows = []
@@ -144,9 +144,9 @@ def weights(context: Context, beside: Mapping[int, Mapping[tuple[Metric, int], F
             f"equal frames, {first} B",
         ),
         rows,
-        note="Found by bisection for equal payload, the last column for equal frame bytes. Accounted is the "
-        "line overhead; "
-        "nothing is fitted. The formulas are the source's fit to its switch, beside 1522 B.",
+        note="Found by bisection for equal payload; the last column is for equal frame bytes. The line "
+        "overhead is accounted; nothing is fitted. The formulas are the source's fit to its switch, beside "
+        "1522 B.",
     )
 
 
@@ -159,7 +159,7 @@ def billings(
     accounted: Mapping[tuple[Billing, Metric, int], Found],
     mixes: Mapping[tuple[int, int, bool], Found],
 ) -> None:
-    """The numbers of P6-2."""
+    """Table of P6-2."""
     keys = list(dict.fromkeys(key[:2] for key in accounted))
     sizes = [size for size in BINS if any(key[2] == size for key in accounted)]
     rows = [("the source", "", *(f"{published(size):.3f}" for size in sizes), f"{REPORTED_MIX:.2f}", "")]
@@ -181,22 +181,20 @@ def billings(
     )
     context.save_table(
         "billing",
-        "What is accounted, what is made equal, and the weights this asks for",
-        ("accounted", "equal", *(f"{size} B" for size in sizes), "68 and 256 B", "farthest from the source"),
+        "Fair weights by accounting rule and metric",
+        ("accounted", "equal", *(f"{size} B" for size in sizes), "68 and 256 B", "largest deviation"),
         rows,
-        note="Of the source's weights 1.72 (68 B), 1.08 (256 B) and 1.39 (the mix) are printed "
-        "measurements, the others its "
-        "formulas. Weights are found by bisection; the mix (half of the bytes each) and the distance are "
-        "the closed "
-        f"form (bisection finds {found:.3f} for the mix, accounted with line overhead, equal payload). Bytes "
-        "to bill beside "
-        f"the frame's own so that a printed weight is fair: {overheads}. No single number of bytes gives "
-        "both.",
+        note="The source's weights 1.72 (68 B), 1.08 (256 B) and 1.39 (the mix) are printed measurements; "
+        "its other weights follow from its formulas. Our weights are found by bisection. The mix (half of "
+        "the bytes each) and the largest deviation from the source are the closed form; bisection finds "
+        f"{found:.3f} for the mix with line overhead accounted and equal payload. Bytes to account in "
+        f"addition to the frame so that a printed weight is fair: {overheads}. No single number of bytes "
+        "gives both.",
     )
 
 
 def cells(context: Context) -> None:
-    """Cell sizes that would fit, by the closed form."""
+    """Table of the cell sizes with the best fit, by the closed form."""
     rows = []
     for metric in METRICS:
         for cell, distance in best_cells(metric)[:4]:
@@ -212,10 +210,9 @@ def cells(context: Context) -> None:
             )
     context.save_table(
         "cells",
-        "Memory cells that come nearest to the source, of all of 4 to 256 B in steps of 4",
-        ("cell", "equal", *(f"{size} B" for size in BINS), "68 and 256 B", "farthest from the source"),
+        "Memory cells nearest to the source, of 4 to 256 B in steps of 4",
+        ("cell", "equal", *(f"{size} B" for size in BINS), "68 and 256 B", "largest deviation"),
         rows,
-        note="Closed form; the frame with its line overhead, rounded up to cells. A fit: with 64 sizes to "
-        "choose from one "
-        "comes near to five numbers easily.",
+        note="Closed form; the frame with its line overhead, rounded up to cells. A fit: one of 64 sizes is "
+        "easily close to five numbers.",
     )

@@ -1,4 +1,4 @@
-"""TPFC and congestion notification (section 7.6): pauses when sources also receive notifications."""
+"""TPFC combined with congestion notification (section 7.6): number of XOFFs over time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import pictures
 from .measure import AGGRESSION_NS, Run, Series
 
 END_MS, BIN_MS, LAST_BINS = 64, 2, 5
-"""Sixty milliseconds of aggression; the last ten are compared."""
+"""End of a run, 60 ms after the aggressor starts, bin width, and number of last bins that are compared."""
 FAIR, SAMPLING = "fair bandwidth", "random sampling"
 FILES = {FAIR: "aggressor-fair-bandwidth", SAMPLING: "aggressor-random-sampling"}
 ALONE, OWN, SHARED = "TPFC alone", "QCN at 17 frames", "QCN at TW"
@@ -21,7 +21,7 @@ SET_POINTS: Mapping[str, str | None] = {ALONE: None, OWN: "26000 B", SHARED: "83
 """Set points: the default of the standard, and the 55 frames of TW."""
 
 Counts = Mapping[str, Mapping[str, Sequence[Series]]]
-"""XOFFs per bin from the aggression on, one series per seed, by method and set point."""
+"""XOFFs per bin from the start of the aggressor, one series per seed, by method and set point."""
 
 
 def run(context: Context) -> list[Outcome]:
@@ -54,7 +54,7 @@ def results(context: Context, file: str, set_point: str | None) -> Sequence[Resu
 
 
 def paused(result: Result) -> Series:
-    """XOFFs per bin from the aggression on."""
+    """XOFFs per bin from the start of the aggressor."""
     starts = [start for host in Run(result).stopped() for start, _ in Run(result).spans(host)]
     bins = np.arange(AGGRESSION_NS / 1e6, END_MS + BIN_MS / 2, BIN_MS)
     return np.histogram(np.array(starts) / 1e6, bins)[0].astype(float)
@@ -65,10 +65,7 @@ def outcome(
 ) -> Outcome:
     """XOFFs of the last bins, compared with those without QCN."""
     last = {name: [float(of[-LAST_BINS:].sum()) for of in runs] for name, runs in counts.items()}
-    found = [
-        {"alone": alone, "beside": beside, "more": beside - alone}
-        for alone, beside in zip(last[ALONE], last[name], strict=True)
-    ]
+    found = [{"more": beside - alone} for alone, beside in zip(last[ALONE], last[name], strict=True)]
     alone, beside = sum(last[ALONE]), sum(last[name])
     seeds = len(found)
     return context.judge(

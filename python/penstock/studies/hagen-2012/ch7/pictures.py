@@ -1,4 +1,4 @@
-"""The figures of the chapter in its layout, and one picture of all of it."""
+"""The figures of the chapter in its layout, and one picture of its results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Column:
 
     run: Run
     heading: str
-    says: str
+    effect: str
     figure: str
 
 
@@ -87,7 +87,9 @@ def headline(columns: Sequence[Column], title: str, subtitle: str) -> Figure:
                     axes.set_ylabel(f"{name}\n(Gb/s)", color=color, fontweight="bold")
             top, bars = grid[0, place], grid[3, place]
             top.set_title(f"{column.heading}\n", fontsize=11)
-            top.text(0, 1.05, column.says, transform=top.transAxes, fontsize=9.5, color=INK, in_layout=False)
+            top.text(
+                0, 1.05, column.effect, transform=top.transAxes, fontsize=9.5, color=INK, in_layout=False
+            )
             top.text(
                 0.99,
                 0.99,
@@ -116,7 +118,7 @@ def deviations(paper: Sequence[float], measured: Sequence[Sequence[float]], name
     with style():
         figure = Figure(figsize=(7.0, 3.3))
         axes = figure.subplots()
-        axes.set_title("Victim 1: the better the aim, the steadier its throughput (Table 7.1)")
+        axes.set_title("Victim 1: better targeting gives steadier throughput (Table 7.1)")
         places = np.arange(len(names), dtype=float)
         axes.bar(places - 0.18, paper, 0.32, color="#B8B8B8")
         medians = [float(np.median(values)) for values in measured]
@@ -155,7 +157,7 @@ def deviations(paper: Sequence[float], measured: Sequence[Sequence[float]], name
         axes.text(
             0.995,
             0.89,
-            f"measured: median of {len(measured[0])} seeds, bar from least to most",
+            f"measured: median of {len(measured[0])} seeds, bar from minimum to maximum",
             transform=axes.transAxes,
             ha="right",
             va="top",
@@ -217,7 +219,7 @@ def interworking(runs: Mapping[str, Mapping[str, Series]], bin_ms: float) -> Fig
             label_right(axes, labels, spacing=0.09)
             axes.set_xlabel("time (ms)")
             axes.set_xlim(0, AGGRESSION_NS / 1e6 + bin_ms * len(values))
-        panels[0].set_ylabel("XOFFs a millisecond")
+        panels[0].set_ylabel("XOFFs per millisecond")
     return figure
 
 

@@ -44,8 +44,8 @@ def parameters(context: Context, scenarios: Mapping[str, Scenario]) -> None:
         "Open parameters: standard deviation of victim 1 (Gb/s)",
         ("parameter", "value", *scenarios),
         rows,
-        note=f"Median (least to most) of {SEEDS} seeds, whole frames in bins of {WIDTH_US} us; with the "
-        "frames lost, if any.",
+        note=f"Median (minimum to maximum) of {SEEDS} seeds, whole frames in bins of {WIDTH_US} us; lost "
+        "frames, if any, are listed too.",
     )
 
 
@@ -111,8 +111,8 @@ def two_switches(context: Context, scenario: Scenario) -> None:
         rows.append((f"{watermark} frames", *cells))
     context.save_table(
         "sensitivity-two-switches",
-        "Figure 7-11: pauses of others than switch B and device A",
+        "Figure 7-11: pauses of nodes other than switch B and device A",
         ("TW", *(f"device B {load} Gb/s" for load in loads)),
         rows,
-        note=f"Median of {SEEDS} seeds; zero is the behaviour that the source draws.",
+        note=f"Median of {SEEDS} seeds; zero is the behaviour in the source's figure.",
     )

@@ -18,14 +18,14 @@ FAR = {"6.785 us": "one switch further", "50 us": "10 km further"}
 RATES = ("6 Gb/s", "8 Gb/s", "10 Gb/s")
 START_NS = 4e6
 LINE_BPS = 0.999e10
-"""Limiters below this rate have received a message."""
+"""Rate limiters below this rate have received a congestion message."""
 VICTIMS, AGGRESSOR = "v", "a"
 QUEUE_ALONE = "99 frames"
-TOLD_COLOR = "#0072B2"
+SLOWED_COLOR = "#0072B2"
 TICKS_US = (20, 50, 100, 200, 500, 1000)
 
 First = tuple[float, float]
-"""Microseconds from the aggression until a victim is paused, and until an aggressor slows down."""
+"""Microseconds from the start of the aggressors to the first pause of a victim and the first rate cut."""
 
 
 def run(context: Context) -> list[Outcome]:
@@ -72,7 +72,7 @@ def crowd(loop: Scenario, count: int, *, delay: str, rate: str = "10 Gb/s") -> S
 
 
 def timed(scenario: Scenario, seed: int) -> First:
-    """The race with one seed."""
+    """First pause and first rate reduction with one seed."""
     return first(scenario.run(seed=seed))
 
 
@@ -105,7 +105,7 @@ def before(context: Context, id: str, firsts: Sequence[First], pictures: Sequenc
     return context.judge(
         id,
         [{"victim_first": float(one < other)} for one, other in firsts],
-        also=f"medians: the first victim is paused after {median(paused)}, the first aggressor slows down "
+        also=f"medians: first pause of a victim after {median(paused)}, first rate reduction of an aggressor "
         f"after {median(reported)}",
         pictures=pictures,
     )
@@ -132,7 +132,7 @@ def alone(context: Context, loop: Scenario) -> Outcome:
         "Frames lost by QCN without PFC, of those sent within 4 ms",
         ("each aggressor sends", *(numbered(count) for count in COUNTS)),
         [(rate, *(f"{max(found[rate, count]):.2%}" for count in COUNTS)) for rate in RATES],
-        note="The most of all seeds.",
+        note="Maximum over the seeds.",
     )
     return context.judge("H7-1-loss", [{"most": max(of.values())} for of in seeds])
 
@@ -149,23 +149,23 @@ def numbered(count: int) -> str:
 
 
 def table(context: Context, found: Mapping[tuple[str, int], Sequence[First]]) -> None:
-    """The winner of the race, by number of aggressors and distance."""
+    """Table of pauses and rate reductions, by number of aggressors and distance."""
     rows = []
     for (delay, count), firsts in found.items():
         paused, reported = zip(*firsts, strict=True)
         rows.append((delay, f"{count}", median(paused), median(reported), f"{share(firsts):.0%}"))
     context.save_table(
         "first",
-        "Who is first, from the beginning of the aggression on",
+        "First pause of a victim and first rate reduction, after the start of the aggressors",
         (
             "link of the aggressor",
             "aggressors",
-            "a victim is paused",
-            "an aggressor slows down",
+            "victim paused",
+            "aggressor slower",
             "victim first",
         ),
         rows,
-        note="Medians over the seeds; the last column counts seeds.",
+        note="Medians over the seeds; the last column is the share of seeds with a victim paused first.",
     )
 
 
@@ -179,7 +179,7 @@ def picture(found: Mapping[tuple[str, int], Sequence[First]]) -> Figure:
                 paused, reported = zip(*found[delay, count], strict=True)
                 for side, times, color, label in (
                     (-0.15, paused, PAUSE_COLOR, "a victim is paused"),
-                    (0.15, reported, TOLD_COLOR, "an aggressor slows down"),
+                    (0.15, reported, SLOWED_COLOR, "an aggressor reduces its rate"),
                 ):
                     seen = [time for time in times if math.isfinite(time)]
                     places = [at + side] * len(seen)
@@ -198,8 +198,8 @@ def picture(found: Mapping[tuple[str, int], Sequence[First]]) -> Figure:
             panel.set_ylim(TICKS_US[0], TICKS_US[-1])
             panel.set_yticks(TICKS_US, [f"{tick}" for tick in TICKS_US])
             panel.minorticks_off()
-        panels[0].set_ylabel("from the aggression on (us)")
+        panels[0].set_ylabel("time after the aggressors start (us)")
         handles, labels = panels[-1].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=2)
-        figure.suptitle("A pause from the next switch, a message from far away: who is first")
+        figure.suptitle("First pause by the next switch, first rate reduction by a congestion message")
     return figure

@@ -40,7 +40,7 @@ def agree(one: str, other: str) -> bool:
 
 
 def placed(fabric: Scenario, order: str, dialects: dict[str, str], *, uplinks: bool = True) -> Scenario:
-    """The fabric with this order of switches; the middle one is configured, the others are willing."""
+    """The fabric with this order of switches; the middle switch is configured, the others are willing."""
     text = fabric.to_dict()
     links, own = text["topology"]["explicit"]["links"], text["switches"]
     to = dict(zip(VENDORS, order, strict=True))
@@ -70,10 +70,10 @@ def marginal(fabric: Scenario, percent: int) -> Scenario:
 
 
 def screened(screening: Scenario, switch: dict[str, Any], dialect: str, adapter: str) -> Scenario:
-    """An adapter with one DCBX version at a switch with another."""
+    """An adapter and a switch with these DCBX versions."""
     configured = {**switch, "dcbx": {"pfc": {"willing": False}, "dialect": dialect}}
-    speaks = {"pfc": {"priorities": []}, "dialect": adapter}
-    return screening.with_value("switch", configured).with_value("hosts.adapter.dcbx", speaks)
+    willing = {"pfc": {"priorities": []}, "dialect": adapter}
+    return screening.with_value("switch", configured).with_value("hosts.adapter.dcbx", willing)
 
 
 def at_the_margin(screening: Scenario, frame: str, response: str, headroom: str) -> Scenario:
@@ -99,7 +99,7 @@ def compliance(scenario: Scenario, station: str, cases: tuple[str, ...]) -> dict
         verdicts = [one.verdict for one in conformance.run(fitting(conformance.cases(cases), own), device)]
     finally:
         device.close()
-    return {said: verdicts.count(said) for said in ("pass", "fail")}
+    return {verdict: verdicts.count(verdict) for verdict in ("pass", "fail")}
 
 
 def in_force(result: Result) -> dict[str, bool]:
@@ -112,7 +112,7 @@ def in_force(result: Result) -> dict[str, bool]:
 
 
 def ends(port: str) -> tuple[str, str]:
-    """The station of a port, and the station at the far end."""
+    """The station of a port and its link partner."""
     station, _, peer = port.partition("->")
     return station.split(".")[0], peer
 

@@ -19,18 +19,18 @@ APART = 0.05
 
 
 def orders(alike: Mapping[str, Result], own: Mapping[str, Result]) -> Figure:
-    """The three orders of the source: first all stations support both versions, then each its own."""
+    """The three orders of the source, with both DCBX versions everywhere and with versions by vendor."""
     with style():
         figure = Figure(figsize=(11.0, 6.6), layout="constrained")
         axes = figure.subplots(2, len(ROTATION))
-        for row, (said, runs) in zip(
-            axes, (("all speak either dialect", alike), ("each its own", own)), strict=True
+        for row, (versions, runs) in zip(
+            axes, (("both DCBX versions", alike), ("DCBX versions by vendor", own)), strict=True
         ):
             for panel, order in zip(row, ROTATION, strict=True):
                 fabric(panel, order, runs[order], named=runs is own)
-            row[0].set_ylabel(said)
+            row[0].set_ylabel(versions)
         figure.suptitle(
-            "Switches of three vendors in rotation: orange had to stop (wide: longer), red has no PFC"
+            "Switches of three vendors in rotation: orange paused (wide: longer), red without PFC"
         )
     return figure
 

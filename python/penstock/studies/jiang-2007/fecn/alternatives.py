@@ -15,7 +15,7 @@ Changes = Mapping[str, Any]
 POINTS, LIMITERS = "switch.queue_managers", "host.rate_limiters"
 BUFFER = "switch.buffer.queue"
 BURSTY: Mapping[str, Changes] = {
-    "as it stands": {},
+    "as chosen": {},
     "buffer of 150 packets": {BUFFER: "150 frames"},
     "buffer of 100 packets": {BUFFER: "100 frames"},
     "100, rates forgotten after 1 ms": {
@@ -48,17 +48,17 @@ def run(context: Context) -> None:
     context.save_table(
         "bursty",
         "Bursty traffic with other buffers and rules",
-        ("changed", "lost", "most lost", "longest queue", "link (%)"),
+        ("change", "lost", "most lost", "longest queue", "link (%)"),
         bursty,
-        note=f"{note} Most lost, and longest queue: of all seeds.",
+        note=f"{note} Most lost and longest queue: maximum over the seeds.",
     )
     context.save_table(
         "hot-spot",
         "The hot spot with other thresholds, and without PAUSE",
-        ("changed", "lost", "pauses", "paused (ms)", "longest queue", "from 30 to 90 ms"),
+        ("thresholds", "lost", "pauses", "paused (ms)", "longest queue", "queue from 30 to 90 ms"),
         [(name, *_hot_spot(context, changes)) for name, changes in HOT_SPOT.items()],
-        note=f"{note} Queues in packets, the longest of all seeds; the last column is the mean of the most "
-        "in each 500 us.",
+        note=f"{note} Queues in packets. Longest queue: maximum over the seeds. The last column is the mean "
+        "of the maximum in each 500 us.",
     )
 
 

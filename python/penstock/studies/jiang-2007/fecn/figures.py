@@ -1,4 +1,4 @@
-"""Figures of the experiments, of runs with one seed: the study judges them, the search compares them."""
+"""Figures of the experiments from runs with one seed, for the study and for the search."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def large(result: Result) -> Figures:
 
 
 def victim(pause: Result, fecn: Result) -> Figures:
-    """J5: share of its rate that the victim loses."""
+    """J5: relative loss of throughput of the victim."""
 
     def share(result: Result) -> float:
         row = next(row for row in result.rows("flows") if row["flow"] == "S1")
@@ -127,7 +127,7 @@ def bursty(result: Result) -> Figures:
 
 
 def hot(result: Result, name: str) -> Figures:
-    """J7 or J8; `name` begins the names of the figures."""
+    """J7 or J8; `name` is the prefix of the figures' names."""
     nine = [row["flow"] for row in result.rows("flows") if row["destination"] == "h0"]
     series = rates(result)
     each = [mean(series[flow], 30, 90) for flow in nine]
@@ -172,7 +172,7 @@ def buffers(enough: Result, tight: Result) -> Figures:
 
 
 def joined(by_time: Result, by_count: Result) -> Figures:
-    """J12: two sources that begin at 30 ms beside two others, with tags by time and by count."""
+    """J12: two sources start at 30 ms while two others run, with tags by time and by count."""
     found: Figures = {}
     for name, result in (("time", by_time), ("count", by_count)):
         flows = rates(result)

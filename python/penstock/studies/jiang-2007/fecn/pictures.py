@@ -31,7 +31,7 @@ def three(
         rates.set_ylabel("throughput (Gb/s)")
         rates.set_ylim(0)
         used.plot(link[0], 100 * link[1] / capacity, color=GREEN, linewidth=1.0)
-        used.set_ylabel("link used (%)")
+        used.set_ylabel("utilisation (%)")
         used.set_ylim(0, 105)
         length.plot(*queue, color=ORANGE, linewidth=0.8)
         length.axhline(16, color=INK, linewidth=0.6, linestyle=":")
@@ -77,7 +77,7 @@ def sensitivity(rising: Mapping[int, Series], times: Mapping[int, float]) -> Fig
         for first, series in rising.items():
             left.plot(*series, color=colors[first], linewidth=1.0, label=f"N0 = {first}")
         left.set_xlabel("time (ms)")
-        left.set_ylabel("one of four sources (Gb/s)")
+        left.set_ylabel("rate of one of four sources (Gb/s)")
         left.set_xlim(0, 30)
         left.set_ylim(0)
         left.legend(frameon=False, loc="lower right")
@@ -88,6 +88,10 @@ def sensitivity(rising: Mapping[int, Series], times: Mapping[int, float]) -> Fig
         right.set_ylabel("time to 95 % (ms)")
         right.set_ylim(0)
         figure.suptitle(
-            "The first rate counts logarithmically", x=0.01, ha="left", fontsize=10, fontweight="bold"
+            "Convergence time grows with the logarithm of N0",
+            x=0.01,
+            ha="left",
+            fontsize=10,
+            fontweight="bold",
         )
     return figure

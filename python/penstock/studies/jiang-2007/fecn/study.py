@@ -37,7 +37,7 @@ def run(context: Context) -> list[Outcome]:
     outcomes += [sensitivity(context), buffers(context)]
     context.say("tags by count, two intervals, other controls of the queue")
     outcomes += variants.run(context)
-    context.say("other values of what the slides leave open")
+    context.say("other values of open parameters")
     alternatives.run(context)
     return outcomes
 
@@ -75,8 +75,8 @@ def tcp(context: Context) -> Iterator[Outcome]:
         "FECN with TCP flows",
         ("control", "SR1 /s", "SR1 us", "SR2 /s", "SR2 us", "ST Gb/s", "Jain of ST", "link", "drops"),
         rows,
-        note=f"Transactions a second, and their mean time; means of {len(found)} seeds. The source has "
-        "Jain's index over other flows.",
+        note=f"Transactions per second, and their mean time; means of {len(found)} seeds. The source's "
+        "Jain's index is of other flows.",
     )
     yield context.judge("J1", found)
     yield context.judge("J1-jain", found)
@@ -105,9 +105,9 @@ def symmetric(context: Context) -> list[Outcome]:
     runs = context.over_seeds(measure, "J2", "J3", "J10")
     found = [figures.symmetric(*pair) | figures.overhead(pair[0]) for pair in runs]
     short = draw(
-        context, runs[0][0], "symmetric", "Four sources find their share in ten intervals", cover=True
+        context, runs[0][0], "symmetric", "Four sources converge to their share in ten intervals", cover=True
     )
-    long = draw(context, runs[0][1], "symmetric-long-delay", "A loop of 400 us changes little")
+    long = draw(context, runs[0][1], "symmetric-long-delay", "A control loop of 400 us has little effect")
     return [
         context.judge("J2", found, pictures=[short]),
         context.judge("J3", found, pictures=[long]),
@@ -124,7 +124,7 @@ def drawn(context: Context, id: str, file: str, title: str) -> tuple[list[Result
 
 def large(context: Context) -> Outcome:
     """J4."""
-    runs, image = drawn(context, "J4", "large", "A hundred sources at once")
+    runs, image = drawn(context, "J4", "large", "A hundred sources that start at once")
     found = [figures.large(result) for result in runs]
     longest = max(of["large_longest"] for of in found)
     return context.judge("J4", found, also=f"longest queue {longest:.0f} packets", pictures=[image])
@@ -148,7 +148,7 @@ def victim(context: Context) -> Outcome:
 
 def bursty(context: Context) -> Outcome:
     """J6."""
-    runs, image = drawn(context, "J6", "bursty", "A hundred sources that come and go")
+    runs, image = drawn(context, "J6", "bursty", "A hundred bursty sources")
     found = [figures.bursty(result) for result in runs]
     sent = sum(row["frames_sent"] for row in runs[0].rows("flows"))
     longest = max(of["bursty_longest"] for of in found)
@@ -163,8 +163,8 @@ def bursty(context: Context) -> Outcome:
 def hot_spots(context: Context) -> Iterator[Outcome]:
     """J7 and J8: the hot spot, with short and long delay."""
     for key, name, file, changes, title in (
-        ("J7", "hot", "hot-spot", {}, "A link that falls to a tenth, and nine flows that share it"),
-        ("J8", "hot_far", "hot-spot-long-delay", LONGER_LOOP, "The same with a feedback of 500 us"),
+        ("J7", "hot", "hot-spot", {}, "A link whose rate falls to a tenth, shared by nine flows"),
+        ("J8", "hot_far", "hot-spot-long-delay", LONGER_LOOP, "The hot spot with a feedback delay of 500 us"),
     ):
         scenario = changed(context, "hot-spot", changes)
 

@@ -1,4 +1,4 @@
-"""What else the slides say of FECN: tags by count, two intervals, and other controls of the queue."""
+"""Variants of FECN in the slides: tags by count, two intervals, and other controls of the queue."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .figures import SINK, Figures
 from .measure import CORE
 
 EVERY = 205
-"""Frames of a source between tags by count: at the fair rate of 2.5 Gb/s they take T, 1 ms."""
+"""Frames of a source per tag by count; at the fair rate of 2.5 Gb/s they take T, 1 ms."""
 LONG = "5 ms"
 """The longer of two intervals."""
 CONTROLS = ("hyperbolic", "linear", "additive")
@@ -51,13 +51,13 @@ def run(context: Context) -> list[Outcome]:
     means = {name: sum(of[name] for of in swings) / len(swings) for name in swings[0]}
     context.save_table(
         "controls",
-        "Swing of the queue by its control",
+        "Standard deviation of the queue by its control",
         ("sources", *(f"{control} (packets)" for control in CONTROLS)),
         [
             (name, *(f"{means[f'{control}_{name}']:.1f}" for control in CONTROLS))
             for name in ("four", "hundred")
         ],
-        note=f"Standard deviation from 20 to 80 ms, means of {len(swings)} seeds; k = 0.1, a choice.",
+        note=f"From 20 to 80 ms, means of {len(swings)} seeds; k = 0.1, a choice.",
     )
     return [
         context.judge("J12", context.over_seeds(joined, "J12")),

@@ -1,4 +1,4 @@
-"""Figures of one seed, which the bounds of ``study.toml`` are about."""
+"""Figures of one seed, for the bounds of ``study.toml``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Points = Mapping[str, Mapping[float, Mapping[str, Measured]]]
 SATURATED = 0.99
 """Share of its offered load below which best effort is saturated."""
 RISEN = 2.0
-"""Mean latency, relative to that at the least load, above which a class of best effort is delayed by load."""
+"""Mean latency relative to the smallest load from which on the load delays a class of best effort."""
 HIGH, TOP = 0.85, 0.95
-"""Least loads of the means over loads: of control and QoS classes, and of best effort."""
+"""Smallest loads of the averages over loads: for control and QoS classes, and for best effort."""
 
 
 def overview(points: Points) -> Figures:
@@ -40,7 +40,7 @@ def overview(points: Points) -> Figures:
 
 
 def saturates(loads: Mapping[float, Mapping[str, Measured]]) -> float:
-    """The least load at which best effort does not get what it offers; infinite if it always does."""
+    """Smallest load at which the throughput of best effort is below its offered load; infinite if none is."""
     for load in sorted(loads):
         gets, offers = (
             sum(getattr(loads[load][name], key) for name in BEST_EFFORT) for key in ("throughput", "offered")
@@ -51,9 +51,9 @@ def saturates(loads: Mapping[float, Mapping[str, Measured]]) -> float:
 
 
 def first_rise(loads: Mapping[float, Mapping[str, Measured]]) -> float:
-    """Rise of BK's mean latency by that of EE or BE, at the first load at which one of the three has risen.
+    """Increase of the mean latency of BK relative to EE or BE, at the first load with an increase of a class.
 
-    Rises are relative to the least load. 0 if none has risen.
+    Increases are relative to the smallest load. 0 if there is none.
     """
     least = loads[min(loads)]
     for load in sorted(loads):
@@ -64,7 +64,7 @@ def first_rise(loads: Mapping[float, Mapping[str, Measured]]) -> float:
 
 
 def better(points: Points, load: float, name: str, value: str) -> float:
-    """Relative reduction of a latency under MinBW."""
+    """Relative reduction of a latency by MinBW."""
     ours, theirs = (getattr(points[scheduler][load][name], value) for scheduler in SCHEDULERS)
     return float(1 - ours / theirs)
 

@@ -46,7 +46,7 @@ Point = Mapping[str, Sequence[Measured]]
 
 
 def per_class(result: Result, capacity_bps: float) -> dict[str, Measured]:
-    """The classes of a run; `capacity_bps` is that of the links of all hosts."""
+    """Measures of the classes in a run; `capacity_bps` is the total rate of the links of all hosts."""
     by_class = defaultdict[str, list[dict[str, float]]](list)
     for row in result.rows("flows"):
         by_class[row["flow"][:LETTERS]].append(row)
@@ -65,9 +65,9 @@ def per_class(result: Result, capacity_bps: float) -> dict[str, Measured]:
 
 def by_source(table: pa.Table) -> dict[str, tuple[float, float]]:
     """Mean over flows or connections of their mean latency, and the longest latency, by class."""
-    heard = table.filter(pc.greater(table["frames_delivered"], 0))
-    columns = [pc.utf8_slice_codeunits(heard["flow"].cast(pa.string()), 0, LETTERS)]
-    columns += [heard["latency_mean_ns"], heard["latency_max_ns"]]
+    delivered = table.filter(pc.greater(table["frames_delivered"], 0))
+    columns = [pc.utf8_slice_codeunits(delivered["flow"].cast(pa.string()), 0, LETTERS)]
+    columns += [delivered["latency_mean_ns"], delivered["latency_max_ns"]]
     grouped = pa.table(columns, names=["class", "mean", "max"]).group_by("class")
     found = grouped.aggregate([("mean", "mean"), ("max", "max")]).to_pylist()
     return {row["class"]: (row["mean_mean"], row["max_max"]) for row in found}
@@ -79,7 +79,7 @@ def interval(point: Point, name: str, value: str) -> Interval:
 
 
 def mean(point: Point, name: str, value: str) -> float:
-    """The mean without its interval."""
+    """Mean of a value of a class over replications."""
     return interval(point, name, value).mean
 
 
@@ -101,7 +101,7 @@ class Turns:
     deficit : int
         Largest deficit that a turn certainly left.
     broken : int
-        Turns that no deficit explains: they sent too much, or ended although the next frame would have
+        Turns that do not match any deficit: they sent too much, or ended although the next frame would have
         fitted.
     wrong : int
         Turns of a class other than that of the next entry.
@@ -117,9 +117,8 @@ class Turns:
 def turns(frames: Sequence[tuple[int, int]], table: Sequence[int]) -> Turns:
     """Reads turns from the frames of a link, each as class and bytes, after the rules of section 4.
 
-    Each class has one entry in the part of the table that repeats. The initial deficits are unknown: for
-    each class, the deficits that explain all turns so far are tracked. The first and last turns are left
-    out.
+    Each class has one entry in the repeating part of the table. The initial deficits are unknown: for each
+    class, the possible deficits after all turns so far are tracked. The first and last turns are left out.
     """
     sizes = [-(-size // 64) for _, size in frames]
     classes = [key for key, _ in frames]

@@ -35,10 +35,10 @@ def sizes(shares: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> 
             for flow, points in curves.items():
                 panel.plot(*zip(*points, strict=True), marker="o", label=flow)
             panel.set_title(name)
-            panel.set_xlabel("each flow sends (share of the link)")
-        axes[0].set_ylabel("it gets (share of the link)")
-        axes[0].legend(title="frames of")
-        figure.suptitle("Four flows with as many entries of the table each")
+            panel.set_xlabel("offered load of each flow (share of the link)")
+        axes[0].set_ylabel("throughput (share of the link)")
+        axes[0].legend(title="frame size")
+        figure.suptitle("Four flows with equal numbers of table entries")
     return figure
 
 
@@ -85,7 +85,7 @@ def comparison(curves: Curves, classes: Sequence[str], title: str) -> Figure:
 
 
 def improvements(curves: Curves, loads: Sequence[float]) -> Figure:
-    """Figure 5: latency reduction under MinBW, in percent."""
+    """Figure 5: latency reduction by MinBW, in percent."""
     names = (*QOS, *BEST_EFFORT)
     with style():
         figure = Figure(figsize=(9.6, 4.2), layout="constrained")

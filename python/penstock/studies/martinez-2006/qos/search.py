@@ -1,6 +1,6 @@
 """The figures of one choice of the paper's open parameters, for both schedulers, with Table 2 as input.
 
-Runs are those of the short form of the study: 16 hosts, 30 ms.
+Runs are as in the quick form of the study: 16 hosts, 30 ms.
 """
 
 from __future__ import annotations

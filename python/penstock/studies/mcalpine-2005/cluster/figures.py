@@ -1,4 +1,4 @@
-"""Figures of the experiments, of runs with one seed: the study judges them, the search compares them."""
+"""Figures of the experiments from runs with one seed, for the study and for the search."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def least_step(share: Mapping[str, float]) -> float:
 
 
 def database(plain: Mapping[str, Run], most: float) -> Figures:
-    """Figures 5 and 6; `most` is what the database can exchange."""
+    """Figures 5 and 6; `most` is the largest possible throughput of the database."""
     share = {name: run.database / most for name, run in plain.items()}
     red = plain["RED_only"]
     return {
@@ -103,7 +103,7 @@ def video(
 
 
 def methods(best: tuple[float, int], others: Sequence[tuple[float, int]], most: float) -> Figures:
-    """Method 4 beside the others: bytes of the database a second, and lost frames, of each."""
+    """Method 4 compared with the others; each has bytes of the database per second, and lost frames."""
     return {
         "method_4_lost": best[1],
         "method_others_lost": min(lost for _, lost in others),

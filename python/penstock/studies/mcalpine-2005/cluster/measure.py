@@ -20,9 +20,9 @@ DATA, FRAME, ACKNOWLEDGEMENT = 1460, 1542, 84
 UPLINKS = 2 * 10e9 / 8
 """Bytes per second that the server switches and the shelf exchange, in each direction."""
 MESSAGES = 4 * 6510 * (1106 + 146 + ACKNOWLEDGEMENT)
-"""Bytes per second of these used by 8 of the 12 connections between servers, half in each direction."""
+"""Bytes per second on these links of 8 of the 12 connections between servers, half in each direction."""
 VIDEO = 24 * 28.3e6 / 8 * 1420 / 1400
-"""Bytes per second of these used by video."""
+"""Bytes per second on these links of video."""
 CONTROL_BYTES, GAP = 84, 20
 TO_HOST = re.compile(r"->[cs]\d/2$")
 DURATION_S = 0.1
@@ -47,8 +47,8 @@ class Run:
     database : float
         Bytes of blocks exchanged per second, both directions together.
     response_us, late_us : float
-        Mean time of an exchange with the database, and of those that ended in the last 20 ms; the figures of
-        the last 20 ms are those of the whole run unless it is measured `late`.
+        Mean time of an exchange with the database, in the whole run and in the last 20 ms. Unless the run is
+        measured `late`, the figures of the last 20 ms equal those of the whole run.
     silent : int
         Number of connections to the database without a finished exchange in the last 20 ms.
     lost, lost_late : int
@@ -81,7 +81,7 @@ class Run:
 
     @classmethod
     def of(cls, scenario: Scenario, *, seed: int | None = None, late: bool = False) -> Run:
-        """Runs the scenario; with `late` a second time, for what is measured after 80 ms."""
+        """Runs the scenario; with `late` a second time, for the measures after 80 ms."""
         result = scenario.run(seed=seed)
         end = scenario.with_value("simulation.warmup", "80 ms").run(seed=seed) if late else result
         database, ipc = connections(result, ("entry", "query")), connections(result, ("ipc",))
@@ -120,7 +120,7 @@ def application_bytes(rows: Iterable[Mapping[str, Any]]) -> float:
 
 
 def response(rows: Iterable[Mapping[str, Any]]) -> float:
-    """The mean time of their exchanges, in us."""
+    """Mean time of the exchanges of these connections, in us."""
     counts = [(row["exchanges"], row["exchange_mean_ns"]) for row in rows if row["exchanges"]]
     return float(sum(count * mean for count, mean in counts) / sum(count for count, _ in counts) / 1e3)
 

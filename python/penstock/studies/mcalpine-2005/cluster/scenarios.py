@@ -54,7 +54,7 @@ def arranged(cluster: Scenario, name: str, settings: Settings = CHOSEN) -> Scena
     if name == "ECN_PAUSE":
         return marked(paused(cluster, settings), settings)
     if name == "PRC_ECN":
-        return understood(path_rates(cluster, mark_after=settings.mark_after, **settings.limiters))
+        return with_ecn(path_rates(cluster, mark_after=settings.mark_after, **settings.limiters))
     return path_rates(cluster, **settings.limiters)
 
 
@@ -71,10 +71,10 @@ def paused(cluster: Scenario, settings: Settings = CHOSEN) -> Scenario:
 def marked(cluster: Scenario, settings: Settings = CHOSEN) -> Scenario:
     """The cluster with marking in switches and ECN at the end points: method 1 of the paper."""
     marks = [{"red": {**settings.red, "action": "mark_only"}}]
-    return understood(cluster).with_value("switch.queue_managers", marks)
+    return with_ecn(cluster).with_value("switch.queue_managers", marks)
 
 
-def understood(cluster: Scenario) -> Scenario:
+def with_ecn(cluster: Scenario) -> Scenario:
     """The cluster with ECN at the end points."""
     for flow in cluster.to_dict()["flows"]:
         if "conversation" in flow["source"]:

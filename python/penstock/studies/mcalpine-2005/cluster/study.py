@@ -1,4 +1,4 @@
-"""A database cluster under five congestion schemes, in the arrangement of the paper."""
+"""A database cluster under the five congestion schemes of the paper."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .scenarios import (
     marked,
     one_priority,
     path_rates,
-    understood,
+    with_ecn,
     with_video,
 )
 
@@ -95,7 +95,7 @@ def averages(found: list[Figures]) -> Figures:
 
 
 def without_video(cluster: Scenario, seed: int) -> tuple[Figures, Runs]:
-    """Figures 5 to 9, with one seed; the runs are kept of seed 1, for the picture."""
+    """Figures 5 to 9, with one seed; the runs of seed 1 are returned too, for the picture."""
     plain = {name: Run.of(arranged(cluster, name), seed=seed, late=name == "RED_only") for name in SCENARIOS}
     fast = Run.of(path_rates(at_ten_gigabit(cluster)), seed=seed)
     probed = Run.of(path_rates(one_priority(cluster), prc=PROBES), seed=seed)
@@ -156,7 +156,7 @@ def window(scenario: Scenario) -> Scenario:
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "PRC_only": {},
     "PRC_only, 80 us": {"prc": {"interval": "80 us"}},
-    "PRC_only, database alone": {"priorities": [2]},
+    "PRC_only, limits only the database": {"priorities": [2]},
     "PRC_ECN": {"mark_after": MARK_AFTER},
     "PRC_ECN, 80 us": {"mark_after": MARK_AFTER, "prc": {"interval": "80 us"}},
 }
@@ -164,10 +164,10 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
 
 
 def variants(context: Context, cluster: Scenario) -> None:
-    """A table of alternative choices."""
+    """Table of alternative choices of path rate control."""
     rows = []
     for name, limiters in VARIANTS.items():
-        ends = understood(cluster) if "mark_after" in limiters else cluster
+        ends = with_ecn(cluster) if "mark_after" in limiters else cluster
         talking = window(path_rates(with_video(ends), **limiters))
         plain = path_rates(ends, **limiters)
 
@@ -196,18 +196,18 @@ def variants(context: Context, cluster: Scenario) -> None:
         )
     context.save_table(
         "variants",
-        "Path rate control: how often levels come, and what passes limiters",
-        ("", "messages", "database", "queue (KiB)", "Ethernet delay (us)", "video, off by (us)", "lost"),
+        "Path rate control: interval, and traffic that passes rate limiters",
+        ("", "messages", "database", "queue (KiB)", "Ethernet delay (us)", "video, deviation (us)", "lost"),
         rows,
-        note=f"Means of {len(context.seeds('M11'))} seeds. Video off by: in a run of its own, with video, "
-        "from 44 to 84 ms.",
+        note=f"Means of {len(context.seeds('M11'))} seeds. The deviation of video is from a separate run "
+        "with video, from 44 to 84 ms.",
     )
 
 
 RECEIVE: Mapping[str, Mapping[str, Any]] = {
     "no processing time": {},
-    "1 us a frame": {"time_per_frame": "1 us"},
-    "1 us a frame, interrupts": {
+    "1 us per frame": {"time_per_frame": "1 us"},
+    "1 us per frame, interrupts": {
         "time_per_frame": "1 us",
         "interrupt_delay": "30 us",
         "interrupt_frames": 32,
@@ -217,7 +217,7 @@ RECEIVE: Mapping[str, Mapping[str, Any]] = {
 
 
 def processors(context: Context, cluster: Scenario) -> None:
-    """A table of what video is off by at the application, behind the processors of the hosts."""
+    """Table of the delay of video at the application, behind the processors of the hosts."""
     rows = []
     for name, keys in RECEIVE.items():
         talking = with_video(cluster)
@@ -240,13 +240,13 @@ def processors(context: Context, cluster: Scenario) -> None:
         "Video at the application: largest delay above the mean (us)",
         ("hosts", *SCENARIOS),
         rows,
-        note=f"Means of {len(context.seeds('M10'))} seeds, from 44 to 84 ms. Delays end when the processor "
-        "of the receiver has taken a frame in. Interrupts: 30 us after a frame, or with 32 frames.",
+        note=f"Means of {len(context.seeds('M10'))} seeds, from 44 to 84 ms. A delay ends when the processor "
+        "of the receiver has processed the frame. Interrupts: 30 us after a frame, or after 32 frames.",
     )
 
 
 def tables(context: Context, means: Figures, seeds: int) -> None:
-    """The methods, and our values beside those of the paper."""
+    """Tables of the four methods, and of our values compared with those of the paper."""
     rows = [
         (
             name,
@@ -260,15 +260,16 @@ def tables(context: Context, means: Figures, seeds: int) -> None:
         )
         for name in ("1", *METHODS)
     ]
-    columns = "method, database, queue (KiB), swing (KiB), Ethernet delay (us), lost, silent, messages"
+    columns = "method, database, queue (KiB), variation (KiB), Ethernet delay (us), lost, idle, messages"
     context.save_table(
         "methods",
         "The four methods, with video",
         columns.split(", "),
         rows,
         note=f"Means of {seeds} seeds. 1: frames are marked, and end points echo the marks. 2: switches send "
-        "messages. 3: round trips of probes. 4: receivers send messages, which switches write into. Swing: "
-        "standard deviation of the longest queue in bins of 1 ms.",
+        "messages. 3: round trips of probes. 4: receivers send messages, and switches write their levels "
+        "into them. Variation: standard deviation of the longest queue in bins of 1 ms. Idle: connections "
+        "without an exchange in the last 20 ms.",
     )
     five: list[tuple[str, ...]] = []
     for name in SCENARIOS:
@@ -287,25 +288,25 @@ def tables(context: Context, means: Figures, seeds: int) -> None:
         five += [(name, *ours), (f"{name}, as reported", *theirs)]
     columns = (
         "; database; response; queue (KiB); longest (KiB); Ethernet delay; response between servers; "
-        "database, with video; furthest from the mean"
+        "database, with video; deviation of video"
     )
     context.save_table(
         "five",
         "The five scenarios",
         columns.split("; "),
         five,
-        note=f"Means of {seeds} seeds. Queue: mean of 18 ports of switches; longest: of any of them, in bins "
-        "of 1 ms.",
+        note=f"Means of {seeds} seeds. Queue: mean of 18 switch ports; longest: longest of these queues, in "
+        "bins of 1 ms.",
     )
 
 
 def picture(runs: Runs, means: Figures) -> Figure:
-    """The paper's charts: throughput and queues with seed 1; response times, delays, deviation as means."""
+    """The paper's charts: throughput and queues of seed 1; means of response times, delays and deviation."""
     bars: tuple[tuple[str, Callable[[str], float]], ...] = (
         ("database, response (us)", lambda name: means[f"response_{name}_us"]),
         ("servers, Ethernet delay (us)", lambda name: means[f"ethernet_{name}_us"]),
         ("servers, response (us)", lambda name: means[f"ipc_{name}_us"]),
-        ("video, off its mean (us)", lambda name: means[f"video_{name}_us"]),
+        ("video, deviation (us)", lambda name: means[f"video_{name}_us"]),
     )
     with style():
         figure = Figure(figsize=(9.6, 5.6), layout="constrained")
@@ -326,5 +327,5 @@ def picture(runs: Runs, means: Figures) -> Figure:
             panel.margins(x=0.2)
             panel.set_yticks(places, SCENARIOS)
             panel.set_title(title)
-        figure.suptitle("A database cluster whose narrow links are overloaded")
+        figure.suptitle("A database cluster with overloaded links under five congestion schemes")
     return figure
