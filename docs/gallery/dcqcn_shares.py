@@ -1,4 +1,4 @@
-"""DCQCN: each sender that joins takes its part of the link, close to that of the others."""
+"""DCQCN: each sender that joins gets a share of the link close to the shares of the others."""
 
 import penstock as ps
 from penstock import plots

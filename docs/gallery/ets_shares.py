@@ -1,4 +1,4 @@
-"""ETS divides a link by its percentages as long as all classes ask; what one leaves, the others share."""
+"""ETS divides a link by percentages while all classes have traffic; unused bandwidth goes to the others."""
 
 import penstock as ps
 from penstock import plots

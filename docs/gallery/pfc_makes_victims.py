@@ -1,4 +1,4 @@
-"""PFC stops a flow whose destination is idle; where frames are lost in place of pauses, nobody waits."""
+"""PFC pauses a flow to an uncongested destination; without PFC it is not delayed, but others lose frames."""
 
 import penstock as ps
 from penstock import plots

@@ -1,4 +1,4 @@
-"""QCN keeps a queue near its set point; under PFC alone it fills up to XOFF, and stays there."""
+"""QCN keeps a queue near its set point; with PFC alone the queue grows to XOFF and stays there."""
 
 import penstock as ps
 from penstock import plots
