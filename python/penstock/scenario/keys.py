@@ -673,12 +673,12 @@ class WrrKeys(TypedDict, total=False):
     """Keys of weighted round robin."""
 
     weights: Weights | None
-    """Frames a round, in proportion, one number for each traffic class, 1 to 1000000 each, or "equal".
-    Default: "equal".
+    """Weights (frames per round, in proportion), one for each traffic class, 1 to 1000000 each, or
+    "equal". Default: "equal".
     """
     interleaved: bool | None
-    """If true, classes alternate frame by frame instead of sending their whole turn in a row. Default:
-    false.
+    """If true, classes alternate frame by frame instead of sending their whole turn back to back.
+    Default: false.
     """
 
 
@@ -688,9 +688,7 @@ class DrrKeys(TypedDict, total=False):
     weights: Weights | None
     """Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
     quantum: str | None
-    """Quantum of the smallest weight: what it may send a round, in accounted lengths. Default:
-    "computed".
-    """
+    """Quantum of the smallest weight: accounted bytes that it may send per round. Default: "computed"."""
     quanta: Sequence[str] | None
     """Quanta, one for each traffic class, instead of `weights` and `quantum`. Default: none."""
     accounted_length: Basis | None
@@ -711,23 +709,23 @@ class DrrAwcKeys(TypedDict, total=False):
     accounted and counted lengths) or "learned" (from the frames sent. Default: "published".
     """
     interval: str | None
-    """Time over which frames are counted before weights change. Default: "1 ms"."""
+    """Interval over which frames are counted before weights change. Default: "1 ms"."""
     mix: Mix | None
     """Weighting of frame sizes: by their "frames" or their "bytes". Default: "frames"."""
     top_bin: TopBin | None
-    """The weight of frames above 1024 B, which the paper does not have: "formula" (6.2) or "one".
-    Default: "formula".
+    """Weight of frames above 1024 B, which the paper does not define: "formula" (6.2) or "one". Default:
+    "formula".
     """
     representative: Representative | None
     """Size that represents a bin of sizes: its "upper_edge" or its "middle". Default: "upper_edge"."""
     total_weight: TotalWeight | None
-    """The type of the sum of weights: "fraction", or "integer", which cuts each sum, as the listing has
-    it. Default: "fraction".
+    """Type of the sum of weights: "fraction", or "integer", which truncates each sum, as in the listing.
+    Default: "fraction".
     """
     metric: Metric | None
     """Quantity that is shared equally: "payload" (L - 18) or "frame" (L). Default: "payload"."""
     weights: Weights | None
-    """Shares to aim at, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
+    """Target shares, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
     accounted_length: Basis | None
     """Accounted length of a frame of length L (DA to FCS): "payload" (L - 18), "frame" (L) or "wire"
     (time on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
@@ -802,7 +800,7 @@ class VcTableKeys(TypedDict, total=False):
     """Keys of the arbitration table."""
 
     entries: Required[Sequence[int]]
-    """The table: the traffic class of each of its 32, 64, 128, 256, 512 or 1024 entries."""
+    """Arbitration table: the traffic class of each of its 32, 64, 128, 256, 512 or 1024 entries."""
 
 
 WeightedEntryKeys = TypedDict(
@@ -815,11 +813,11 @@ class DTableKeys(TypedDict, total=False):
     """Keys of the deficit table."""
 
     entries: Required[Sequence[Entry]]
-    """The table: 32, 64, 128, 256, 512 or 1024 entries, each a traffic class or {class, weight}."""
+    """Arbitration table: 32, 64, 128, 256, 512 or 1024 entries, each a traffic class or {class, weight}."""
     weight: int | None
-    """Credits of the entries that are only a class. Default: 34."""
+    """Weight of entries without `weight`, in credits. Default: 34."""
     credit: str | None
-    """Bytes a credit. Default: "64 B"."""
+    """Bytes per credit. Default: "64 B"."""
     accounted_length: Basis | None
     """Accounted length of a frame of length L (DA to FCS): "payload" (L - 18), "frame" (L) or "wire"
     (time on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
@@ -841,19 +839,19 @@ class MinBwKeys(TypedDict, total=False):
     """Keys of the minimum-bandwidth scheduler."""
 
     management: int | None
-    """The traffic class of management, which goes first within its rate. Default: the class whose weight
-    is 0, or the highest.
+    """Traffic class of the fabric management channel, which has priority within its rate. Default: the
+    class whose weight is 0, or the highest.
     """
     weights: Weights | None
     """Weights, one for each traffic class, 1 to 1000000 each and 0 for management, or "equal". Default:
     "equal".
     """
     rate: RateOrShare | None
-    """The rate of management: a rate, above 0 and at most the link's, or {share}. Default: a share of
-    0.25 of the link.
+    """Rate of the fabric management channel: a rate, above 0 and at most the link's, or {share}.
+    Default: a share of 0.25 of the link.
     """
     depth: str | None
-    """The largest burst that management may accumulate and send at once. Default: "4352 B"."""
+    """Depth of the token bucket: maximum burst of management traffic. Default: "4352 B"."""
     use_idle_link: bool | None
     """If true, management traffic beyond its rate may use an idle link. Default: true."""
     accounted_length: Basis | None
@@ -870,16 +868,18 @@ class EtsClassKeys(TypedDict, total=False):
     """A traffic class."""
 
     queues: Required[Sequence[int]]
-    """Its queues: class numbers, 0 to 7."""
+    """Queues of the class: class numbers, 0 to 7."""
     percent: int | None
-    """Share of what strict and shaped classes leave, in percent, 0 to 100. Default: none."""
+    """ETS class: share of the bandwidth that strict and shaped classes leave, in percent, 0 to 100.
+    Default: none.
+    """
     strict: bool | None
-    """true: before all others, the highest first. Default: none."""
+    """If true, a strict priority class, served before all others, highest first. Default: none."""
     idle_slope: RateOrShare | None
-    """Credit-based shaper: the rate that the class is certain of, below the link's. Default: none."""
+    """Credit-based shaper: guaranteed rate of the class, below the link rate. Default: none."""
     drr_awc: DrrAwcKeys | None
-    """Deficit round robin with adaptive weights among the queues of a class with a percentage, which
-    need be two at least. Default: none.
+    """Deficit round robin with adaptive weights among the queues of an ETS class with at least two
+    queues. Default: none.
     """
 
 
@@ -887,7 +887,7 @@ class EtsParamsKeys(TypedDict, total=False):
     """Keys of enhanced transmission selection."""
 
     classes: Required[Sequence[EtsClassKeys]]
-    """The classes of transmission selection, the lowest first, 1 to 8."""
+    """Classes of transmission selection, lowest first, 1 to 8."""
     accounted_length: Basis | None
     """Accounted length of a frame of length L (DA to FCS): "payload" (L - 18), "frame" (L) or "wire"
     (time on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
@@ -911,7 +911,7 @@ class TokenBucketKeys(TypedDict, total=False):
     """Keys of a token bucket."""
 
     rate: Required[RateOrShare]
-    """Rate at which the bucket fills: a rate, above 0 and at most the link's, or {share}."""
+    """Token rate of the bucket: a rate, above 0 and at most the link's, or {share}."""
     depth: Required[str]
     """Capacity of the bucket."""
 
@@ -939,11 +939,11 @@ class ShapedKeys(TypedDict, total=False):
     """Keys of shaped ports."""
 
     scheduler: Scheduler | None
-    """The scheduler behind the shapers: a name or a table. Default: "strict_priority"."""
+    """Scheduler to which the shapers are applied: a name or a table. Default: "strict_priority"."""
     port: Shaper | None
-    """The shaper of the whole port: `token_bucket` or `leaky_bucket`. Default: none."""
+    """Shaper of the whole port: `token_bucket` or `leaky_bucket`. Default: none."""
     classes: Sequence[ClassShaperKeys] | None
-    """Shapers of single traffic classes. Default: none."""
+    """Shapers of individual traffic classes. Default: none."""
     accounted_length: Basis | None
     """Accounted length of a frame of length L (DA to FCS): "payload" (L - 18), "frame" (L) or "wire"
     (time on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
@@ -960,20 +960,18 @@ class PauseKeys(TypedDict, total=False):
     priorities: Sequence[int] | None
     """Lossless priorities, 0 to 7 each. Default: all priorities that flows use."""
     accounting: Accounting | None
-    """Occupancy that is compared with the watermarks: "ingress" (per port at which frames arrived.
-    Default: "ingress".
-    """
+    """Occupancy that is compared with the watermarks: "ingress" (per ingress port. Default: "ingress"."""
     xoff: str | None
     """High watermark: at or above it, XOFF is sent. Default: "computed" for each port from the headroom
-    of its link, so that nothing is lost and no queue runs dry.
+    of its link, so that no frame is lost and no queue underruns.
     """
     xon: str | None
     """Low watermark: at or below it, XON is sent. Default: "computed"."""
     headroom: str | None
-    """Room above `xoff` for what the link still has in flight. Default: "computed"."""
+    """Memory above `xoff` for the data in flight on the link. Default: "computed"."""
     pause_quanta: PauseQuanta | None
-    """Length of a pause in quanta of 512 bit times of the link, counted from the end of the pause
-    frame's reception. Default: 65535.
+    """Pause time in quanta of 512 bit times of the link, from the end of the reception of the pause
+    frame. Default: 65535.
     """
     resume: bool | None
     """If true, XON is sent at the low watermark and ends the pause one response time after its
@@ -984,8 +982,8 @@ class PauseKeys(TypedDict, total=False):
     true.
     """
     response_time: str | None
-    """From the end of a pause frame's reception to its effect at this station, XOFF and XON alike.
-    Default: "standard".
+    """Time from the end of the reception of a pause frame to its effect at this station, for XOFF and
+    XON. Default: "standard".
     """
     target: TargetKeys | None
     """Targeted PFC (Hagen 2012, section 7.2): pauses only the link partners that fill the queue.
@@ -1001,22 +999,22 @@ class TargetKeys(TypedDict, total=False):
     of the queue.
     """
     watermark: Required[str]
-    """Target watermark: at or above it the search begins."""
+    """Target watermark: a search for targets starts at or above it."""
     partners: int | None
-    """Link partners whose frames in flight the room between a computed target watermark and `xoff` holds
+    """Number of link partners whose data in flight fits between a computed target watermark and `xoff`
     (N of equation 7.1). Default: 1.
     """
     search_time: str | None
-    """Time that the search for targets takes for each frame that it looks at: all of the queue, or the
-    one drawn with "random_sampling". Default: "0 s".
+    """Search time for each frame examined: all frames of the queue, or the drawn frame with
+    "random_sampling". Default: "0 s".
     """
     sampling: Sampling | None
     """Time at which a random sample is drawn: "one_shot" (when the watermark is crossed) or
     "every_enqueue" (at each frame above it). Default: "one_shot".
     """
     xon_sent: XonSent | None
-    """Time at which XON is sent: "once", to each paused partner when the queue is back at `xon`.
-    Default: "once".
+    """Time at which XON is sent: "once", to each paused partner when the queue falls to `xon`. Default:
+    "once".
     """
 
 
@@ -1024,18 +1022,18 @@ class CreditKeys(TypedDict, total=False):
     """Keys of credit-based flow control."""
 
     priorities: Sequence[int] | None
-    """Priorities whose frames take credits, 0 to 7 each. Default: all priorities."""
+    """Priorities with credit-based flow control, 0 to 7 each. Default: all priorities."""
     preset: CreditPreset | None
     """Defaults of the other keys: "advanced_switching", or "cbfc" (Ultra Ethernet: a buffer of 64 KiB,
-    credits of 256 B, 8 B per frame, updates of 8 B for each credit 6400 B apart, lost ones again
-    after 262144 B, lost credits back within 256 us). Default: "advanced_switching".
+    credits of 256 B, 8 B per frame, updates of 8 B for each credit, at least 6400 B apart. Default:
+    "advanced_switching".
     """
     buffer: str | None
-    """Receive buffer of each channel at each port of this station: the credits that it grants, times
-    `unit`. Default: "8704 B".
+    """Receive buffer of each channel at each port of this station: the granted credits times `unit`.
+    Default: "8704 B".
     """
     unit: str | None
-    """Bytes a credit. Default: "64 B"."""
+    """Bytes per credit. Default: "64 B"."""
     per_frame: str | None
     """Bytes that each frame occupies in the buffer in addition to its length (DA to FCS). Default: "0
     B".
@@ -1043,26 +1041,24 @@ class CreditKeys(TypedDict, total=False):
     channels: ChannelList | None
     """Channel of each priority, starting with priority 0. Default: [0, 1, 2, 3, 4, 5, 6, 7."""
     update_after: str | None
-    """Sends an update as soon as this much of a channel has become free. Default: "1088 B"."""
+    """Owed credits of a channel, in bytes, at which an update is sent. Default: "1088 B"."""
     update_within: str | None
-    """Sends smaller amounts after this delay. Default: "1 us"."""
+    """Maximum delay of an update for a smaller amount. Default: "1 us"."""
     update_delay: str | None
-    """From the arrival of an update to its effect. Default: "10 ns"."""
+    """Time from the arrival of an update to its effect. Default: "10 ns"."""
     update_bytes: str | None
-    """Bytes that an update takes on the link, line overhead included, ahead of frames that wait.
-    Default: "0 B".
-    """
+    """Length of an update on the link, including line overhead. Default: "0 B"."""
     cf_min_spacing: str | None
-    """Distance of updates on the link at least, in bytes at its rate (CF_min_spacing). Default: "0 B"."""
+    """Minimum spacing of updates on the link, in bytes at its rate (CF_min_spacing). Default: "0 B"."""
     cf_max_spacing: str | None
-    """Distance after which an update that was lost is repeated (CF_max_spacing). Default: "0 B"."""
+    """Spacing after which a lost update is repeated (CF_max_spacing). Default: "0 B"."""
     cc_message_timer: str | None
-    """Period in which the credits of frames that were lost on the link are restored (CC message timer).
+    """Period after which the credits of frames lost on the link are recovered (CC message timer).
     Default: "0 s".
     """
     piggyback: str | None
-    """Departing frames carry pending updates to the other end, and take this many more bytes on the
-    link. Default: frames carry none.
+    """Additional length on the link of a departing frame that carries a pending update. Default: frames
+    carry none.
     """
 
 
@@ -1070,9 +1066,9 @@ class ByClassKeys(TypedDict, total=False):
     """Keys of PFC and credits by class: both tables, each with its `priorities`."""
 
     pfc: PauseKeys | None
-    """PFC of its `priorities`, which are required here."""
+    """Settings of PFC, including its `priorities`, which are required here."""
     credit: CreditKeys | None
-    """Credits of its `priorities`, which are required here."""
+    """Settings of credit-based flow control, including its `priorities`, which are required here."""
 
 
 class ReceiveKeys(TypedDict, total=False):
@@ -1145,19 +1141,18 @@ class RateLimitersKeys(TypedDict, total=False):
     priorities: Sequence[int] | None
     """Priorities whose frames pass a limiter. Default: all."""
     per: LimiterScope | None
-    """Frames that share a limiter: "flow" (those of one flow), "destination" (frames of one priority to
+    """Frames that share a limiter: "flow" (frames of one flow), "destination" (frames of one priority to
     one host), "path" (all frames to one host, the highest priority first) or "priority" (all frames
     of one priority). Default: "flow".
     """
     mark_after: str | None
-    """Frames leaving a limiter that has been backlogged for this long without a break are marked, if
-    their endpoints support ECN (McAlpine 2005: PRC_ECN marks where frames enter layer 2). Default:
-    "never".
+    """Duration of the backlog of a limiter from which on departing frames are marked, if they are ECN-
+    capable (McAlpine 2005: PRC_ECN marks where frames enter layer 2). Default: "never".
     """
     priority_burst: str | None
-    """With "path", how many bytes, line overhead included, may have left a limiter ahead of its rate for
-    another frame to leave all the same, if its priority is above the lowest that passes limiters of
-    the host. Default: "3044 B".
+    """With "path", bytes, including line overhead, by which a limiter may be ahead of its rate and still
+    send a frame whose priority is above the lowest one with a limiter at this host. Default: "3044
+    B".
     """
     qcn: ReactionPointKeys | None
     """The reaction points of quantised congestion notification (QCN, IEEE 802.1Qau)."""
@@ -1173,36 +1168,34 @@ class ReactionPointKeys(TypedDict, total=False):
     """Keys of a reaction point of QCN."""
 
     gain: float | None
-    """The fraction by which a unit of feedback cuts the rate (Gd), up to 63 units. Default: 0.0078125."""
+    """Fraction by which each unit of feedback, of up to 63, cuts the rate (Gd). Default: 0.0078125."""
     min_decrease_factor: float | None
-    """Lower bound of a cut: the rate after it is at least this fraction of the rate before. Default:
-    0.5.
-    """
+    """Minimum decrease factor: a cut leaves at least this fraction of the rate. Default: 0.5."""
     byte_reset: str | None
-    """Length of a cycle of the byte counter. Default: "150000 B"."""
+    """Length of a byte counter cycle. Default: "150000 B"."""
     time_reset: str | None
-    """Length of a cycle of the timer. Default: "15 ms"."""
+    """Length of a timer cycle. Default: "15 ms"."""
     jitter_share: float | None
-    """Random variation of the length of cycles, in either direction, as a fraction. Default: 0.15."""
+    """Jitter of the cycle lengths, in either direction, as a fraction. Default: 0.15."""
     recovery_cycles: int | None
-    """Cycles of fast recovery (F). Default: 5."""
+    """Number of cycles of fast recovery (F). Default: 5."""
     active_increase: str | None
-    """Increase of the target rate in a cycle of active increase (R_AI). Default: "5 Mb/s"."""
+    """Increase of the target rate in each cycle of active increase (R_AI). Default: "5 Mb/s"."""
     hyper_active_increase: str | None
     """Increase of the target rate in the first cycle of hyper-active increase (R_HAI). Default: "50
     Mb/s".
     """
     min_rate: str | None
-    """No cut goes below it. Default: "5 Mb/s"."""
+    """Minimum rate: cuts do not go below it. Default: "5 Mb/s"."""
     max_rate: str | None
-    """No increase goes above it. Default: "unlimited"."""
+    """Maximum rate: increases do not go above it. Default: "unlimited"."""
     extra_fast_recovery: bool | None
     """If true, a second cut within the same cycle leaves the target rate unchanged (extra fast
     recovery). Default: true.
     """
     lower_target: bool | None
-    """If true, the first cycle after a cut divides a target rate of more than ten times the current rate
-    by eight. Default: true.
+    """If true, the first cycle after a cut divides the target rate by eight if it is more than ten times
+    the current rate. Default: true.
     """
 
 
@@ -1210,23 +1203,21 @@ class BackwardReactionKeys(TypedDict, total=False):
     """Keys of a reaction point of BCN."""
 
     feedback_unit: str | None
-    """Bytes per unit of feedback: the gains are given for frames. Default: "1500 B"."""
+    """Bytes per unit of feedback. Default: "1500 B"."""
     decrease_gain: float | None
-    """The fraction by which a unit of negative feedback cuts the rate (Gd). Default: 0.0078125."""
+    """Fraction by which each unit of negative feedback cuts the rate (Gd). Default: 0.0078125."""
     increase_gain: float | None
-    """The number of increase units that a unit of positive feedback adds (Gi). Default: 4."""
+    """Number of increase units that each unit of positive feedback adds (Gi). Default: 4."""
     increase_unit: str | None
-    """The increase unit (Ru). Default: "8 Mb/s"."""
+    """Rate increase unit (Ru). Default: "8 Mb/s"."""
     min_decrease_factor: float | None
-    """Lower bound of a cut: the rate after it is at least this fraction of the rate before. Default:
-    0.5.
-    """
+    """Minimum decrease factor: a cut leaves at least this fraction of the rate. Default: 0.5."""
     min_rate: str | None
-    """No cut goes below it. Default: "10 Mb/s"."""
+    """Minimum rate: cuts do not go below it. Default: "10 Mb/s"."""
     max_stop: str | None
-    """The longest stop after severe congestion. Default: "100 us"."""
+    """Maximum duration of a stop after severe congestion. Default: "100 us"."""
     restart_share: float | None
-    """The rate after a stop, as a share of that of the link. Default: 0.01."""
+    """Rate after a stop, as a fraction of the line rate. Default: 0.01."""
     tag_length: str | None
     """Length of the rate limit tag. Default: "12 B"."""
 
@@ -1235,21 +1226,25 @@ class RateReactionKeys(TypedDict, total=False):
     """Keys of a reaction point of FECN."""
 
     interval: str | None
-    """A frame gets a tag when this much time has passed since the last tag. Default: "1 ms"."""
+    """Time between tagged frames: a frame gets a tag if at least this time has passed since the last
+    tag. Default: "1 ms".
+    """
     long_interval: str | None
-    """The interval used while two consecutive returned rates are close to each other. Default: "never"."""
+    """Time between tagged frames while two consecutive returned rates are close to each other. Default:
+    "never".
+    """
     near_share: float | None
-    """Largest difference of two rates that count as close, as a fraction of the earlier one. Default:
-    0.05.
+    """Maximum difference between two rates that count as close, as a fraction of the earlier one.
+    Default: 0.05.
     """
     tag_every: int | None
     """Every n-th frame gets a tag, regardless of time. Default: 0."""
     initial_share: float | None
-    """The rate before the first tag is back, as a share of that of the link. Default: 0.05."""
+    """Rate before the first tag returns, as a fraction of the line rate. Default: 0.05."""
     forget_after: str | None
-    """After this long without a tag the rate returns to the initial one. Default: "10 ms"."""
+    """Time without a returned tag after which the rate falls back to the initial rate. Default: "10 ms"."""
     min_rate: str | None
-    """No tag sets a lower rate. Default: "10 Mb/s"."""
+    """Minimum rate: lower rates in tags are ignored. Default: "10 Mb/s"."""
     message_priority: int | None
     """Priority of the tags that the host returns. Default: 7."""
     tag_length: str | None
@@ -1260,67 +1255,71 @@ class PathReactionKeys(TypedDict, total=False):
     """Keys of path rate control."""
 
     method: Method | None
-    """Path of levels back to the source: in messages of the receiver ("feedback"), in answers to probes
-    ("probes"), measured as the round trip of probes ("round_trip"), or in messages of congestion
+    """Method by which levels reach the source: in messages of the receiver ("feedback"), in answers to
+    probes ("probes"), as the round-trip time of probes ("round_trip"), or in messages of congestion
     points ("messages"). Default: "feedback".
     """
     interval: str | None
-    """Time between levels. Default: "40 us"."""
+    """Time between two levels of a path. Default: "40 us"."""
     ask_every: int | None
     """With "feedback", the number of receiver messages per request. Default: 8."""
     buffer: str | None
-    """Bytes that correspond to a level of 100 %. Default: "64 KiB"."""
+    """Buffer of a port: queue length that corresponds to a level of 100 %. Default: "64 KiB"."""
     target_share: float | None
-    """The target level, as a fraction of `buffer`. Default: 0.16."""
+    """Target level, as a fraction of `buffer`. Default: 0.16."""
     law: Law | None
-    """The law of rates: with gains by the loop time ("scaled"), or the same for all ("fixed"). Default:
+    """Rate law: gains that depend on the loop time ("scaled"), or constant gains ("fixed"). Default:
     "scaled".
     """
     equal_gain: float | None
-    """With "scaled", how quickly rates converge to equal shares (s). Default: 0.01."""
+    """With "scaled", gain of the convergence to equal rates (s). Default: 0.01."""
     growth_gain: float | None
-    """With "scaled", the weight of the growth of the queue (a). Default: 0.4."""
+    """With "scaled", gain for the growth of the queue (a). Default: 0.4."""
     length_gain: float | None
-    """With "scaled", the weight of the length of the queue (b). Default: 0.226."""
+    """With "scaled", gain for the queue length (b). Default: 0.226."""
     initial_share: float | None
-    """The first rate, as a share of that of the link. Default: 0.0625."""
+    """Initial rate, as a fraction of the line rate. Default: 0.0625."""
     min_rate: str | None
-    """No level sets a lower rate. Default: "10 Mb/s"."""
+    """Minimum rate of a path. Default: "10 Mb/s"."""
     idle_after: str | None
-    """The rate of an idle path is halved for each interval of this length, down to the initial rate.
-    Default: "1 ms".
+    """Idle time after which the rate of a path is halved, repeatedly, down to the initial rate. Default:
+    "1 ms".
     """
     message_priority: int | None
-    """Priority of its requests and of its host's answers. Default: 7."""
+    """Priority of the requests of the source and of the answers of its host. Default: 7."""
 
 
 class NicLimitsKeys(TypedDict, total=False):
     """Keys of the NICs of hosts that send over RDMA."""
 
     message_rate: int | None
-    """Messages that the NIC begins in a second: SENDs, WRITEs and responses to READs. Default: none."""
+    """Maximum number of messages that the NIC starts per second: SENDs, WRITEs and READ responses.
+    Default: none.
+    """
     contexts: int | None
-    """Contexts of queue pairs that it keeps, those used last. Default: none."""
+    """Number of queue pair contexts in the cache of the NIC (least recently used replacement). Default:
+    none.
+    """
     context_fetch: str | None
-    """Time to fetch a context that is not in the cache, before sending. Default: "500 ns"."""
+    """Time to fetch a context that is not in the cache. Default: "500 ns"."""
 
 
 class DomainKeys(TypedDict, total=False):
-    """Keys of a station's part in a congestion notification domain."""
+    """Keys of a station in a congestion notification domain."""
 
     priorities: Required[Sequence[int]]
-    """Priorities with congestion notification (CNPV), 0 to 7 each, at most seven of them."""
+    """Congestion notification priority values (CNPVs), 0 to 7 each, at most seven of them."""
     alternate_priority: int | None
-    """The priority of frames that come from outside the domain with one of these. Default: the next
-    lower one that is none of them, else the next higher one.
+    """Alternate priority: replaces a CNPV in frames that enter the domain from outside. Default: the
+    next lower priority that is no CNPV, else the next higher one.
     """
     defence: Choice | None
-    """The defence of all ports: "auto" (as the neighbour announces), "disabled", "edge", "interior" or
-    "interior_ready". Default: "auto".
+    """Defence mode of all ports: "auto" (derived from the announcements of the neighbour), "disabled",
+    "edge", "interior" or "interior_ready". Default: "auto".
     """
     ports: Mapping[str, Choice] | None
-    """The defence of ports to some neighbours, by the name, range or pattern of the neighbour, like `{
-    h0 = "edge" }`. Default: that of all ports.
+    """Defence mode of ports to certain neighbours, by the name, range or pattern of the neighbour, like
+    `{ h0 = "edge" }`. Default: that of all ports.
     """
 
 
@@ -1491,23 +1490,21 @@ class CrossbarKeys(TypedDict, total=False):
     """Keys of a crossbar."""
 
     speedup: float | None
-    """The speed of the crossbar relative to the fastest link of the switch. Default: 1.5."""
+    """Speed of the crossbar relative to the fastest link of the switch. Default: 1.5."""
     arbitration: Arbitration | None
     """Arbitration between inputs and outputs: "round_robin" or "islip". Default: "round_robin"."""
     iterations: int | None
-    """Iterations of "islip" at most. Default: 4."""
+    """Maximum number of iterations of "islip". Default: 4."""
     inputs: Inputs | None
-    """Queues of an input: "virtual_output" (one for each output and class) or "fifo" (one a class, whose
-    first frame blocks the others). Default: "virtual_output".
+    """Queues of an input: "virtual_output" (one per output and class) or "fifo" (one per class, with
+    head-of-line blocking). Default: "virtual_output".
     """
     output_buffer: str | None
-    """Room of each class of an output, for frames from the beginning of their crossing until they leave.
-    Default: "8704 B".
-    """
+    """Buffer of each class of an output. Default: "8704 B"."""
     room: Room | None
-    """Condition for crossing when an output buffer is nearly full: "longest" (none, until there is room
-    for the longest frame of the fabric) or "frame" (each for which there is room: short ones pass
-    long ones). Default: "longest".
+    """Condition for a transfer to an output buffer that is nearly full: room for the longest frame of
+    the fabric ("longest"), or for the frame itself ("frame", in which case short frames pass long
+    ones). Default: "longest".
     """
 
 
@@ -1612,16 +1609,16 @@ class DynamicThresholdKeys(TypedDict, total=False):
     alpha: float | None
     """Threshold of a queue, as a multiple of the free shared memory. Default: 1.0."""
     minimum: str | None
-    """Memory that belongs to each queue: each traffic class of each port, and each lossless priority
-    that comes in through it (with PAUSE: all together) if flow control counts at the ingress.
-    Default: "0 B".
+    """Memory reserved for each queue: each traffic class of each egress port and, if flow control counts
+    at the ingress, each lossless priority of each ingress port (with PAUSE, all priorities of the
+    port together). Default: "0 B".
     """
     headroom: str | None
-    """Memory reserved for lossless classes, above the threshold: for what all links of the switch
-    together have in flight after XOFF. Default: "0 B".
+    """Memory reserved for lossless classes above the threshold, for the data in flight on all links of
+    the switch after XOFF. Default: "0 B".
     """
     resume_offset: str | None
-    """Distance below its threshold at which a paused queue sends XON. Default: "0 B"."""
+    """Distance of the XON level below the threshold of a queue. Default: "0 B"."""
 
 
 class MemoryKeys(TypedDict, total=False):
@@ -1632,7 +1629,7 @@ class MemoryKeys(TypedDict, total=False):
     profiles: Required[Mapping[str, ProfileKeys]]
     """Profiles by name."""
     attach: Required[Sequence[AttachmentKeys]]
-    """Attachments of profiles to groups and queues of ports."""
+    """Attachments of profiles to the priority groups and queues of ports."""
     groups: Sequence[int] | None
     """The priority group of each priority: eight numbers, 0 to 7. Default: its own number."""
 
@@ -1641,11 +1638,11 @@ class PoolKeys(TypedDict, total=False):
     """A pool."""
 
     side: Required[Side]
-    """Side on which it counts frames: by the port that they came in through ("ingress") or leave through
-    ("egress").
+    """Side on which the pool counts frames: by the port through which they arrived ("ingress") or
+    through which they leave ("egress").
     """
     size: Required[str]
-    """Memory shared by its queues, without headroom and reserved memory."""
+    """Memory shared by the queues of the pool, excluding headroom and reserved memory."""
     mode: PoolMode | None
     """Limit of profiles with neither `alpha` nor `threshold`: "dynamic" (alpha of 1) or "static" (the
     size of the pool). Default: "dynamic".
@@ -1658,9 +1655,9 @@ class ProfileKeys(TypedDict, total=False):
     """A profile."""
 
     pool: Required[str]
-    """Its pool."""
+    """The pool of the profile."""
     reserved: str | None
-    """Memory that each group or queue with this profile has for itself. Default: "0 B"."""
+    """Memory reserved for each group or queue with this profile. Default: "0 B"."""
     alpha: float | None
     """Limit of shared memory, as a multiple of the free memory of the pool. Default: by the mode of the
     pool.
@@ -1670,16 +1667,14 @@ class ProfileKeys(TypedDict, total=False):
     headroom: str | None
     """Headroom: memory of a group above its limit, for frames that arrive after XOFF. Default: "0 B"."""
     xon: str | None
-    """Lowest XON level: a paused group sends XON when all that it holds is at or below this, or below
-    the level of `xon_offset` if that is higher. Default: its reserved memory.
+    """Lowest XON level: a paused group sends XON when its occupancy is at or below this level, or the
+    level of `xon_offset` if that is higher. Default: its reserved memory.
     """
     xon_offset: str | None
-    """Distance of the XON level below XOFF, if that level is above `xon`. Default: "0 B", which resumes
-    at XOFF; not used if only `xon` is given.
-    """
+    """Distance of the XON level below XOFF, if that level is above `xon`. Default: "0 B"."""
     discard_action: DiscardAction | None
-    """Action on frames that find no room in a queue with this egress profile: "drop", or "trim", by
-    `trimming` of the switch. Default: "drop".
+    """Action on frames for which a queue with this egress profile has no room: "drop", or "trim", as
+    `trimming` of the switch defines. Default: "drop".
     """
 
 
@@ -1687,15 +1682,15 @@ class AttachmentKeys(TypedDict, total=False):
     """Assignment of a profile to groups or queues."""
 
     profile: Required[str]
-    """The profile."""
+    """Attached profile."""
     groups: Sequence[int] | None
-    """Priority groups, of an ingress profile. Default: all."""
+    """Priority groups, for an ingress profile. Default: all."""
     queues: Sequence[int] | None
-    """Queues, of an egress profile. Default: all."""
+    """Queues, for an egress profile. Default: all."""
     ports: PortSet | None
-    """Only at these ports: "up" (away from the hosts), "down" (towards them), "hosts" or "switches" (by
-    the other end), or a list of names, like "leaf0.4->spine0", "*->spine0", or "leaf0" for all of a
-    switch. Default: any.
+    """Only at these ports: "up" (away from the hosts), "down" (towards the hosts), "hosts" or "switches"
+    (by the neighbour), or a list of names, like "leaf0.4->spine0", "*->spine0", or "leaf0" for all of
+    a switch. Default: any.
     """
     to: Sequence[str] | None
     """Only at ports to these hosts and switches. Default: any."""
@@ -1711,9 +1706,9 @@ class ManagerEntryKeys(TypedDict, total=False):
     classes: Sequence[int] | None
     """Traffic classes, 0 to 7 each. Default: all that no other entry names."""
     ports: PortSet | None
-    """Only at these ports: "up" (away from the hosts), "down" (towards them), "hosts" or "switches" (by
-    the other end), or a list of names, like "leaf0.4->spine0", "*->spine0", or "leaf0" for all of a
-    switch. Default: any.
+    """Only at these ports: "up" (away from the hosts), "down" (towards the hosts), "hosts" or "switches"
+    (by the neighbour), or a list of names, like "leaf0.4->spine0", "*->spine0", or "leaf0" for all of
+    a switch. Default: any.
     """
     rate: str | None
     """Only at ports of this rate. Default: any."""
@@ -1739,31 +1734,32 @@ class RedKeys(TypedDict, total=False):
     """Keys of random early detection."""
 
     weight: float | None
-    """Weight of a sample in the moving average of the queue's length. Default: 0.002."""
+    """Weight of a sample in the moving average of the queue length (w). Default: 0.002."""
     min: str | None
-    """Minimum threshold: nothing happens while the average is below. Default: "5 frames"."""
+    """Minimum threshold: no frame is selected while the average is below. Default: "5 frames"."""
     max: str | None
-    """Maximum threshold: the average at which the largest probability is reached. Default: "15 frames"."""
+    """Maximum threshold: average at which the maximum probability is reached. Default: "15 frames"."""
     max_probability: float | None
     """Probability at the maximum threshold. Default: 0.02."""
     gentle: bool | None
     """If true, the probability rises to 1 between `max` and twice `max`. Default: true."""
     mode: Mode | None
-    """Unit of the probability: each "frame", or each "byte", so that long frames are picked more often.
-    Default: "frame".
+    """Unit to which the probability applies: each "frame", or each "byte", so that long frames are
+    selected more often. Default: "frame".
     """
     spacing: Spacing | None
-    """Distribution of the gaps between picks: "geometric" (each frame independently), "uniform" (gaps up
-    to 1/p frames, equally likely) or "wait" (gaps of 1/p to 2/p frames). Default: "uniform".
+    """Distribution of the gaps between selected frames: "geometric" (each frame independently),
+    "uniform" (gaps up to 1/p frames, equally likely) or "wait" (gaps of 1/p to 2/p frames). Default:
+    "uniform".
     """
     action: Action | None
-    """Action on a frame that is picked: "drop", "mark" (frames whose endpoints do not support ECN are
-    dropped) or "mark_only" (they pass, and no frame is ever dropped). Default: "drop".
+    """Action on a selected frame: "drop", "mark" (drops frames that are not ECN-capable) or "mark_only"
+    (never drops a frame). Default: "drop".
     """
     mark_above_max: bool | None
-    """If true, frames are marked rather than dropped also where every frame is picked. Default: false."""
+    """If true, frames are marked rather than dropped even where every frame is selected. Default: false."""
     mean_frame: str | None
-    """Mean frame: unit of the idle time, and of byte mode. Default: "500 B"."""
+    """Mean frame length, for the idle decay and for byte mode. Default: "500 B"."""
     counts: Counts | None
     """Frames included in the queue length: those that wait ("without_frame"), or also the arriving one
     ("with_frame"). Default: "without_frame".
@@ -1777,14 +1773,14 @@ class RedKeys(TypedDict, total=False):
     ("dequeue"). Default: "enqueue".
     """
     reference_rate: str | None
-    """Rate of a port at which `min` and `max` hold. Default: none."""
+    """Port rate for which `min` and `max` are given. Default: none."""
     yellow: ColorKeysKeys | None
-    """Settings that differ for frames of yellow flows: a table of `min`, `max`, `max_probability` and
-    `action`. Default: none.
+    """Settings for frames of yellow flows, where they differ: a table of `min`, `max`, `max_probability`
+    and `action`. Default: none.
     """
     red: ColorKeysKeys | None
-    """Settings that differ for frames of red flows: a table of `min`, `max`, `max_probability` and
-    `action`. Default: none.
+    """Settings for frames of red flows, where they differ: a table of `min`, `max`, `max_probability`
+    and `action`. Default: none.
     """
 
 
@@ -1798,8 +1794,8 @@ class ColorKeysKeys(TypedDict, total=False):
     max_probability: float | None
     """Probability at the maximum threshold. Default: that for green frames."""
     action: Action | None
-    """Action on a frame of this color that is picked: "drop", "mark" or "mark_only". Default: that for
-    green frames.
+    """Action on a selected frame of this color: "drop", "mark" or "mark_only". Default: that for green
+    frames.
     """
 
 
@@ -1807,7 +1803,7 @@ class StepParamsKeys(TypedDict, total=False):
     """Keys of step marking."""
 
     threshold: Required[str]
-    """Frames are marked while the queue is longer than this."""
+    """Marking threshold (K): frames are marked while the queue is longer."""
     at: Moment | None
     """Time at which the queue is measured: when a frame enters ("enqueue") or leaves ("dequeue").
     Default: "enqueue".
@@ -1817,16 +1813,18 @@ class StepParamsKeys(TypedDict, total=False):
     enqueued or dequeued ("with_frame"). Default: "without_frame".
     """
     reference_rate: str | None
-    """Rate of a port at which `threshold` holds. Default: none."""
+    """Port rate for which `threshold` is given. Default: none."""
 
 
 class SamplingParamsKeys(TypedDict, total=False):
     """Keys of the sampling notifier."""
 
     threshold: Required[str]
-    """Frames that enter a queue of at least this length, themselves included, are counted."""
+    """Queue length, including the arriving frame, from which on arriving frames are counted."""
     every: int | None
-    """Sends a message to the source of one frame in this many, starting with the first. Default: 100."""
+    """Sampling interval: one in this many counted frames causes a message to its source, starting with
+    the first. Default: 100.
+    """
 
 
 class CongestionPointKeys(TypedDict, total=False):
@@ -1837,23 +1835,21 @@ class CongestionPointKeys(TypedDict, total=False):
     weight: float | None
     """Weight of the growth of the queue relative to its length (w). Default: 2."""
     sample_base: str | None
-    """Bytes from one sample to the next while there is no congestion. Default: "150000 B"."""
+    """Bytes between samples while there is no congestion. Default: "150000 B"."""
     sampling: Samples | None
     """Sampling of frames: "regular" (at an interval in bytes, IEEE 802.1Q) or "random" (each frame
-    independently, with a probability of its length divided by that interval. Default: "regular".
+    independently, with the probability frame length / interval. Default: "regular".
     """
     jitter_share: float | None
-    """Random variation of the distance between samples, in either direction, as a fraction. Default:
-    0.15.
-    """
+    """Jitter of the sampling interval, in either direction, as a fraction. Default: 0.15."""
     message_priority: int | None
     """Priority of the congestion messages. Default: 7."""
     header_length: str | None
-    """Maximum number of octets of the sampled frame in a message, from its type field on. Default: "0
-    B".
+    """Maximum number of octets of the sampled frame in a message, starting at its EtherType field.
+    Default: "0 B".
     """
     answer_untagged: bool | None
-    """True: frames without a CN-TAG cause messages too. Default: true."""
+    """If true, frames without a CN-TAG cause messages too. Default: true."""
     scope: Scope | None
     """Scope of a congestion point: "queue" (one for each queue, as in IEEE 802.1Q), or "port" (one for
     all queues of a port: it samples frames of every priority, and its queue length is the sum over
@@ -1873,13 +1869,13 @@ class BackwardPointKeys(TypedDict, total=False):
     weight: float | None
     """Weight of the growth of the queue relative to its length (w). Default: 2."""
     sample_every: int | None
-    """Samples one frame in this many. Default: 100."""
+    """Sampling interval: one in this many frames is sampled. Default: 100."""
     sampling: Samples | None
-    """Sampling of frames: every n-th ("regular"), or each with that probability ("random"). Default:
+    """Sampling of frames: every n-th ("regular"), or each with the probability 1/n ("random"). Default:
     "regular".
     """
     severe: str | None
-    """A longer queue stops the sources of sampled frames. Default: "135000 B"."""
+    """Severe threshold: a longer queue stops the sources of sampled frames. Default: "135000 B"."""
     message_priority: int | None
     """Priority of the congestion messages. Default: 7."""
 
@@ -1890,23 +1886,27 @@ class RatePointKeys(TypedDict, total=False):
     interval: str | None
     """Interval at which the advertised rate is recomputed (T). Default: "1 ms"."""
     long_interval: str | None
-    """The next interval after one whose load was near 1, so that little is computed in the steady state.
-    Default: "never".
-    """
+    """Length of the next interval after an interval with a load close to 1. Default: "never"."""
     near_share: float | None
-    """Largest deviation from 1 of a load that counts as near 1, without queue control. Default: 0.05."""
+    """Maximum deviation from 1 of a load that counts as close to 1, without queue control. Default:
+    0.05.
+    """
     phase: Phase | None
     """Start of the intervals: at multiples of their length ("aligned"), or at a random time within the
     first ("random"). Default: "aligned".
     """
     expected_sources: float | None
-    """The first advertised rate is that of the link divided by this number (N0). Default: 20."""
+    """Number of sources assumed initially (N0): the first advertised rate is the link rate divided by
+    it. Default: 20.
+    """
     set_point: str | None
     """Target length of the queue (Qeq). Default: "24000 B"."""
     severe: str | None
-    """Above it the limit of increases shrinks (Qsc), and severe messages are sent. Default: "72000 B"."""
+    """Severe threshold (Qsc): above it the limit of increases shrinks, and severe messages are sent.
+    Default: "72000 B".
+    """
     queue_control: QueueControl | None
-    """The control of the queue: its function f is "hyperbolic" or "linear". Default: "hyperbolic"."""
+    """Queue control: the function f is "hyperbolic" or "linear". Default: "hyperbolic"."""
     above_set_point: float | None
     """Steepness of the hyperbola above the set point (a). Default: 1.1."""
     below_set_point: float | None
@@ -1914,26 +1914,26 @@ class RatePointKeys(TypedDict, total=False):
     slope: float | None
     """Slope of the line, or gain of "additive" (k). Default: 0.1."""
     floor: float | None
-    """Lower bound of f, hyperbola or line, and of the factor that "additive" leaves (c). Default: 0.1."""
+    """Lower bound of f, for hyperbola and line. Default: 0.1."""
     average_weight: float | None
-    """The weight of the newest rate in the moving average (alpha). Default: 0.5."""
+    """Weight of the newest rate in the moving average (alpha). Default: 0.5."""
     average_with: AverageWith | None
-    """Rate with the rest of the weight: the one before the last ("previous", as printed in the paper),
-    or the last ("last"). Default: "previous".
+    """Rate that gets the remaining weight of the average: the last but one ("previous", as printed in
+    the paper), or the last ("last"). Default: "previous".
     """
     limit_increase: bool | None
     """If true, increases of the rate are limited. Default: true."""
     min_increase_share: float | None
-    """Lower bound of the limit, as a fraction of the rate of the link. Default: 0.001."""
+    """Lower bound of the limit of increases, as a fraction of the link rate. Default: 0.001."""
     max_increase_share: float | None
-    """Upper bound of the limit, as a fraction of the rate of the link. Default: 1."""
+    """Upper bound of the limit of increases, as a fraction of the link rate. Default: 1."""
     scope: RateScope | None
     """Scope of an advertised rate: a "queue". Default: "queue"."""
     capacity: Capacity | None
-    """The capacity that arrivals are compared with (C): the rate of the link ("link"), the bits sent by
-    the time that the queue was not idle ("measured"), or "computed": measured where a scheduler
-    shares the link among classes by weight and each has a rate of its own, else that of the link.
-    Default: "computed".
+    """Capacity with which arrivals are compared (C): the link rate ("link"), bits transmitted divided by
+    the busy time of the queue ("measured"), or "computed": measured where a scheduler divides the
+    link among classes by weight and each class has its own rate, otherwise the link rate. Default:
+    "computed".
     """
     follow_capacity: bool | None
     """If true, the advertised rate falls in proportion when the capacity falls. Default: true."""
@@ -1942,21 +1942,21 @@ class RatePointKeys(TypedDict, total=False):
     Default: "wire".
     """
     idle: Idle | None
-    """Effect of an interval without arrivals on the advertised rate: "hold" (none), or "raise" (by the
-    limit of increases). Default: "hold".
+    """Effect of an interval without arrivals on the advertised rate: "hold" (none), or "raise"
+    (increases it by the limit of increases). Default: "hold".
     """
     stamp_at: Moment | None
     """Time at which tags are written: when their frame enters ("enqueue") or leaves ("dequeue") the
     queue. Default: "dequeue".
     """
     min_share: float | None
-    """Lower bound of the advertised rate, as a fraction of the rate of the link. Default: 0.001."""
+    """Lower bound of the advertised rate, as a fraction of the link rate. Default: 0.001."""
     severe_messages: bool | None
     """If true, frames that arrive above the severe threshold cause a message to their source (E-FECN).
     Default: false.
     """
     severe_every: int | None
-    """Sends a message for one such frame in this many. Default: 1."""
+    """Number of such frames per message. Default: 1."""
     message_priority: int | None
     """Priority of these messages. Default: 7."""
 
@@ -1965,66 +1965,68 @@ class PathPointKeys(TypedDict, total=False):
     """Keys of a congestion point of L2CI."""
 
     buffer: str | None
-    """Bytes that correspond to a level of 100 %: what waits at the port, in all classes, is measured by
-    it. Default: "64 KiB".
+    """Buffer of a port: queue length, over all classes of the port, that corresponds to a level of 100
+    %. Default: "64 KiB".
     """
     messages: bool | None
-    """True: it sends messages to sources (method 2). Default: false."""
+    """If true, the congestion point sends messages to sources (method 2). Default: false."""
     first_share: float | None
-    """Level of the queue, as a fraction of `buffer`, above which frames cause messages. Default: 0.16."""
+    """Level, as a fraction of `buffer`, above which frames cause messages. Default: 0.16."""
     every_share: float | None
-    """Level above which every frame causes a message. Default: 0.8."""
+    """Level, as a fraction of `buffer`, above which every frame causes a message. Default: 0.8."""
     spacing: str | None
-    """The minimum time between two messages. Default: "10 us"."""
+    """Minimum time between two messages. Default: "10 us"."""
     message_priority: int | None
-    """Priority of the messages. Default: 7."""
+    """Priority of the congestion messages. Default: 7."""
 
 
 class TrimmingKeys(TypedDict, total=False):
     """Packet trimming of a switch."""
 
     preset: TrimmingPreset | None
-    """Source of the defaults of the other keys: "sonic" (a frame without buffer space is trimmed to 128
-    B), "uec" (a frame above `threshold`, to 66 B: 24 B of IP payload) or "htsim" (a frame above
-    `threshold`, or the last of its queue, to 64 B). Default: "sonic".
+    """Variant that sets the defaults of the other keys: "sonic" (trims a frame for which there is no
+    buffer space, to 128 B), "uec" (trims a frame above `threshold`, to 66 B: 24 B of IP payload) or
+    "htsim" (trims a frame above `threshold`, or the last one of its queue, to 64 B). Default:
+    "sonic".
     """
     size: str | None
     """Length of a trimmed frame, DA to FCS. Default: by the preset."""
     dscp: int | None
-    """DSCP of trimmed frames, which has a traffic class by `maps.dscp_to_tc`. Default: 48."""
+    """DSCP of trimmed frames. Default: 48."""
     dscp_to: Sequence[TrimmingDscpKeys] | None
-    """Other DSCPs of frames that are trimmed at ports to some neighbours, as with SONiC's "from-tc": a
-    list of tables of `to` and `dscp`. Default: none.
+    """Different DSCPs for frames trimmed at ports to certain neighbours, like SONiC's "from-tc": a list
+    of tables of `to` and `dscp`. Default: none.
     """
     queues: Sequence[int] | None
     """Queues whose frames are trimmed. Default: those whose profile has `discard_action` = "trim";
-    without `buffer.memory` all that are lossy, but that of trimmed frames.
+    without `buffer.memory`, all lossy queues except the queue of trimmed frames.
     """
     threshold: str | None
     """Limit of a queue. Default: none with "sonic"."""
     last_hop_threshold: str | None
-    """`threshold` of queues to hosts. Default: `threshold`; with "uec" 1.5 of it."""
+    """Limit of a queue at a port to a host. Default: `threshold`; with "uec" 1.5 of it."""
     header_limit: str | None
-    """The limit of the queue of trimmed frames. Default: none."""
+    """Limit of the queue of trimmed frames. Default: none."""
     reference_rate: str | None
-    """Rate of a port at which `threshold`, `last_hop_threshold` and `header_limit` hold. Default: none."""
+    """Port rate for which `threshold`, `last_hop_threshold` and `header_limit` are given. Default: none."""
     victim: Victim | None
-    """Frame that is trimmed above `threshold`: the "arriving" one, or at "random" that or the last of
-    the queue. Default: "arriving"; with "htsim" "random".
+    """Frame that is trimmed above `threshold`: the arriving frame ("arriving"), or with equal
+    probability the arriving frame or the last frame of the queue ("random"). Default: "arriving";
+    with "htsim" "random".
     """
     last_hop: bool | None
-    """If true, frames trimmed at ports to hosts carry a mark of their own, such as a separate DSCP.
-    Default: false with "sonic", else true.
+    """If true, frames trimmed at ports to hosts carry a separate mark, such as another DSCP. Default:
+    false with "sonic", else true.
     """
 
 
 class TrimmingDscpKeys(TypedDict, total=False):
-    """The DSCP of frames that are trimmed at ports to some neighbours."""
+    """DSCP of frames trimmed at ports to certain neighbours."""
 
     to: Required[Sequence[str]]
     """The neighbours: a list of names, ranges or patterns of hosts and switches."""
     dscp: Required[int]
-    """DSCP of frames that are trimmed there."""
+    """DSCP of frames trimmed at ports to these neighbours."""
 
 
 class LinkKeys(TypedDict, total=False):
@@ -2040,27 +2042,29 @@ class LlrSettingsKeys(TypedDict, total=False):
     outstanding_frames_max: int | None
     """Limit of unacknowledged frames. Default: 2047."""
     outstanding_bytes_max: str | None
-    """Limit of unacknowledged bytes: no further frame is sent from there on. Default: "1 MiB"."""
+    """Limit of unacknowledged bytes, at which no further frame is sent. Default: "1 MiB"."""
     replay_timer_max: str | None
-    """Repeats all outstanding frames if nothing was acknowledged for this time. Default: "10 us"."""
+    """Replay timer: time without an acknowledgement after which all outstanding frames are
+    retransmitted. Default: "10 us".
+    """
     replay_count_max: int | None
-    """Replays in a row without progress. Default: 255."""
+    """Maximum number of consecutive replays without progress. Default: 255."""
     pcs_lost_timeout: str | None
-    """Time for which a link may be down until the replay buffer is flushed. Default: "0 s"."""
+    """Outage of the link after which the replay buffer is flushed. Default: "0 s"."""
     data_age_timeout: str | None
-    """Flushes the replay buffer if a frame is unacknowledged for this time. Default: "0 s"."""
+    """Time for which a frame may be unacknowledged before the replay buffer is flushed. Default: "0 s"."""
     init_llr_frame_action: FrameAction | None
-    """Treatment of frames while both ends initialise, a round trip of the link: "discard", "block" or
-    "best_effort". Default: "best_effort".
+    """Treatment of frames during initialisation, which takes one round trip of the link: "discard",
+    "block" or "best_effort". Default: "best_effort".
     """
     flush_llr_frame_action: FrameAction | None
     """Treatment of frames after a flush: "discard", "block" or "best_effort". Default: "best_effort"."""
     re_init_on_flush: bool | None
-    """Initialises again after a flush for replays or age. Default: true."""
+    """If true, LLR reinitialises after a flush due to replays or age. Default: true."""
     ctlos_target_spacing: str | None
-    """Distance of acknowledgements on the link. Default: "2048 B"."""
+    """Target spacing of acknowledgements on the link. Default: "2048 B"."""
     priorities: Sequence[int] | None
-    """Priorities whose frames are eligible. Default: all."""
+    """Priorities whose frames are eligible for LLR. Default: all."""
 
 
 class NamedLinkKeys(TypedDict, total=False):
@@ -2073,19 +2077,21 @@ class NamedLinkKeys(TypedDict, total=False):
 
 
 class WatchdogKeys(TypedDict, total=False):
-    """A watchdog for pause storms: a queue that is kept paused for too long is reported, emptied or let
-    go.
+    """Pause-storm watchdog (PFC watchdog): reports a queue that is paused for too long, drops its
+    frames, or ignores the pauses.
     """
 
     detection_time: str | None
-    """A queue that has been paused for this long without a break, with frames waiting, is in a storm.
-    Default: "200 ms".
+    """Detection time: a queue that has been paused for this time without interruption, with frames
+    waiting, is in a storm. Default: "200 ms".
     """
     restoration_time: str | None
-    """The storm ends when the queue has not been paused for this long. Default: "200 ms"."""
+    """Restoration time: a storm ends when the queue has not been paused for this time. Default: "200
+    ms".
+    """
     action: StormAction | None
-    """Action during a storm: only "report" it, "drop" what waits and what comes, or "forward", that is,
-    ignore the pauses. Default: "drop".
+    """Action during a storm: "report" only, "drop" the queued and arriving frames, or "forward", which
+    ignores the pauses. Default: "drop".
     """
 
 
@@ -2184,7 +2190,7 @@ class SourceTable(TypedDict, total=False):
     poisson: PoissonKeys
     """Exponential gaps between frames."""
     on_off: OnOffKeys
-    """Bursts at the peak rate for a random time, then silence for a random time."""
+    """Frames at the peak rate during random on periods, none during random off periods."""
     threads: ThreadsKeys
     """Threads that send in a loop, with a delay after a burst."""
     streams: StreamsKeys
@@ -2194,7 +2200,7 @@ class SourceTable(TypedDict, total=False):
     video: VideoKeys
     """Video: pictures at a fixed interval, cut into frames."""
     window: WindowKeys
-    """A transfer that is clocked by acknowledgements."""
+    """A transfer with a window and cumulative acknowledgements."""
     request_response: RequestResponseKeys
     """Requests and responses."""
     tcp: TcpKeys
@@ -2307,11 +2313,11 @@ class PeriodParetoKeys(TypedDict, total=False):
     """Pareto, truncated: no period is longer than 100 times `mean`."""
 
     mean: Required[str]
-    """The mean of the truncated periods: none is longer than 100 times it, and the least length is such
-    that the mean holds all the same.
+    """Mean of the truncated periods: the maximum is 100 times the mean, and the minimum is chosen to
+    give this mean.
     """
     shape: Required[float]
-    """The shape: the smaller, the more of the time lies in few long periods."""
+    """Shape parameter: the smaller it is, the larger is the share of time in a few long periods."""
 
 
 class PeriodTable(TypedDict, total=False):
@@ -2324,29 +2330,29 @@ class PeriodTable(TypedDict, total=False):
 
 
 class OnOffKeys(TypedDict, total=False):
-    """Bursts at the peak rate for a random time, then silence for a random time."""
+    """Frames at the peak rate during random on periods, none during random off periods."""
 
     peak: Required[str]
-    """Rate during a burst."""
+    """Peak rate, during an on period."""
     on: Required[Period]
-    """Length of a burst."""
+    """Length of an on period."""
     off: Required[Period]
-    """Length of a silence."""
+    """Length of an off period."""
 
 
 class ThreadsKeys(TypedDict, total=False):
     """Threads that send in a loop."""
 
     rate: Required[str]
-    """The rate of one thread while it is neither blocked nor pausing."""
+    """Rate of one thread while it is neither blocked nor in a delay."""
     count: int | None
     """Number of threads. Default: 1."""
     burst: int | None
-    """Frames that a thread sends between two delays. Default: 1."""
+    """Number of frames that a thread sends between two delays. Default: 1."""
     delay: str | None
-    """Pause of a thread after a burst. Default: "0 s"."""
+    """Delay of a thread after a burst. Default: "0 s"."""
     random_phase: bool | None
-    """If true, each thread begins at a random time within its first round. Default: true."""
+    """If true, each thread starts at a random time within its first cycle. Default: true."""
 
 
 class StreamsKeys(TypedDict, total=False):
@@ -2366,7 +2372,7 @@ class BurstsKeys(TypedDict, total=False):
     rate: Required[str]
     """Mean rate of the source."""
     frames: int | None
-    """Frames of a burst. Default: 60."""
+    """Number of frames in a burst. Default: 60."""
 
 
 class VideoKeys(TypedDict, total=False):
@@ -2381,34 +2387,32 @@ class VideoKeys(TypedDict, total=False):
     interval: str | None
     """Time between two pictures of a stream. Default: "40 ms"."""
     pattern: str | None
-    """Kinds of the pictures of the generator: letters I, P and B, 1 to 300. Default: "IBBPBBPBBPBB"."""
-    trace: str | None
-    """The path of a CSV file with the columns `kind` (a word, not used) and `bytes`, relative to the
-    scenario, in place of the generator. Default: none.
+    """Sequence of picture types for the generator: letters I, P and B, 1 to 300. Default:
+    "IBBPBBPBBPBB".
     """
+    trace: str | None
+    """Path of a CSV file, relative to the scenario, that replaces the generator. Default: none."""
 
 
 class WindowKeys(TypedDict, total=False):
-    """A transfer that is clocked by acknowledgements."""
+    """A transfer with a window and cumulative acknowledgements."""
 
     size: str | None
     """Size of the window: bytes (DA to FCS) or full segments in flight. Default: "unlimited"."""
     rate: str | None
-    """The rate of pacing (bits of frames, DA to FCS). Default: "unlimited"."""
+    """Pacing rate (bits of frames, DA to FCS). Default: "unlimited"."""
     ack: str | None
     """Length of an acknowledgement, DA to FCS. Default: "64 B"."""
     ack_every: int | None
-    """Acknowledges every n-th segment. Default: 1."""
+    """Segments per acknowledgement: every n-th segment is acknowledged immediately. Default: 1."""
     ack_delay: str | None
-    """The longest time that a segment waits for its acknowledgement, where `ack_every` is above 1.
-    Default: "500 us".
-    """
+    """Maximum delay of an acknowledgement, if `ack_every` is above 1. Default: "500 us"."""
     timeout: str | None
-    """After this time without progress everything in flight is retransmitted (go-back-N). Default:
+    """Time without progress after which all data in flight is retransmitted (go-back-N). Default:
     "never".
     """
     ecn: bool | None
-    """If true, segments are ECN-capable: switches may mark them. Default: false."""
+    """If true, segments are ECN-capable, and switches may mark them. Default: false."""
 
 
 class DelayTable(TypedDict, total=False):
@@ -2422,32 +2426,35 @@ class RequestResponseKeys(TypedDict, total=False):
     """Requests and responses."""
 
     request: Required[str]
-    """Bytes of a request, cut into segments."""
+    """Bytes of a request, divided into segments."""
     response: Required[str]
-    """Bytes of a response, cut into segments."""
+    """Bytes of a response, divided into segments."""
     outstanding: int | None
-    """Requests in progress at the same time. Default: 1."""
+    """Number of requests in progress at the same time. Default: 1."""
     think: Delay | None
-    """From a response to the next request in its place: a time with unit, or a table `exponential`.
-    Default: "0 s".
+    """Think time of a slot, from a response to the next request: a time with unit, or a table
+    `exponential`. Default: "0 s".
     """
     service: Delay | None
-    """From a request to its response at the server: a time with unit, or a table `exponential`. Default:
-    "0 s".
+    """Service time, from a request to its response at the server: a time with unit, or a table
+    `exponential`. Default: "0 s".
     """
     timeout: str | None
-    """After this time without progress a request is repeated. Default: "never"."""
+    """Time without progress after which a request is repeated. Default: "never"."""
     ecn: bool | None
-    """If true, frames are ECN-capable: switches may mark them. Default: false."""
+    """If true, frames are ECN-capable, and switches may mark them. Default: false."""
     tcp: TcpKeys | None
-    """The keys of TCP in both directions, one connection with a stream each way. Default: where none is
-    given, all those of the preset "rfc".
+    """Keys of TCP for both directions of one connection, except `transfer`, `idle` and `reconnect`, and
+    with `mpi_exchange` also except `handshake`. Default: where none is given, all those of the preset
+    "rfc".
     """
     rdma: RdmaKeys | None
-    """The keys of RDMA in both directions, a queue pair each way. Default: none."""
+    """Keys of RDMA for both directions, with one queue pair per direction, except `message`,
+    `queue_pairs` and `ack_priority`. Default: none.
+    """
     uet: UetKeys | None
-    """The keys of Ultra Ethernet Transport in both directions, a packet delivery context each way.
-    Default: none.
+    """Keys of Ultra Ethernet Transport for both directions, with one packet delivery context per
+    direction, except `message` and `ack_priority`. Default: none.
     """
 
 
@@ -2464,7 +2471,7 @@ class TcpKeys(TypedDict, total=False):
     """A transfer over TCP."""
 
     preset: TcpPreset | None
-    """The preset that supplies the keys that are not given. Default: "rfc"."""
+    """Preset that sets the defaults of the other keys. Default: "rfc"."""
     controller: TcpController | None
     """Congestion control: "aimd" (slow start and congestion avoidance), "cubic" or "dctcp", or a table
     of one of the last two with its keys. Default: "aimd".
@@ -2472,9 +2479,9 @@ class TcpKeys(TypedDict, total=False):
     recovery: LossRecoveryKind | None
     """Loss recovery: "tahoe", "reno", "newreno" or "sack". Default: "sack"."""
     initial_window: str | None
-    """The window at the start: bytes of data or full segments, at least one. Default: "10 frames"."""
+    """Initial window: bytes of data or full segments, at least one. Default: "10 frames"."""
     initial_threshold: str | None
-    """The window at which slow start ends, before the first loss (ssthresh). Default: "unlimited"."""
+    """Initial slow start threshold (ssthresh). Default: "unlimited"."""
     growth: Growth | None
     """Unit of window growth: "acks" (each acknowledgement, RFC 5681) or "bytes" (the bytes acknowledged,
     RFC 3465). Default: "bytes".
@@ -2482,23 +2489,23 @@ class TcpKeys(TypedDict, total=False):
     grows_unused: bool | None
     """If true, the window also grows while less than half of it is in flight. Default: false."""
     receive_window: str | None
-    """Bytes of data, or full segments, that the receiver accepts beyond what it has acknowledged.
-    Default: "unlimited".
+    """Receive window: bytes of data, or full segments, that the receiver accepts beyond the acknowledged
+    data. Default: "unlimited".
     """
     window_scaling: bool | None
     """If true, windows above 65535 B can be advertised (RFC 7323 section 2). Default: true."""
     send_buffer: str | None
-    """Bytes of data, or full segments, that the sender keeps until they are acknowledged. Default:
-    "unlimited".
+    """Send buffer: bytes of data, or full segments, that the sender keeps until they are acknowledged.
+    Default: "unlimited".
     """
     headers: str | None
     """Bytes of headers in a frame, DA to FCS, without options. Default: "62 B"."""
     ack: str | None
-    """The minimum length of an acknowledgement, DA to FCS. Default: "64 B"."""
+    """Minimum length of an acknowledgement, DA to FCS. Default: "64 B"."""
     ack_every: int | None
-    """Acknowledges every n-th segment that arrives in order. Default: 2."""
+    """Segments per acknowledgement: every n-th in-order segment is acknowledged immediately. Default: 2."""
     ack_delay: str | None
-    """The longest time that a segment waits for its acknowledgement. Default: "500 us"."""
+    """Maximum delay of an acknowledgement. Default: "500 us"."""
     duplicates: int | None
     """Number of duplicate acknowledgements that indicate a loss. Default: 3."""
     limited_transmit: bool | None
@@ -2512,63 +2519,67 @@ class TcpKeys(TypedDict, total=False):
     proportional: bool | None
     """If true, recovery sends in proportion to the data delivered (PRR, RFC 6937). Default: false."""
     ecn: EcnMode | None
-    """Marks: "off", "rfc3168" (a mark is echoed until the window is reduced) or "dctcp" (each mark is
-    echoed). Default: "off".
+    """ECN: "off", "rfc3168" (a CE mark is echoed until the sender reduces its window) or "dctcp" (each
+    CE mark is echoed). Default: "off".
     """
     timestamps: bool | None
-    """If true, segments carry timestamps, 12 B each, and each acknowledgement measures a round trip (RFC
-    7323). Default: false.
+    """If true, segments carry timestamps, 12 B each, and each acknowledgement measures the round-trip
+    time (RFC 7323). Default: false.
     """
     min_timeout: str | None
-    """The minimum timeout. Default: "1 s"."""
+    """Minimum retransmission timeout. Default: "1 s"."""
     initial_timeout: str | None
-    """The timeout before a round trip is measured. Default: "1 s"."""
+    """Initial retransmission timeout, before the first round-trip measurement. Default: "1 s"."""
     max_timeout: str | None
-    """The maximum timeout. Default: "60 s"."""
+    """Maximum retransmission timeout. Default: "60 s"."""
     tick: str | None
-    """Round trips and timeouts are counted in ticks of this length, which fall at a random phase for
-    each connection. Default: "0 s".
+    """Timer granularity: length of the ticks in which round-trip times and timeouts are measured, with a
+    random phase for each connection. Default: "0 s".
     """
     restart_after_idle: bool | None
     """If true, the window is reset to the initial one after an idle time longer than the timeout (RFC
     5681 section 4.1). Default: true.
     """
     send_jitter: str | None
-    """Delays whatever an event releases by a random time, uniform from 0 to this. Default: "0 s"."""
+    """Maximum random delay of the segments that an event releases, uniformly distributed from 0.
+    Default: "0 s".
+    """
     handshake: bool | None
     """If true, a connection begins with a handshake (SYN). Default: false."""
     transfer: str | None
     """Bytes of each transfer. Default: "unlimited"."""
     idle: Delay | None
-    """From the end of a transfer to the start of the next: a time with unit, or a table `exponential`.
-    Default: "0 s".
+    """Idle time from the end of a transfer to the start of the next: a time with unit, or a table
+    `exponential`. Default: "0 s".
     """
     reconnect: bool | None
-    """If true, each transfer opens a connection of its own. Default: false."""
+    """If true, each transfer opens a new connection. Default: false."""
 
 
 class CubicKeys(TypedDict, total=False):
     """Keys of cubic."""
 
     scaling: float | None
-    """C of the curve, in segments / s^3. Default: 0.4."""
+    """Scaling constant C of the cubic function, in segments / s^3. Default: 0.4."""
     beta: float | None
-    """Fraction of the window that remains after a loss. Default: 0.7."""
+    """Multiplicative decrease factor: fraction of the window that remains after a loss. Default: 0.7."""
     fast_convergence: bool | None
-    """If true, a flow with a loss before it has regained its last maximum window lowers that maximum
-    further (fast convergence). Default: true.
+    """If true, a loss before the window reaches W_max again reduces W_max further (fast convergence).
+    Default: true.
     """
     friendly: bool | None
-    """If true, the window is at least that of a Reno-like flow with the same mean. Default: true."""
+    """If true, the window is at least that of a Reno flow with the same mean (Reno-friendly region).
+    Default: true.
+    """
 
 
 class DctcpKeys(TypedDict, total=False):
     """Keys of dctcp."""
 
     gain: float | None
-    """g, the weight of the newest window in alpha. Default: 0.0625."""
+    """Weight g of the newest window in alpha. Default: 0.0625."""
     alpha: float | None
-    """alpha at the start. Default: 1."""
+    """Initial value of alpha. Default: 1."""
 
 
 class RdmaControlTable(TypedDict, total=False):
@@ -2622,7 +2633,7 @@ class RdmaKeys(TypedDict, total=False):
     """Messages over RDMA (RoCEv2)."""
 
     control: RdmaControl | None
-    """The congestion control of each queue pair: "none", "dcqcn" and others by name, or a table of that
+    """Congestion control of each queue pair: the name of one ("none", "dcqcn", ...), or a table of that
     name with its keys. Default: dcqcn with its preset "paper".
     """
     mtu: str | None
@@ -2631,62 +2642,62 @@ class RdmaKeys(TypedDict, total=False):
     """Bytes of headers in a frame, DA to FCS. Default: "66 B"."""
     verb: RdmaVerb | None
     """RDMA operation of a message: "send", "write" (its first packet is 16 B longer), or "read" (the
-    receiver requests the data, and the sender sends it at the rate of its own control). Default:
+    receiver requests the data, and the congestion control of the sender sets the rate). Default:
     "send".
     """
     max_reads: int | None
-    """READs that a queue pair has under way at most (`max_rd_atomic`). Default: 16."""
+    """Maximum number of outstanding READs of a queue pair (`max_rd_atomic`). Default: 16."""
     receive_queue: int | None
-    """Messages that the receiver of a queue pair is ready for at once. Default: none."""
+    """Receive queue entries of a queue pair. Default: none."""
     receive_time: str | None
-    """Time that the application of the receiver takes per message, one after the other, before it frees
-    an entry of the queue. Default: "0 s".
+    """Time in which the receiving application processes a message, one after another, and frees its
+    receive queue entry. Default: "0 s".
     """
     rnr_timer: str | None
-    """Time that a sender waits after an RNR NAK. Default: "640 us"."""
+    """Time from an RNR NAK to the retry of the sender. Default: "640 us"."""
     rnr_retries: int | None
     """Consecutive RNR retries before the queue pair enters the error state (`rnr_retry`). Default: 7."""
     message: str | None
-    """Bytes of a message of a flow. Default: "unlimited"."""
+    """Bytes of each message of a flow. Default: "unlimited"."""
     queue_pairs: QueuePairs | None
-    """Queue pair of a transfer: "one" (a common one for all transfers between the same two hosts on the
-    same path, one after the other), "free" (an idle one, or a new one) or "each" (a new one).
-    Default: "one".
+    """Queue pair of a transfer: "one" (shared by all transfers between the same two hosts on the same
+    path, one after another), "free" (an idle one, or a new one) or "each" (a new one). Default:
+    "one".
     """
     recovery: RdmaRecovery | None
     """Loss recovery: "go_back_n". Default: "go_back_n"."""
     window: str | None
-    """Maximum in flight, in bytes of frames or in full packets, independent of the control. Default:
-    none, or "bdp" with recovery = "selective".
+    """Maximum data in flight, in bytes of frames or in full packets, in addition to the congestion
+    control. Default: none, or "bdp" with recovery = "selective".
     """
     base_rtt: str | None
     """Round-trip time of a full packet and its acknowledgement without queues, from which windows are
     computed. Default: "computed".
     """
     ack_every: int | None
-    """Acknowledges every n-th packet, and the last one of a message. Default: 1 if the control uses
-    acknowledgements, there is a window, or recovery is selective; with recovery = "reordering" one
-    per 16 KiB of data; otherwise 64.
+    """Packets per acknowledgement: every n-th packet and the last packet of a message are acknowledged.
+    Default: 1 if the control uses acknowledgements, there is a window, or recovery is selective; with
+    recovery = "reordering" one per 16 KiB of data; otherwise 64.
     """
     ack_priority: int | None
     """Priority of acknowledgements and NAKs. Default: that of the data."""
     nak_gap: str | None
-    """The least time between two NAKs for the same packet. Default: "500 us"."""
+    """Minimum time between two NAKs for the same packet. Default: "500 us"."""
     timeout: str | None
-    """Without progress for this time, the first outstanding packet is sent again. Default: "67.108864
-    ms".
+    """Retransmission timeout: time without progress after which the first outstanding packet is
+    retransmitted. Default: "67.108864 ms".
     """
     low_timeout: str | None
     """Timeout with at most 3 packets in flight, for which a spurious retransmission costs little.
     Default: that of `timeout`.
     """
     retries: int | None
-    """Timeouts in a row that a queue pair survives. Default: 7."""
+    """Maximum number of consecutive timeouts (`retry_cnt`). Default: 7."""
     cnp_gap: str | None
-    """The least time between two congestion notification packets. Default: "50 us"."""
+    """Minimum time between two congestion notification packets. Default: "50 us"."""
     cnp_scope: CnpScope | None
-    """Scope of `cnp_gap`: "queue_pair" (each has its own), "address" (all from the same host) or "port"
-    (all of the NIC). Default: "queue_pair".
+    """Scope of `cnp_gap`: per "queue_pair", per source "address", or per "port" (the whole NIC).
+    Default: "queue_pair".
     """
     cnp_priority: int | None
     """Priority of congestion notification packets. Default: 6."""
@@ -2700,57 +2711,59 @@ class ThetaPowerTcpKeys(TypedDict, total=False):
     """Keys of theta_powertcp."""
 
     gamma: float | None
-    """The weight of the newest window. Default: 0.7."""
+    """Weight of the newest window. Default: 0.7."""
     ai_rate: str | None
     """Additive increase of the rate at each update: beta. Default: "computed"."""
     min_rate: str | None
-    """The least rate. Default: "100 Mb/s"."""
+    """Minimum rate. Default: "100 Mb/s"."""
 
 
 class DcqcnKeys(TypedDict, total=False):
     """Keys of dcqcn."""
 
     preset: DcqcnPreset | None
-    """The preset that supplies the keys that are not given. Default: "paper"."""
+    """Preset that sets the defaults of the other keys. Default: "paper"."""
     g: float | None
-    """g, the weight of the newest observation in alpha (`dce_tcp_g`: 1 - g in units of 1/1024). Default:
+    """Weight g of the newest observation in alpha (`dce_tcp_g`: 1 - g in units of 1/1024). Default:
     0.00390625.
     """
     initial_alpha: float | None
-    """alpha before the first CNP (`initial_alpha_value`). Default: 1."""
+    """Initial value of alpha, before the first CNP (`initial_alpha_value`). Default: 1."""
     alpha_period: str | None
-    """The time after which alpha is updated without a CNP (`dce_tcp_rtt`). Default: "55 us"."""
+    """Update period of alpha without CNPs (`dce_tcp_rtt`). Default: "55 us"."""
     monitor_period: str | None
-    """At most one cut in this time, at the beginning of the next one after a CNP
+    """Period with at most one cut, which takes place at the beginning of the next period after a CNP
     (`rate_reduce_monitor_period`). Default: "0 s".
     """
     time_reset: str | None
-    """The period of the timer that increases the rate (`rpg_time_reset`). Default: "55 us"."""
+    """Period of the rate increase timer (`rpg_time_reset`). Default: "55 us"."""
     byte_reset: str | None
-    """Bytes sent (DA to FCS) after which the rate is increased as well (`rpg_byte_reset`). Default:
+    """Period of the rate increase byte counter, in bytes sent (DA to FCS) (`rpg_byte_reset`). Default:
     "10000000 B".
     """
     threshold: int | None
-    """Steps of timer or counter in fast recovery (F, `rpg_threshold`). Default: 5."""
+    """Number of steps of timer or byte counter in fast recovery (F, `rpg_threshold`). Default: 5."""
     ai_rate: str | None
     """Increase of the target rate in each step of additive increase (`rpg_ai_rate`). Default: "40 Mb/s"."""
     hai_rate: str | None
     """Increase of the target rate in each step of hyper increase (`rpg_hai_rate`). Default: "200 Mb/s"."""
     scale_rates: bool | None
-    """If true, `ai_rate` and `hai_rate` apply to 25 Gb/s and scale in proportion to the rate of the
-    link. Default: false.
+    """If true, `ai_rate` and `hai_rate` apply to 25 Gb/s and scale in proportion to the line rate.
+    Default: false.
     """
     gd: int | None
-    """A cut takes the share 1024 alpha / 2^gd of the rate: 11 is alpha / 2 (`rpg_gd`). Default: 11."""
+    """Exponent of the decrease: a cut reduces the rate by the fraction 1024 alpha / 2^gd. Default: 11."""
     min_factor: float | None
-    """The least factor of a cut (`rpg_min_dec_fac` in per cent). Default: 0.5."""
+    """Minimum decrease factor: a cut leaves at least this fraction of the rate (`rpg_min_dec_fac`, there
+    in percent). Default: 0.5.
+    """
     min_rate: str | None
-    """The least rate (`rpg_min_rate`). Default: "10 Mb/s"."""
+    """Minimum rate (`rpg_min_rate`). Default: "10 Mb/s"."""
     max_rate: str | None
-    """The highest rate, at which the limiter is released (`rpg_max_rate`). Default: "unlimited"."""
+    """Maximum rate, at which the rate limiter is released (`rpg_max_rate`). Default: "unlimited"."""
     first_factor: float | None
-    """The first CNP multiplies the rate by this, before anything else (`rate_to_set_on_first_cnp`).
-    Default: 1.
+    """Factor by which the first CNP multiplies the rate, before any other step
+    (`rate_to_set_on_first_cnp`). Default: 1.
     """
     clamp_target: bool | None
     """If true, each cut sets the target rate to the current one (`clamp_tgt_rate`). Default: true."""
@@ -2764,99 +2777,97 @@ class RdmaDctcpKeys(TypedDict, total=False):
     """Keys of dctcp for RDMA."""
 
     gain: float | None
-    """g, the weight of the newest round trip in alpha. Default: 0.0625."""
+    """Weight g of the newest round trip in alpha. Default: 0.0625."""
     ai_rate: str | None
     """Additive increase of the rate after a round trip without a mark. Default: "computed"."""
     min_rate: str | None
-    """The least rate. Default: "100 Mb/s"."""
+    """Minimum rate. Default: "100 Mb/s"."""
 
 
 class TimelyKeys(TypedDict, total=False):
     """Keys of timely."""
 
     ewma: float | None
-    """The weight of the newest difference of round trips. Default: 0.875."""
+    """Weight of the newest RTT difference in the moving average. Default: 0.875."""
     beta: float | None
-    """Factor of multiplicative decrease, for a round trip above `t_high` or a positive gradient.
-    Default: 0.8.
-    """
+    """Multiplicative decrease factor, for an RTT above `t_high` or a positive gradient. Default: 0.8."""
     t_low: str | None
-    """The round trip below which the rate always grows. Default: "50 us"."""
+    """Low threshold: RTT below which the rate always increases. Default: "50 us"."""
     t_high: str | None
-    """The round trip above which it always shrinks. Default: "500 us"."""
+    """High threshold: RTT above which the rate always decreases. Default: "500 us"."""
     min_rtt: str | None
-    """The round trip that is the unit of the gradient. Default: "20 us"."""
+    """Minimum RTT, by which the gradient is normalized. Default: "20 us"."""
     delta: str | None
     """Additive increase of the rate. Default: "10 Mb/s"."""
     min_rate: str | None
-    """The least rate. Default: "100 Mb/s"."""
+    """Minimum rate. Default: "100 Mb/s"."""
     initial_rate: str | None
-    """The rate at which a queue pair begins, no more than that of the link. Default: "unlimited"."""
+    """Initial rate of a queue pair, limited to the line rate. Default: "unlimited"."""
     patched: bool | None
     """If true, patched TIMELY applies between the thresholds. Default: false."""
     patched_beta: float | None
-    """Factor of decrease by the distance from `t_low`. Default: 0.008."""
+    """Decrease factor for the distance of the RTT from `t_low`. Default: 0.008."""
 
 
 class SwiftKeys(TypedDict, total=False):
     """Keys of swift."""
 
     base_target: str | None
-    """The target of a path without switches. Default: "20 us"."""
+    """Base target delay, for a path without switches. Default: "20 us"."""
     hop_delay: str | None
     """Addition to the target delay for each switch on the path. Default: "3.05 us"."""
     fs_range: str | None
-    """Largest addition to the target delay by flow scaling, for the smallest windows. Default: "100 us"."""
+    """Maximum addition to the target delay by flow scaling, for the smallest windows. Default: "100 us"."""
     fs_min: float | None
-    """The window, in packets, below which all of `fs_range` is added. Default: 0.1."""
+    """Window, in packets, below which flow scaling adds all of `fs_range`. Default: 0.1."""
     fs_max: float | None
-    """The window, in packets, above which nothing is added. Default: 100."""
+    """Window, in packets, above which flow scaling adds nothing. Default: 100."""
     ai: float | None
-    """Packets that a window grows by in a round trip. Default: 1."""
+    """Additive increase of the window, in packets per round trip. Default: 1."""
     beta: float | None
-    """Factor of multiplicative decrease, for a delay above the target. Default: 0.8."""
+    """Multiplicative decrease factor, for a delay above the target. Default: 0.8."""
     max_mdf: float | None
-    """The largest share that a decrease takes. Default: 0.5."""
+    """Maximum fraction by which a decrease reduces the window. Default: 0.5."""
     min_window: float | None
-    """The least window, in packets. Default: 0.01."""
+    """Minimum window, in packets. Default: 0.01."""
 
 
 class HpccKeys(TypedDict, total=False):
     """Keys of hpcc."""
 
     eta: float | None
-    """The utilisation that the busiest link of a path is held at. Default: 0.95."""
+    """Target utilisation of the most utilised link of a path. Default: 0.95."""
     max_stage: int | None
-    """Consecutive round trips without congestion with additive increase of the window, before it is set
-    from the utilisation again. Default: 0.
+    """Maximum number of consecutive round trips without congestion in which the window increases
+    additively, before it is set from the utilisation again. Default: 0.
     """
     ai_rate: str | None
     """Additive increase of the rate at each update: W_AI / T. Default: "computed"."""
     min_rate: str | None
-    """The least rate. Default: "100 Mb/s"."""
+    """Minimum rate. Default: "100 Mb/s"."""
     int_bytes: str | None
-    """Bytes of telemetry in each data packet and acknowledgement: 2 B, and 8 B for each hop that there
-    is room for. Default: "42 B".
-    """
+    """Bytes of telemetry in each data packet and acknowledgement: 2 B plus 8 B per hop. Default: "42 B"."""
 
 
 class HpccPintKeys(TypedDict, total=False):
     """Keys of hpcc_pint."""
 
     eta: float | None
-    """The utilisation that the busiest link of a path is held at. Default: 0.95."""
+    """Target utilisation of the most utilised link of a path. Default: 0.95."""
     max_stage: int | None
-    """Consecutive round trips without congestion with additive increase of the window, before it is set
-    from the utilisation again. Default: 0.
+    """Maximum number of consecutive round trips without congestion in which the window increases
+    additively, before it is set from the utilisation again. Default: 0.
     """
     ai_rate: str | None
     """Additive increase of the rate at each update: W_AI / T. Default: "computed"."""
     min_rate: str | None
-    """The least rate. Default: "100 Mb/s"."""
+    """Minimum rate. Default: "100 Mb/s"."""
     base: float | None
-    """Base of the logarithmic scale of utilisation: the nearest power of it is sent. Default: 1.05."""
+    """Base of the logarithmic quantisation: the utilisation is sent as the nearest power of the base.
+    Default: 1.05.
+    """
     probability: float | None
-    """Share of packets that report the utilisation. Default: 1."""
+    """Fraction of packets that carry the utilisation. Default: 1."""
     int_bytes: str | None
     """Bytes of telemetry in each data packet and acknowledgement. Default: "1 B"."""
 
@@ -2865,27 +2876,25 @@ class PowerTcpKeys(TypedDict, total=False):
     """Keys of powertcp."""
 
     gamma: float | None
-    """The weight of the newest window. Default: 0.9."""
+    """Weight of the newest window. Default: 0.9."""
     eta: float | None
-    """The power that the busiest link of a path is held at. Default: 0.95."""
+    """Target of the normalized power of the hop with the highest power. Default: 0.95."""
     ai_rate: str | None
     """Additive increase of the rate at each update: beta. Default: "computed"."""
     min_rate: str | None
-    """The least rate. Default: "100 Mb/s"."""
+    """Minimum rate. Default: "100 Mb/s"."""
     int_bytes: str | None
-    """Bytes of telemetry in each data packet and acknowledgement: 2 B, and 8 B for each hop that there
-    is room for. Default: "42 B".
-    """
+    """Bytes of telemetry in each data packet and acknowledgement: 2 B plus 8 B per hop. Default: "42 B"."""
 
 
 class ReorderingKeys(TypedDict, total=False):
     """Keys of reordering."""
 
     preset: ReorderingPreset | None
-    """The preset that supplies the keys that are not given. Default: "roce"."""
+    """Preset that sets the defaults of the other keys. Default: "roce"."""
     window: int | None
-    """Packets from the expected one on that the receiver places, and that the sender has outstanding at
-    most. Default: 1024.
+    """Reordering window: packets, starting at the next expected one, that the receiver places. Default:
+    1024.
     """
     distance: int | None
     """Distance in sequence numbers: a missing packet counts as lost only if a packet at least this far
@@ -2896,78 +2905,78 @@ class ReorderingKeys(TypedDict, total=False):
     Default: "computed".
     """
     nak: bool | None
-    """If true, the receiver reports losses. Default: true."""
+    """If true, the receiver reports losses by NAKs. Default: true."""
 
 
 class ObliviousKeys(TypedDict, total=False):
     """Keys of oblivious."""
 
     entropies: int | None
-    """Entropy values of a connection. Default: 64."""
+    """Number of entropy values of a connection. Default: 64."""
 
 
 class RandomSprayKeys(TypedDict, total=False):
     """Keys of random spraying."""
 
     entropies: int | None
-    """Entropy values of a connection. Default: 64."""
+    """Number of entropy values of a connection. Default: 64."""
 
 
 class BitmapKeys(TypedDict, total=False):
     """Keys of the bitmap."""
 
     entropies: int | None
-    """Entropy values of a connection. Default: 64."""
+    """Number of entropy values of a connection. Default: 64."""
 
 
 class RepsKeys(TypedDict, total=False):
     """Keys of REPS."""
 
     entropies: int | None
-    """Entropy values of a connection. Default: 64."""
+    """Number of entropy values of a connection. Default: 64."""
     buffer: int | None
-    """Values that are kept for another use. Default: 8."""
+    """Number of values in the buffer for reuse. Default: 8."""
     freeze: str | None
-    """Time after a timeout for which the cached entropy values are reused, where switches trim. Default:
+    """Time after a timeout for which the buffered entropy values are reused, if switches trim. Default:
     "10 ms".
     """
     explore: int | None
-    """Packets with random values after that. Default: 16."""
+    """Number of packets with random values after `freeze`. Default: 16."""
 
 
 class MixedKeys(TypedDict, total=False):
     """Keys of mixed."""
 
     entropies: int | None
-    """Entropy values of a connection. Default: 64."""
+    """Number of entropy values of a connection. Default: 64."""
 
 
 class MrcPathsKeys(TypedDict, total=False):
     """Keys of the path states of MRC."""
 
     entropies: int | None
-    """Active entropy values of a connection. Default: 128."""
+    """Number of active entropy values of a connection. Default: 128."""
     reserve: int | None
-    """Entropy values that replace failed ones. Default: 128."""
+    """Number of reserve entropy values, which replace failed ones. Default: 128."""
     min_active: int | None
-    """Active values that losses never take out (`ev_min_active`). Default: a quarter of `entropies`, at
-    least 1.
+    """Minimum number of active values, which losses do not remove (`ev_min_active`). Default: a quarter
+    of `entropies`, at least 1.
     """
     probe_interval: str | None
-    """Time from the loss of a value to its first probe, and from one probe to the next. Default: "1 ms"."""
+    """Interval of the probes of a failed value. Default: "1 ms"."""
     probe_answers: int | None
-    """Answered probes in a row that bring a value back. Default: 3."""
+    """Number of consecutive answered probes that make a value good again. Default: 3."""
 
 
 class PlbKeys(TypedDict, total=False):
     """Keys of PLB."""
 
     entropies: int | None
-    """Entropy values that a connection draws from. Default: 64."""
+    """Number of entropy values from which a connection draws. Default: 64."""
     rounds: int | None
-    """Congested rounds in a row before the path changes. Default: 3."""
+    """Number of consecutive congested rounds after which the path changes. Default: 3."""
     marked_share: float | None
-    """Share of marked acknowledgements from which on a round is congested. Default: 0.5."""
+    """Minimum fraction of marked acknowledgements in a congested round. Default: 0.5."""
 
 
 class UetControlTable(TypedDict, total=False):
@@ -2987,16 +2996,16 @@ class UetKeys(TypedDict, total=False):
     """Messages over Ultra Ethernet Transport (UET)."""
 
     preset: UetPreset | None
-    """Sizes of headers: "uec" (those of the specification, over UDP and IPv4) or "htsim" (those of uet-
-    htsim, for comparisons). Default: "uec".
+    """Header sizes: "uec" (specification, over UDP and IPv4) or "htsim" (uet-htsim, for comparisons).
+    Default: "uec".
     """
     mode: UetMode | None
     """Delivery mode: "rud" (reliable, unordered), "rod" (reliable, ordered), "rudi" (reliable, for
     idempotent messages, without context) or "uud" (unreliable, unordered). Default: "rud".
     """
     contexts: int | None
-    """Packet delivery contexts from one host to another, each with its own window, timer and paths.
-    Default: 1.
+    """Number of packet delivery contexts (PDCs) from one host to another, each with its own window,
+    timer and paths. Default: 1.
     """
     ses: UetSes | None
     """SES header of requests: "standard" (44 B), "medium" (32 B) or "small" (20 B). Default: "standard"."""
@@ -3011,17 +3020,15 @@ class UetKeys(TypedDict, total=False):
     ack: str | None
     """Length of an acknowledgement, DA to FCS. Default: "90 B"."""
     message: str | None
-    """Bytes of a message of a flow. Default: "unlimited"."""
+    """Bytes of each message of a flow. Default: "unlimited"."""
     ack_every: str | None
-    """Bytes received per acknowledgement. Default: "computed"."""
+    """Received bytes per acknowledgement. Default: "computed"."""
     paths: PathSelection | None
     """Selection among equal paths, by an entropy value for each packet that switches hash with the flow:
     "fixed" (one path). Default: "fixed".
     """
     psn_range: int | None
-    """Packets between the oldest one that is not acknowledged and the newest (maximum PSN range, MPR).
-    Default: 16384.
-    """
+    """Maximum PSN range (MPR): packets from the oldest unacknowledged one to the newest. Default: 16384."""
     trimming: bool | None
     """If true, switches trim packets instead of dropping them, which sets the target of `nscc`, the
     timeout and `loss_inference`. Default: true if every switch on the path trims the traffic class of
@@ -3039,7 +3046,7 @@ class UetKeys(TypedDict, total=False):
     timeout: str | None
     """Retransmission timeout of the oldest packet in flight. Default: "computed"."""
     retries: int | None
-    """Timeouts in a row that a context survives. Default: 5."""
+    """Maximum number of consecutive timeouts. Default: 5."""
     ack_priority: int | None
     """Priority of acknowledgements. Default: that of the data."""
 
@@ -3048,9 +3055,9 @@ class NdpKeys(TypedDict, total=False):
     """Keys of ndp."""
 
     window: int | None
-    """First window in packets. Default: 30."""
+    """Initial window in packets. Default: 30."""
     share: float | None
-    """Share of the rate of its link at which a NIC pulls. Default: 1."""
+    """Rate of pulls of a NIC, as a fraction of its line rate. Default: 1."""
 
 
 class NsccKeys(TypedDict, total=False):
@@ -3059,72 +3066,74 @@ class NsccKeys(TypedDict, total=False):
     target: str | None
     """Target of the queueing delay. Default: "computed"."""
     alpha: float | None
-    """Factor of the proportional increase, in packets of payload a target delay on the reference
+    """Gain of the proportional increase, in packets of payload per target delay on the reference
     network. Default: 4.
     """
     fair_increase: float | None
-    """Increase of a window at the target delay, in packets of payload per window on the reference
+    """Fair increase, at or above the target delay, in packets of payload per window on the reference
     network. Default: 5.
     """
     eta: float | None
-    """Increase in every round trip, in packets of payload on the reference network. Default: 0.15."""
+    """Constant increase per round trip, in packets of payload on the reference network. Default: 0.15."""
     fast_increase: float | None
-    """Increase per byte that arrives, after a window without queueing, on the reference network.
+    """Fast increase per acknowledged byte, after a window without queueing, on the reference network.
     Default: 0.25.
     """
     gamma: float | None
     """Weight of the excess delay in a decrease. Default: 0.8."""
     max_decrease: float | None
-    """Lowest factor of a decrease (`max_md_jump`). Default: 0.5."""
+    """Minimum factor of a decrease (`max_md_jump`). Default: 0.5."""
     delay_gain: float | None
     """Weight of the newest sample in the average delay. Default: 0.0125."""
     quick_adapt: bool | None
-    """If true, the window is set to the amount that arrived when little arrives (quick adapt). Default:
-    true.
+    """If true, the window is set to the bytes that arrived in a period if these are few (quick adapt).
+    Default: true.
     """
     qa_gate: int | None
-    """Quick adapt needs less than the largest window divided by 2 to this power. Default: 3."""
+    """Quick adapt requires that fewer bytes arrived than the maximum window divided by 2 to this power.
+    Default: 3.
+    """
     qa_threshold: str | None
-    """Queueing delay above which quick adapt is due. Default: "computed"."""
+    """Queueing delay above which quick adapt may take place. Default: "computed"."""
     initial_window: str | None
-    """First window. Default: "computed"."""
+    """Initial window. Default: "computed"."""
     max_window: str | None
-    """Largest window. Default: "computed"."""
+    """Maximum window. Default: "computed"."""
 
 
 class RcccKeys(TypedDict, total=False):
     """Keys of rccc."""
 
     credit: str | None
-    """Credit that a context begins with, which is also the most that it can have. Default: "computed"."""
+    """Initial speculative credit of a context, which is also the maximum credit. Default: "computed"."""
     pull: str | None
-    """Bytes of a grant. Default: "16 KiB"."""
+    """Bytes per grant. Default: "16 KiB"."""
     share: float | None
-    """Share of the rate of its link at which a NIC grants. Default: 0.99."""
+    """Rate of grants of a NIC, as a fraction of its line rate. Default: 0.99."""
     slow_pulls: bool | None
-    """If true, contexts without outstanding requests are granted up to `credit` in advance while no
-    other waits. Default: true.
+    """If true, contexts without outstanding requests are granted up to `credit` in advance while the
+    pull queue is empty. Default: true.
     """
     oversubscription: float | None
-    """Capacity of the links of hosts for each unit of the core. Default: 1."""
+    """Oversubscription of the core: capacity of the host links divided by that of the core. Default: 1."""
     nscc: NsccKeys | None
-    """NSCC beside it, both of which have to allow a packet: a table with its keys. Default: none."""
+    """NSCC in addition to RCCC, so that a packet needs both credit and room in the window: a table with
+    its keys. Default: none.
+    """
 
 
 class EqdsKeys(TypedDict, total=False):
     """Keys of eqds."""
 
     credit: str | None
-    """Speculative credit that a context begins with, which is also the most that it can have. Default:
-    "computed".
-    """
+    """Initial speculative credit of a context, which is also the maximum credit. Default: "computed"."""
     pull: str | None
-    """Bytes of a grant. Default: "4 KiB"."""
+    """Bytes per grant. Default: "4 KiB"."""
     share: float | None
-    """Share of the rate of its link at which a NIC grants. Default: 0.99."""
+    """Rate of grants of a NIC, as a fraction of its line rate. Default: 0.99."""
     slow_pulls: bool | None
-    """If true, contexts without outstanding requests are granted up to `credit` in advance while no
-    other waits. Default: true.
+    """If true, contexts without outstanding requests are granted up to `credit` in advance while the
+    pull queue is empty. Default: true.
     """
     pull_order: PullOrder | None
     """Order in which contexts are granted: "round_robin" (a context goes to the end of the queue after
@@ -3152,43 +3161,48 @@ class ConversationKeys(TypedDict, total=False):
     """Exchanges of messages over one connection of TCP or RDMA."""
 
     messages: Required[Messages]
-    """The messages of an exchange, which the two ends send in turn: a list of sizes, an even number, or
-    the application "iscsi_read", "iscsi_write", "database_entry", "database_query", "ipc",
+    """Messages of an exchange, which the two ends send alternately: a list of sizes, an even number of
+    them, or the application "iscsi_read", "iscsi_write", "database_entry", "database_query", "ipc",
     "iwarp_read", "iwarp_write" or "iwarp_send", or a table of one of iSCSI or iWARP with its keys.
     """
     outstanding: int | None
-    """Exchanges in progress at the same time: the queue depth. Default: 1."""
+    """Queue depth: number of exchanges in progress at the same time. Default: 1."""
     think: Delay | None
-    """From the end of an exchange to the next one in its place: a time with unit, or a table
+    """Think time of a slot, from the end of an exchange to the next one: a time with unit, or a table
     `exponential`. Default: "0 s".
     """
     service: Delay | None
-    """Time from the last message of the opener to its answer: a time with unit, or a table
+    """Service time, from the last message of the opener to its answer: a time with unit, or a table
     `exponential`. Default: "0 s".
     """
     tcp: TcpKeys | None
-    """The keys of TCP in both directions, one connection with a stream each way. Default: where none is
-    given, all those of the preset "rfc".
+    """Keys of TCP for both directions of one connection, except `transfer`, `idle` and `reconnect`, and
+    with `mpi_exchange` also except `handshake`. Default: where none is given, all those of the preset
+    "rfc".
     """
     rdma: RdmaKeys | None
-    """The keys of RDMA in both directions, a queue pair each way. Default: none."""
+    """Keys of RDMA for both directions, with one queue pair per direction, except `message`,
+    `queue_pairs` and `ack_priority`. Default: none.
+    """
     uet: UetKeys | None
-    """The keys of Ultra Ethernet Transport in both directions, a packet delivery context each way.
-    Default: none.
+    """Keys of Ultra Ethernet Transport for both directions, with one packet delivery context per
+    direction, except `message` and `ack_priority`. Default: none.
     """
 
 
 class IscsiKeys(TypedDict, total=False):
-    """Blocks over iSCSI."""
+    """iSCSI: transfer of blocks."""
 
     block: str | None
-    """Bytes of a command. Default: "1 MiB"."""
+    """Bytes of data per command. Default: "1 MiB"."""
     data_segment: str | None
-    """Maximum data of a PDU (MaxRecvDataSegmentLength of the receiver). Default: "8 KiB"."""
+    """Maximum bytes of data in a PDU (MaxRecvDataSegmentLength of the receiver). Default: "8 KiB"."""
     first_burst: str | None
-    """Unsolicited data of a write (FirstBurstLength). Default: "64 KiB"."""
+    """Maximum bytes of unsolicited data of a write (FirstBurstLength). Default: "64 KiB"."""
     max_burst: str | None
-    """Data of a write that the target requests at once (MaxBurstLength). Default: "256 KiB"."""
+    """Maximum bytes of data of a write that the target requests by one R2T (MaxBurstLength). Default:
+    "256 KiB".
+    """
 
 
 class IwarpKeys(TypedDict, total=False):
@@ -3197,7 +3211,7 @@ class IwarpKeys(TypedDict, total=False):
     message: str | None
     """Bytes of data. Default: "1 MiB"."""
     markers: bool | None
-    """If true, both receivers request markers, 4 B in 512 B of the stream. Default: true."""
+    """If true, both receivers request markers, 4 B in every 512 B of the stream. Default: true."""
 
 
 class MpiExchangeKeys(TypedDict, total=False):
@@ -3206,26 +3220,29 @@ class MpiExchangeKeys(TypedDict, total=False):
     message: Required[str]
     """Bytes that each rank sends to each neighbour in a step."""
     ranks: int | None
-    """Ranks of each host: 1, or 2 that are neighbours and exchange through memory. Default: 1."""
+    """Ranks per host: 1, or 2 neighbouring ranks that exchange messages through memory. Default: 1."""
     steps: int | None
-    """Steps of each rank. Default: no limit."""
+    """Number of steps of each rank. Default: no limit."""
     eager: str | None
-    """The longest message that is sent without a handshake. Default: "64 KiB"."""
+    """Eager limit: maximum length of a message that is sent without a rendezvous. Default: "64 KiB"."""
     copy_time: str | None
-    """Fixed cost of a copy from one rank of a host to the other, in addition to its bytes. Default: "1
-    us".
+    """Fixed time of a copy from one rank of a host to the other, in addition to the time for its bytes.
+    Default: "1 us".
     """
     copy_rate: str | None
-    """The rate at which bytes are copied. Default: "40 Gb/s"."""
+    """Rate of a copy through memory. Default: "40 Gb/s"."""
     tcp: TcpKeys | None
-    """The keys of TCP in both directions, one connection with a stream each way. Default: where none is
-    given, all those of the preset "rfc".
+    """Keys of TCP for both directions of one connection, except `transfer`, `idle` and `reconnect`, and
+    with `mpi_exchange` also except `handshake`. Default: where none is given, all those of the preset
+    "rfc".
     """
     rdma: RdmaKeys | None
-    """The keys of RDMA in both directions, a queue pair each way. Default: none."""
+    """Keys of RDMA for both directions, with one queue pair per direction, except `message`,
+    `queue_pairs` and `ack_priority`. Default: none.
+    """
     uet: UetKeys | None
-    """The keys of Ultra Ethernet Transport in both directions, a packet delivery context each way.
-    Default: none.
+    """Keys of Ultra Ethernet Transport for both directions, with one packet delivery context per
+    direction, except `message` and `ack_priority`. Default: none.
     """
 
 
@@ -3233,20 +3250,20 @@ class FcoeKeys(TypedDict, total=False):
     """Exchanges of Fibre Channel over Ethernet, without TCP: `from` is the initiator, `to` the target."""
 
     operation: Required[FcpOperation]
-    """"read" or "write"."""
+    """Operation: "read" or "write"."""
     block: str | None
-    """Bytes of an exchange (FCP_DL). Default: "1 MiB"."""
+    """Block size: bytes of data of an exchange (FCP_DL). Default: "1 MiB"."""
     max_burst: str | None
-    """Data of one sequence. Default: "unlimited"."""
+    """Maximum bytes of data of one sequence. Default: "unlimited"."""
     outstanding: int | None
-    """Exchanges in progress at the same time: the queue depth. Default: 1."""
+    """Queue depth: number of exchanges in progress at the same time. Default: 1."""
     think: Delay | None
-    """From the end of an exchange to the next one in its place: a time with unit, or a table
+    """Think time of a slot, from the end of an exchange to the next one: a time with unit, or a table
     `exponential`. Default: "0 s".
     """
     service: Delay | None
-    """Time of the target, before the data of a read or the response to a write: a time with unit, or a
-    table `exponential`. Default: "0 s".
+    """Service time of the target, before the data of a read or the response to a write: a time with
+    unit, or a table `exponential`. Default: "0 s".
     """
     ulp_tov: str | None
     """Time after which an unfinished exchange is aborted and repeated (ULP_TOV). Default: "30 s"."""
@@ -3430,15 +3447,15 @@ class MrcKeys(TypedDict, total=False):
     headers: str | None
     """Bytes of headers in a data frame, DA to FCS. Default: "106 B"."""
     connections: int | None
-    """Connections from one host to another, each with its own window, timer and paths. Default: 1."""
+    """Number of connections from one host to another, each with its own window, timer and paths.
+    Default: 1.
+    """
     ack: str | None
     """Length of an acknowledgement, DA to FCS. Default: "118 B"."""
     ack_every: str | None
-    """Bytes received per acknowledgement. Default: "computed"."""
+    """Received bytes per acknowledgement. Default: "computed"."""
     psn_range: int | None
-    """Packets between the oldest one that is not acknowledged and the newest (maximum PSN range, MPR).
-    Default: 1024.
-    """
+    """Maximum PSN range (MPR): packets from the oldest unacknowledged one to the newest. Default: 1024."""
     trimming: bool | None
     """If true, switches trim packets instead of dropping them, which sets the target of `nscc`. Default:
     true if every switch on the path trims the traffic class of the data.
@@ -3448,16 +3465,16 @@ class MrcKeys(TypedDict, total=False):
     computed. Default: "computed".
     """
     reorder_time: str | None
-    """Time that a packet may arrive behind one that left later, before it counts as lost. Default:
-    "computed".
+    """Reordering window: time after the acknowledgement of a packet sent later, after which a packet is
+    considered lost. Default: "computed".
     """
     timeout: str | None
     """Retransmission timeout of the oldest packet in flight. Default: "computed"."""
     linear_retries: int | None
-    """Timeouts in a row of the same length. Default: 3."""
+    """Number of consecutive timeouts of the same length. Default: 3."""
     exponential_retries: int | None
-    """Timeouts in a row after these, each twice as long as the one before, that a connection survives.
-    Default: 25.
+    """Maximum number of further consecutive timeouts, each twice as long as the previous one, before the
+    connection fails. Default: 25.
     """
     ack_priority: int | None
     """Priority of acknowledgements and NACKs. Default: that of the data."""
@@ -3778,11 +3795,11 @@ Formula = Literal["published", "analytic", "learned"]
 Mix = Literal["frames", "bytes"]
 """Weighting of frame sizes."""
 TopBin = Literal["formula", "one"]
-"""The weight of the largest frames, which the paper does not have."""
+"""Weight of frames above 1024 B, which the paper does not define."""
 Representative = Literal["upper_edge", "middle"]
-"""The size that stands for a bin."""
+"""Size that represents a bin."""
 TotalWeight = Literal["fraction", "integer"]
-"""The type of the sum of weights in Algorithm 1."""
+"""Type of the sum of weights in Algorithm 1."""
 Metric = Literal["payload", "frame"]
 """Bytes of a frame of length L that count as throughput."""
 Entry = int | WeightedEntryKeys
@@ -3792,15 +3809,15 @@ RateOrShare = str | ShareOfLinkKeys
 Shaper = ShaperTable
 """A shaper: one of these."""
 Accounting = Literal["ingress", "egress"]
-"""Where occupancy is counted."""
+"""Occupancy that is compared with the watermarks."""
 PauseQuanta = Literal["computed"] | int | Sequence[int]
 """Quanta of 512 bit times."""
 TargetMethod = Literal["fair_bandwidth", "random_sampling", "max_min"]
 """Method that selects the link partners to pause."""
 Sampling = Literal["one_shot", "every_enqueue"]
-"""When targets are searched."""
+"""Time at which a random sample is drawn."""
 XonSent = Literal["once", "every_dequeue"]
-"""When XON is sent."""
+"""Time at which XON is sent."""
 CreditPreset = Literal["advanced_switching", "cbfc"]
 """Defaults of the keys by name."""
 ChannelKey = int | str
@@ -3810,11 +3827,11 @@ ChannelList = Literal["all"] | Sequence[ChannelKey]
 LimiterScope = Literal["flow", "destination", "path", "priority"]
 """Set of frames that share a limiter."""
 Method = Literal["feedback", "probes", "round_trip", "messages"]
-"""Path of levels back to the source."""
+"""Method by which levels reach the source."""
 Law = Literal["scaled", "fixed"]
-"""The law of rates."""
+"""Rate law."""
 Choice = Literal["auto", "disabled", "edge", "interior", "interior_ready"]
-"""Defence of a port: automatic, or fixed."""
+"""Defence mode of a port: automatic or fixed."""
 TieBreak = Literal["lower_adopts", "lower_wins"]
 """Which of two willing stations adopts."""
 Dialect = Literal["either", "standard", "older", "oldest"]
@@ -3837,53 +3854,53 @@ Arbitration = Literal["round_robin", "islip"]
 Inputs = Literal["virtual_output", "fifo"]
 """Queues of an input."""
 Room = Literal["longest", "frame"]
-"""When an output buffer takes a frame."""
+"""Condition for a transfer to an output buffer."""
 Field = Literal["source", "destination", "protocol", "source_port", "destination_port"]
 """A field that a switch may hash."""
 Color = Literal["green", "yellow", "red"]
 """Color that a meter at the edge has assigned to a flow (RFC 2697)."""
 Side = Literal["ingress", "egress"]
-"""Where a pool counts frames."""
+"""Side on which a pool counts frames."""
 PoolMode = Literal["dynamic", "static"]
-"""Limit of the profiles of a pool that set none."""
+"""Limit of the profiles of a pool that do not set one."""
 DiscardAction = Literal["drop", "trim"]
-"""Action on frames that find no room in their queue: `packet_discard_action` of SONiC."""
+"""Action on frames for which their queue has no room: `packet_discard_action` of SONiC."""
 PortSet = Literal["up", "down", "hosts", "switches"] | Sequence[str]
 """Role of a port, or a list of ports."""
 Mode = Literal["frame", "byte"]
-"""Unit of the probability of RED."""
+"""Unit to which the probability of RED applies."""
 Spacing = Literal["geometric", "uniform", "wait"]
-"""Distribution of the gaps between picks of RED."""
+"""Distribution of the gaps between frames selected by RED."""
 Action = Literal["drop", "mark", "mark_only"]
-"""Action of RED on a frame that is picked."""
+"""Action of RED on a selected frame."""
 Counts = Literal["without_frame", "with_frame"]
 """Frames included in the length of a queue."""
 IdleExponent = Literal["elapsed", "elapsed_and_arrival"]
 """Decay of the average of RED over an idle time in which m mean frames could have been sent."""
 Moment = Literal["enqueue", "dequeue"]
-"""When step marking looks at the queue."""
+"""Time at which the queue is measured."""
 Samples = Literal["regular", "random"]
-"""Which frames a congestion point samples."""
+"""Sampling of frames by a congestion point."""
 Scope = Literal["queue", "port"]
 """Scope of a congestion point."""
 Phase = Literal["aligned", "random"]
-"""When intervals begin."""
+"""Start of the intervals."""
 QueueControl = Literal["hyperbolic", "linear", "additive", "off"]
-"""The control of the queue."""
+"""Queue control."""
 AverageWith = Literal["previous", "last"]
-"""Rate that is averaged with the newest one."""
+"""Rate with which the newest rate is averaged."""
 RateScope = Literal["queue", "port", "switch"]
-"""The resource that an advertised rate is for."""
+"""Resource to which an advertised rate applies."""
 Capacity = Literal["computed", "link", "measured"]
-"""The capacity that arrivals are compared with."""
+"""Capacity with which arrivals are compared."""
 Load = Literal["wire", "frame"]
 """Bytes of an arriving frame that count as load."""
 Idle = Literal["hold", "raise"]
 """Effect of an interval without arrivals on the advertised rate."""
 TrimmingPreset = Literal["sonic", "uec", "htsim"]
-"""Whose values keys of trimming have."""
+"""Variant that sets the defaults of the keys of trimming."""
 Victim = Literal["arriving", "random"]
-"""Which frame is trimmed where a queue is too long."""
+"""Frame that is trimmed if a queue exceeds its threshold."""
 Llr = Literal["on", "off"] | LlrSettingsKeys
 """Link-level retry: "off", "on" with all defaults, or its keys."""
 FrameAction = Literal["discard", "block", "best_effort"]
@@ -3907,11 +3924,11 @@ Source = Literal["greedy", "window", "tcp", "rdma", "uet"] | SourceTable
 RateBasis = Literal["frame", "wire"]
 """Bits of a frame that count towards a rate."""
 Period = PeriodTable
-"""The random length of an on or off period."""
+"""Random length of an on or off period."""
 Delay = str | DelayTable
 """How long something takes."""
 TcpPreset = Literal["rfc", "ns2", "linux", "mcalpine-2005", "datacenter"]
-"""Where the keys of a connection come from that a scenario does not write."""
+"""Preset of a connection: defaults of the keys that a scenario omits."""
 TcpController = Literal["aimd", "cubic", "dctcp"] | TcpControllerTable
 """How the window moves: a name, or a table of that name with its keys."""
 LossRecoveryKind = Literal["tahoe", "reno", "newreno", "sack"]
@@ -3928,7 +3945,7 @@ RdmaControl = (
 RdmaVerb = Literal["send", "write", "read"]
 """RDMA operation of a message."""
 QueuePairs = Literal["one", "free", "each"]
-"""Which queue pair takes a transfer."""
+"""Queue pair of a transfer."""
 RdmaRecovery = Literal["go_back_n", "selective", "reordering"] | RdmaRecoveryTable
 """How lost packets are repaired: a name, or a table of that name with its keys."""
 CnpScope = Literal["queue_pair", "address", "port"]
@@ -3939,9 +3956,9 @@ PathSelection = (
 )
 """How a sender chooses paths: a name, or a table of that name with its keys."""
 DcqcnPreset = Literal["paper", "mlx", "mlx-2016", "hpcc"]
-"""Where the keys of DCQCN come from that a scenario does not write."""
+"""Preset of DCQCN: defaults of the keys that a scenario omits."""
 ReorderingPreset = Literal["roce", "cx-ar", "falcon"]
-"""Where the keys of reordering-tolerant recovery come from that a scenario does not write."""
+"""Preset of reordering-tolerant recovery: defaults of the keys that a scenario omits."""
 UetPreset = Literal["uec", "htsim"]
 """Sizes of headers."""
 UetMode = Literal["rud", "rod", "rudi", "uud"]

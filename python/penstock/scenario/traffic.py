@@ -756,7 +756,7 @@ def oblivious(entropies: int | None = None) -> k.PathSelectionTable:
 
 
 def on_off(peak: str, on: k.Period, off: k.Period) -> k.SourceTable:
-    """Bursts at the peak rate for a random time, then silence for a random time.
+    """Frames at the peak rate during random on periods, none during random off periods.
 
     Examples
     --------
@@ -1372,7 +1372,7 @@ def window(
     timeout: str | None = None,
     ecn: bool | None = None,
 ) -> k.SourceTable:
-    """A transfer that is clocked by acknowledgements.
+    """A transfer with a window and cumulative acknowledgements.
 
     Examples
     --------
