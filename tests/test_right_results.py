@@ -75,7 +75,7 @@ def last_ms(result: ps.Result) -> float:
 
 
 def told_of_ties(result: ps.Result) -> list[str]:
-    return [text for text in result.run["warnings"] if "hangs on ties" in text]
+    return [text for text in result.run["warnings"] if "depends on ties" in text]
 
 
 def test_advice_on_ties_ends_them() -> None:

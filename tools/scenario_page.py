@@ -178,7 +178,7 @@ def _written(section: Section, homes: Mapping[str, Section]) -> Iterator[str]:
     if about:
         yield from ("", about)
     if section.also:
-        yield from ("", f"The same in {', '.join(section.also)}.")
+        yield from ("", f"Also in {', '.join(section.also)}.")
     for key, text in section.rows.items():
         below = homes.get(f"{section.name}.{key}")
         yield from _key(key, text) if below is None else _line(f"[`{key}`]({below.target})", _begin(text))

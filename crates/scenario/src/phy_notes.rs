@@ -7,7 +7,7 @@ impl Scenario {
     pub fn phy_notes(&self) -> Vec<String> {
         let note = |phy: &&flow_control::phy::Phy| {
             format!(
-                "note: links of {} have the PHY {}, the usual one of that rate ({} one way): phy = \"none\" leaves it out",
+                "note: links of {} have the default PHY {} ({} per direction); phy = \"none\" omits it",
                 phy.rate,
                 phy.name,
                 phy.interface_delay()

@@ -129,8 +129,9 @@ impl<'a> Room<'a> {
         let (name, needed) = (self.name, self.needed(headroom));
         if needed.exceeds(headroom) {
             let [headroom, needed] = Amount::alike([headroom, needed]);
-            let message = format!("headroom {headroom} is less than what a link of \"{name}\" has in flight");
-            let help = format!("expected at least \"{needed}\", or no headroom to have it computed");
+            let message =
+                format!("headroom {headroom} is less than the bytes in flight on a link of \"{name}\"");
+            let help = format!("expected at least \"{needed}\", or omit `headroom` to compute it");
             audit.loses(Subject::Node(self.id), self.of_control("headroom", message, help));
         } else if self.short().exceeds(headroom) {
             let short = self.most_short_frames;
@@ -166,7 +167,7 @@ impl<'a> Room<'a> {
         let [xoff, shown, room, least] = Amount::alike([xoff, limit, left, needed]);
         if needed.exceeds(left) {
             let message = format!(
-                "{what} {xoff} leaves {room} below the limit {shown}, less than what a link of \"{name}\" has in flight",
+                "{what} {xoff} leaves {room} below the limit {shown}, less than the bytes in flight on a link of \"{name}\"",
             );
             let help = format!("expected room for \"{least}\": a lower xoff or a higher limit");
             audit.loses(subject, about(message, help));
@@ -191,7 +192,7 @@ impl<'a> Room<'a> {
             let [has, needs] = Amount::alike([total, reserved].map(Amount::Bytes));
             let message = format!("the buffer of \"{name}\" has {has}, but its headroom alone needs {needs}");
             let help = format!(
-                "expected a larger total: it is reserved for {accounts} lossless queues, one a port and priority"
+                "expected a larger total: it is reserved for {accounts} lossless queues, one per port and priority"
             );
             audit.loses(Subject::Node(self.id), of_buffer("total", message, help));
         } else if self.sum_capacity > total {

@@ -32,12 +32,11 @@ impl Simulation {
             let apart = self.parts().map(|part| part.probes.alike).max().unwrap_or_default();
             let came = match apart {
                 Time::ZERO => "in the same picosecond".to_string(),
-                apart => format!("within {apart} of each other, which is what clock_tolerance makes of ties"),
+                apart => format!("within {apart} of each other (clock_tolerance)"),
             };
             format!(
-                "the outcome hangs on ties: {ties} times ({lost} frames were lost, most ties at {}) it was decided \
-                 between frames that came {came}, always by the same order. Real clocks are not equal, and real hosts \
-                 not exact: {}",
+                "the result depends on ties: {ties} times ({lost} frames were lost, most ties at {}) frames arrived {came}, \
+                 and the fixed processing order decided between them. Real clocks differ, and real hosts have jitter: {}",
                 self.port_name(most),
                 self.advice_on_ties(most)
             )

@@ -85,7 +85,7 @@ fn equal_clocks_keep_their_order_and_a_run_says_so() {
     let mut simulation = Simulation::new(&net.0).unwrap();
     simulation.run().unwrap();
     let report = simulation.ties().unwrap();
-    assert!(report.starts_with(&format!("the outcome hangs on ties: {ties} times")), "{report}");
+    assert!(report.starts_with(&format!("the result depends on ties: {ties} times")), "{report}");
     assert!(report.contains("sw.0->sink") && report.contains("clock_tolerance = \"100 ppm\""), "{report}");
 
     // Clocks that drift take turns: each is first for a beat of some ten milliseconds, and in a second all have

@@ -225,7 +225,7 @@ proptest! {
         }
         if case.xoff.is_some() {
             let why = refused(&case.text(quanta, buffer, headroom.map(|room| room - 1), duration_ns));
-            prop_assert!(why.contains("less than what a link"), "{}", why);
+            prop_assert!(why.contains("less than the bytes in flight"), "{}", why);
         }
     }
 }
@@ -300,7 +300,7 @@ source = "greedy"
     let needed = 3_084 + 84 + 25 + 125_000 + 1_521;
     for less in [20 * 1024, needed - 1] {
         let why = refused(&text(less));
-        assert!(why.contains("less than what a link of \"sw\" has in flight"), "{why}");
+        assert!(why.contains("less than the bytes in flight on a link of \"sw\""), "{why}");
         assert!(why.contains(&format!("\"{needed} B\"")), "{why}");
     }
     let (pauses, lost) = run(&accepted(&text(needed))).unwrap();

@@ -31,7 +31,7 @@ fn short_headroom_breaks_a_promise() {
     let short = text("xoff = \"20 kB\", xon = \"10 kB\", headroom = \"1 kB\"");
     let (warnings, broken) = found(&short);
     assert_eq!((warnings.len(), &warnings), (1, &broken));
-    assert!(broken[0].contains("headroom 1000 B is less than what a link of \"sw\" has in flight"));
+    assert!(broken[0].contains("headroom 1000 B is less than the bytes in flight on a link of \"sw\""));
     let enough = text("xoff = \"20 kB\", xon = \"10 kB\", headroom = \"20 kB\"");
     assert_eq!(found(&enough), (Vec::new(), Vec::new()));
     // A run that stops at a loss is refused.
