@@ -43,7 +43,7 @@ def side_by_side(measured: Sequence[Measured]) -> Figure:
         shares.set_xticks([0, 33.3, 66.7, 100], ["0", "33", "67", "100 %"])
         shares.axvline(100 / 3, color="white", linewidth=0.8, linestyle=":")
         shares.axvline(200 / 3, color="white", linewidth=0.8, linestyle=":")
-        shares.set_title("Share of payload of three greedy classes, and Jain's index", fontsize=9)
+        shares.set_title("Payload of greedy classes, and Jain's index", fontsize=9)
         shares.grid(False)
         shares.legend(
             [Line2D([], [], color=color, linewidth=6) for color in COLORS],
@@ -58,7 +58,7 @@ def side_by_side(measured: Sequence[Measured]) -> Figure:
         )
         delays.set_xscale("log")
         delays.xaxis.set_major_formatter(lambda value, _: f"{value:g} µs")
-        delays.set_title("Queueing delay of MPI at 250 Mb/s, with the other classes greedy", fontsize=9)
+        delays.set_title("Queueing delay of MPI at 250 Mb/s, others greedy", fontsize=9)
         delays.legend(
             [
                 Line2D([], [], color=COLORS[mix.MPI], marker=marker, linestyle="", markersize=size)
