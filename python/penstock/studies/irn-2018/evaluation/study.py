@@ -134,7 +134,7 @@ COLUMNS = (
     "pauses",
     "unfinished",
 )
-NOTE = "Times until the last byte is delivered. The end of the run is the completion time of unfinished messages."
+NOTE = "Times until the last byte is delivered; for unfinished messages, until the end of the run."
 
 
 def rows(runs: Runs) -> list[tuple[str, ...]]:
