@@ -194,6 +194,8 @@ def tails(runs: Runs, rates: tuple[float, ...]) -> Figure:
                 labels.append(Label(values[-1], f"{name}, LLR" if retry else name, color))
         axes.set_xscale("log")
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("{x:g}")
         axes.set_xlabel("bit error rate of each link")
         axes.set_ylabel("completion time (ms)")
         label_right(axes, labels)
