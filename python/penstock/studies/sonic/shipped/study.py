@@ -22,7 +22,7 @@ HEADROOM = {5: 86_016, 40: 104_448, 250: 217_088, 300: 243_712, 1000: 610_304}
 """Headroom in bytes of a group of the SN5600 at 400 Gb/s, by cable length in m."""
 SHARED_HEADROOM = 29_423_360
 """Shared headroom of the 7060X6-64PE in bytes."""
-PEERS = ("at once", "slowest")
+PEERS = ("immediate", "slowest")
 CAUSES = {
     "egress_limit": "egress pool",
     "headroom_violation": "headroom of a group",
@@ -67,7 +67,7 @@ class Memory:
             ("topology.star.length", f"{length} m"),
         ):
             base = base.with_value(key, value)
-        if peers == "at once":
+        if peers == "immediate":
             base = base.with_value("topology.star.phy", "none")
             base = base.with_value("flow_control.pfc.response_time", "0 s")
         return base
@@ -102,7 +102,7 @@ def nvidia(name: str, ingress: int) -> Memory:
 
 
 WITHIN = arista("7060X6-64PE, headroom within the pool", 166_115_492 - SHARED_HEADROOM)
-BESIDE = arista("7060X6-64PE, headroom beside the pool", 166_115_492)
+BESIDE = arista("7060X6-64PE, headroom outside the pool", 166_115_492)
 LEAF = nvidia("SN5600, T1", 142_703_616)
 RACK = nvidia("SN5600, T0", 125_752_320)
 
@@ -193,7 +193,7 @@ def lossless(
     context: Context, experiment: str, of: Mapping[tuple[int, str], Found], pictures: Sequence[str] = ()
 ) -> Outcome:
     """SS-1, SS-2, SS-4, SS-5."""
-    at_once = {length: found for (length, peers), found in of.items() if peers == "at once"}
+    at_once = {length: found for (length, peers), found in of.items() if peers == "immediate"}
     return context.judge(
         experiment,
         {"senders_min": min(found.senders for found in at_once.values())},
@@ -210,7 +210,7 @@ def longer(context: Context, incasts: Incasts) -> Outcome:
     # above its threshold. While the first group of a port is paused, the other has the whole link, so each
     # group needs the full amount.
     hand = (SHARED_HEADROOM / (2 * senders) - 3 * frame) / (2 * 5e-9 * RATE)
-    longest = incasts.longest(WITHIN, "at once", senders)
+    longest = incasts.longest(WITHIN, "immediate", senders)
     return context.judge(
         "SS-3",
         {"deviation": abs(longest / hand - 1)},
