@@ -193,11 +193,11 @@ def lossless(
     context: Context, experiment: str, of: Mapping[tuple[int, str], Found], pictures: Sequence[str] = ()
 ) -> Outcome:
     """SS-1, SS-2, SS-4, SS-5."""
-    at_once = {length: found for (length, peers), found in of.items() if peers == "immediate"}
+    immediate = {length: found for (length, peers), found in of.items() if peers == "immediate"}
     return context.judge(
         experiment,
-        {"senders_min": min(found.senders for found in at_once.values())},
-        measured="; ".join(f"{length} m {found}" for length, found in at_once.items()),
+        {"senders_min": min(found.senders for found in immediate.values())},
+        measured="; ".join(f"{length} m {found}" for length, found in immediate.items()),
         pictures=pictures,
     )
 
