@@ -117,7 +117,7 @@ Runs = Mapping[str, Run]
 COLUMNS = ("selection", "healthy", "slow spine", "before (%)", "link down (%)", "after (%)")
 NOTE = (
     "Healthy and slow spine: slowdown of the slowest of 32 messages of 4 MB. Before, link down, after: "
-    "goodput to the leaf with the failed link, as a share of its host links, from 250 us after each change on."
+    "goodput to the leaf with the failed link, as a share of its host links, from 250 us after each change."
 )
 
 

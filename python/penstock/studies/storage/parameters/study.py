@@ -15,6 +15,7 @@ from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context, Outcome
 
 Figures = dict[str, float]
+Rule = Callable[[int, int], float]
 CONVERSATION = "flows.iscsi.source.conversation"
 KIB = 1024
 DISTANCES_KM = (1, 10, 30, 100)
@@ -50,9 +51,7 @@ def run(context: Context) -> list[Outcome]:
     ]
 
 
-def largest_deviation(
-    found: Mapping[tuple[int, int], float], rule: Callable[[int, int], float]
-) -> dict[str, float]:
+def largest_deviation(found: Mapping[tuple[int, int], float], rule: Rule) -> Figures:
     """Largest relative deviation from a rule."""
     return {"deviation_max": max(abs(value / rule(*key) - 1) for key, value in found.items())}
 
@@ -119,17 +118,13 @@ def losses(pair: Scenario, seed: int) -> Figures:
 
 def initial_windows(pair: Scenario) -> Figures:
     """Round trips of a write of 256 KiB after idle time, at 100 km, by initial window."""
-    took = {}
-    for window in ("10 frames", "256 KiB"):
+    found = {}
+    for name, window in (("usual", "10 frames"), ("block", "256 KiB")):
         rested = at(pair, 100, outstanding=1, think="30 ms", tcp__initial_window=window)
         [row] = rested.with_value("simulation.duration", "500 ms").run().rows("connections")
-        took[window] = row["exchange_mean_ns"] / 1e9
-    trips = {window: time / round_trip_s(100) for window, time in took.items()}
-    return {
-        "round_trips_usual": trips["10 frames"],
-        "round_trips_block": trips["256 KiB"],
-        "rule_over_measured": expected_s(100, 256) / took["256 KiB"],
-    }
+        found[f"round_trips_{name}"] = row["exchange_mean_ns"] / 1e9 / round_trip_s(100)
+    by_rule = expected_s(100, 256) / round_trip_s(100)
+    return {**found, "rule_over_measured": by_rule / found["round_trips_block"]}
 
 
 def timeouts(shared: Scenario, seed: int) -> Figures:
@@ -179,7 +174,7 @@ def by_distance(
     name: str,
     title: str,
     found: Mapping[tuple[int, int], float],
-    rule: Callable[[int, int], float],
+    rule: Rule,
     unit: float,
 ) -> None:
     """Table by size and distance: measured, and by the rule."""
