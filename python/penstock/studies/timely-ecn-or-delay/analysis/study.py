@@ -256,7 +256,7 @@ def of_numbers(context: Context, numbers: Mapping[int, Settled]) -> list[Outcome
                 f"{many} flows {one.mean_kb:.1f} KB, deviation {one.swing_kb:.1f}"
                 for many, one in two_and_ten.items()
             ),
-            note="The formula neglects the unqueued round trip of 6.7 us; the queue is therefore 8.4 KB shorter.",
+            note="The formula neglects the unqueued round trip of 6.7 us. This makes queues 8.4 KB shorter.",
         ),
         context.judge(
             "T-6",
