@@ -286,7 +286,7 @@ def test_stored_verdicts_follow_from_stored_figures() -> None:
             assert row["passed"] == (whole == "met"), row["id"]
             assert (row["verdict"] == "not decided") == (whole == "not decided"), row["id"]
             assert row["seeds"] == 0 or {one["seeds"] for one in figures} == {row["seeds"]}
-            assert (row["seeds"] == 0) == row["deterministic"]
+            assert row["seeds"] == 0 or not row["deterministic"], row["id"]
     assert seen >= 10
 
 

@@ -102,7 +102,7 @@ def nvidia(name: str, ingress: int) -> Memory:
 
 
 WITHIN = arista("7060X6-64PE, headroom within the pool", 166_115_492 - SHARED_HEADROOM)
-BESIDE = arista("7060X6-64PE, headroom outside the pool", 166_115_492)
+OUTSIDE = arista("7060X6-64PE, headroom outside the pool", 166_115_492)
 LEAF = nvidia("SN5600, T1", 142_703_616)
 RACK = nvidia("SN5600, T0", 125_752_320)
 
@@ -162,7 +162,7 @@ def run(context: Context) -> list[Outcome]:
     """All experiments."""
     incasts = Incasts(context.scenario("incast"))
     found: dict[Memory, dict[tuple[int, str], Found]] = {}
-    for memory in (WITHIN, BESIDE, LEAF, RACK):
+    for memory in (WITHIN, OUTSIDE, LEAF, RACK):
         context.say(memory.name)
         lengths = (memory.lengths[0], memory.lengths[-1]) if context.quick else memory.lengths
         found[memory] = {
@@ -182,7 +182,7 @@ def run(context: Context) -> list[Outcome]:
     cover = context.save_figure(picture(found), "shipped", cover=True)
     return [
         lossless(context, "SS-1", found[WITHIN], [cover]),
-        lossless(context, "SS-2", found[BESIDE]),
+        lossless(context, "SS-2", found[OUTSIDE]),
         longer(context, incasts),
         lossless(context, "SS-4", found[LEAF]),
         lossless(context, "SS-5", found[RACK]),
