@@ -79,7 +79,7 @@ def run(context: Context) -> list[Outcome]:
         context.judge(
             "N-3",
             {"pauses": pauses, "cost_min": min(costs)},
-            measured=f"{pauses} pause frames; alone {min(costs):.2f} to {max(costs):.2f} times as long",
+            measured=f"{pauses} pause frames; {min(costs):.2f} to {max(costs):.2f} times as long as with PFC",
         ),
         context.judge("N-4", {"growth": worst.growth}, measured=f"{worst.job}: {worst.growth:.1%}"),
     ]

@@ -109,7 +109,7 @@ def tail(context: Context, runs: Runs, picture: str) -> Outcome:
             "tail_growth_max": max(longer[name, True] for name in TRANSPORTS) - 1,
             "go_back_n_tail_growth": longer["go-back-N", False] - 1,
         },
-        measured=f"times as long as without errors, without LLR and with it: {text}",
+        measured=f"relative to no errors, without and with LLR: {text}",
         pictures=[picture],
     )
 
@@ -144,11 +144,11 @@ def link(context: Context) -> Outcome:
         expected = frames * damaged / (1 - damaged)
         measured = row["replayed_frames"] / row["frames"]
         worst = max(worst, abs(measured / expected - 1))
-        found.append(f"{rate:g}: {measured:.5f} of {expected:.5f}")
+        found.append(f"{rate:g}: {measured:.5f} ({expected:.5f})")
     return context.judge(
         "R-4",
         {"deviation_max": worst},
-        measured=f"repetitions a frame, N = {frames:g}: {'; '.join(found)}",
+        measured=f"replays per frame (closed form), N = {frames:g}: {'; '.join(found)}",
     )
 
 

@@ -71,8 +71,8 @@ def formula(context: Context, found: Mapping[tuple[str, int], Result], cover: st
     return context.judge(
         "B-1",
         {"deviation_max": off[worst]},
-        measured=f"{len(off)} ratios; largest deviation {off[worst]:.3%}: {worst[0]} accounted, "
-        f"{worst[1]} counted, {worst[2]} B",
+        measured=f"{len(off)} ratios; largest deviation {off[worst]:.3%} (accounted: {worst[0]}, "
+        f"counted: {worst[1]}, {worst[2]} B)",
         pictures=[cover],
     )
 
@@ -97,8 +97,9 @@ def weight(context: Context, scenario: Scenario) -> Outcome:
     return context.judge(
         "B-3",
         {"jain_min": lowest, "weight_deviation": abs(weights[68] / 1.72 - 1)},
-        measured=", ".join(f"{size} B: {weights[size]:.3f}" for size in SIZES)
-        + f"; lowest index {lowest:.6f}",
+        measured="weights "
+        + ", ".join(f"{size} B: {weights[size]:.3f}" for size in SIZES)
+        + f"; lowest Jain's index {lowest:.6f}",
     )
 
 

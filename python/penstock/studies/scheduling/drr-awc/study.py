@@ -162,7 +162,7 @@ def outside(context: Context, scenario: Scenario, plain: Result) -> Outcome:
     return context.judge(
         "A-8",
         {"overhead_bytes": overhead, "jain": jain},
-        measured=f"{overhead:.2f} B accounted a frame; weights {ratio}; Jain {jain:.5f}",
+        measured=f"{overhead:.2f} B of accounted overhead per frame; weights {ratio}; Jain {jain:.5f}",
     )
 
 

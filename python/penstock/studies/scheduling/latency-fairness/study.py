@@ -164,8 +164,9 @@ def by_frames(context: Context, measured: Mapping[str, Measured]) -> Outcome:
     return context.judge(
         "LF-2",
         {"deviation_max": max(off.values()), "byte_ratio_min": min(ratio.values())},
-        measured=", ".join(
-            f"{name}: frames off by {value:.2%}, bytes {ratio[name]:.1f} to 1" for name, value in off.items()
+        measured="; ".join(
+            f"{name}: deviation of frames {value:.2%}, bytes {ratio[name]:.1f} to 1"
+            for name, value in off.items()
         ),
     )
 
@@ -210,7 +211,7 @@ def delay_bounds(context: Context, measured: Mapping[str, Measured]) -> Outcome:
         "LF-4",
         {"broken": len(broken), "pairs": len(checked)},
         measured=f"{len(checked)} pairs of scheduler and class, {frames:,} frames, {len(broken)} bounds "
-        f"broken; nearest: {name}, {mix.CLASSES[worst.traffic_class]}, {worst.used:.0%} of its bound"
+        f"exceeded; closest: {name}, {mix.CLASSES[worst.traffic_class]}, {worst.used:.0%} of its bound"
         + "".join(f"; {text}" for text in broken),
     )
 

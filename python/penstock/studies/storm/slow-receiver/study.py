@@ -61,8 +61,8 @@ def healthy(context: Context, result: Result) -> Outcome:
     return context.judge(
         "S-1",
         {"share_min": got[worst], "slow_receiver_trees": len(slow)},
-        measured=f"worst served: {worst} with {got[worst]:.2%} of its offer; {len(slow)} trees with a "
-        f"slow receiver",
+        measured=f"smallest share of the offered load {got[worst]:.2%} ({worst}); {len(slow)} trees with a "
+        "slow receiver",
     )
 
 
@@ -81,8 +81,8 @@ def spread(context: Context, result: Result, pictures: list[str]) -> Outcome:
             "rooted_elsewhere": not at_receiver,
             "leaves_wrong": len(leaves ^ {1, 2, 3}),
         },
-        measured=f"{len(hurt)} of {len(got)} flows to other hosts get less than half, "
-        f"{min(got.values()):.1%} the worst; "
+        measured=f"{len(hurt)} of {len(got)} flows to other hosts get less than half of their offered load, "
+        f"smallest share {min(got.values()):.1%}; "
         f"root {tree.root} ({tree.why}), {len(hosts)} hosts below {len(leaves)} leaves paused",
         note=" ".join(line.strip() for line in forensics.why(result, hurt[0])[:2]) if hurt else "",
         pictures=pictures,

@@ -252,8 +252,8 @@ def of_numbers(context: Context, numbers: Mapping[int, Settled]) -> list[Outcome
                 ),
                 "swing_max": max(one.swing for one in two_and_ten.values()),
             },
-            measured=", ".join(
-                f"{many} flows {one.mean_kb:.1f} KB, deviation {one.swing_kb:.1f}"
+            measured="; ".join(
+                f"{many} flows: {one.mean_kb:.1f} KB, deviation {one.swing_kb:.1f}"
                 for many, one in two_and_ten.items()
             ),
             note="The formula neglects the unqueued round trip of 6.7 us. This makes queues 8.4 KB shorter.",
@@ -261,7 +261,7 @@ def of_numbers(context: Context, numbers: Mapping[int, Settled]) -> list[Outcome
         context.judge(
             "T-6",
             {"slope_kb": slope},
-            measured=f"{slope:.2f} KB a flow: "
+            measured=f"{slope:.2f} KB per flow: "
             + ", ".join(f"{many} flows {one.mean_kb:.1f} KB" for many, one in numbers.items()),
         ),
     ]
