@@ -330,6 +330,10 @@ DRAWS_NOTHING = [
     ("hagen-2012/interoperability", "fabric"),
     ("hagen-2012/interoperability", "screening"),
     ("jiang-2007/fecn", "buffer"),
+    ("scheduling/accounting", "pair"),
+    ("scheduling/drr-awc", "mixes"),
+    ("sonic/shipped", "incast"),
+    ("storage/parameters", "pair"),
 ]
 """Scenarios of criteria that are marked as deterministic."""
 

@@ -1,4 +1,4 @@
-"""A block that many hosts send at once: completion time by number of hosts."""
+"""Completion time of a block that many hosts send at once, by number of hosts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Changes = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Scheme:
-    """Behavior of a switch with a full queue, and the reaction of hosts."""
+    """Minimum timeout of TCP, with changes to its options and to the scenario."""
 
     timer: str
     tcp: Changes
@@ -46,7 +46,7 @@ SCHEMES = {
 
 @dataclass(frozen=True)
 class Run:
-    """Measures of one run."""
+    """Completion time, lost frames and timeouts of one run."""
 
     completion_s: float
     dropped: int
@@ -54,7 +54,7 @@ class Run:
 
     @classmethod
     def of(cls, result: Result) -> Run:
-        """Time until the last host's data are acknowledged; infinite if one never finishes."""
+        """Reads a result; the completion time is infinite if a connection does not finish."""
         ends = [row["completed_ns"] for row in result.rows("connections")]
         last = math.inf if any(end is None for end in ends) else max(ends) / 1e9
         dropped = sum(row["frames"] for row in result.rows("drops"))
@@ -79,15 +79,15 @@ def run(context: Context) -> list[Outcome]:
     table(context, runs)
     return [
         collapse(context, runs["drops, 200 ms"], [cover]),
-        short_timer(context, runs["drops, 1 ms"]),
-        ecn(context, runs["ECN, 200 ms"]),
-        dctcp(context, runs["DCTCP, 200 ms"]),
-        pfc(context, runs["PFC"]),
+        never_slow(context, "F-2", runs["drops, 1 ms"]),
+        with_marks(context, "F-3", runs["ECN, 200 ms"], fast=16, slow=256),
+        with_marks(context, "F-4", runs["DCTCP, 200 ms"], fast=32, slow=128),
+        never_slow(context, "F-5", runs["PFC"]),
     ]
 
 
 def arranged(base: Scenario, scheme: Scheme, hosts: int) -> Scenario:
-    """The scenario with this number of sending hosts, and one scheme."""
+    """The scenario with this scheme and number of sending hosts."""
     timers = {"min_timeout": scheme.timer, "initial_timeout": scheme.timer}
     tcp = {"initial_window": "2 frames", "send_jitter": "10 us", **timers, **scheme.tcp}
     changes = {
@@ -111,85 +111,62 @@ def ideal_s(hosts: int) -> float:
 
 
 def stretch(runs: Mapping[int, list[Run]]) -> dict[int, float]:
-    """The median completion time, relative to the ideal one."""
+    """Median completion time by number of hosts, relative to the ideal."""
     return {hosts: median(one.completion_s for one in of) / ideal_s(hosts) for hosts, of in runs.items()}
 
 
 def listed(runs: Mapping[int, list[Run]]) -> str:
-    """The median completion times, as text."""
+    """Median completion times, as text."""
     times = (f"{median(one.completion_s for one in of) * 1e3:.4g} ms" for of in runs.values())
     return ", ".join(f"{hosts} hosts {time}" for hosts, time in zip(runs, times, strict=True))
 
 
 def collapse(context: Context, runs: Mapping[int, list[Run]], pictures: list[str]) -> Outcome:
     """F-1."""
-    slow = [one.completion_s for hosts in FAN_INS if hosts >= 32 for one in runs[hosts]]
-    return context.outcome(
+    first = min(one.completion_s for hosts in FAN_INS if hosts >= 32 for one in runs[hosts])
+    goodput_mbps = BLOCK_BYTES * 8 / first / 1e6
+    return context.judge(
         "F-1",
-        measured=f"{listed(runs)}; goodput with 32 hosts and more at most "
-        f"{BLOCK_BYTES * 8 / min(slow) / 1e6:.0f} Mb/s",
-        passed=min(slow) >= 0.2 and BLOCK_BYTES * 8 / min(slow) <= RATE_BPS / 10,
+        {"completion_min_ms": first * 1e3, "goodput_max_mbps": goodput_mbps},
+        measured=f"{listed(runs)}; goodput with 32 hosts and more at most {goodput_mbps:.0f} Mb/s",
         pictures=pictures,
     )
 
 
-def short_timer(context: Context, runs: Mapping[int, list[Run]]) -> Outcome:
-    """F-2."""
-    times = stretch(runs)
-    return context.outcome(
-        "F-2",
-        measured=f"{listed(runs)}; at most {max(times.values()):.2f} times the ideal",
-        passed=max(times[hosts] for hosts in FAN_INS) <= 2,
-    )
-
-
-def ecn(context: Context, runs: Mapping[int, list[Run]]) -> Outcome:
-    """F-3."""
-    return spares(context, "F-3", runs, fast=16, slow=256)
-
-
-def dctcp(context: Context, runs: Mapping[int, list[Run]]) -> Outcome:
-    """F-4."""
-    return spares(context, "F-4", runs, fast=32, slow=128)
-
-
-def spares(
+def with_marks(
     context: Context, experiment: str, runs: Mapping[int, list[Run]], *, fast: int, slow: int
 ) -> Outcome:
-    """No timeout and nearly the ideal time with `fast` hosts, at least ten times the ideal with `slow`."""
+    """F-3 and F-4: timeouts and completion time with `fast` hosts, completion time with `slow`."""
     times = stretch(runs)
-    spared = [hosts for hosts, of in runs.items() if not any(one.timeouts for one in of)]
-    return context.outcome(
+    timeouts = {hosts: sum(one.timeouts for one in of) for hosts, of in runs.items()}
+    without = ", ".join(str(hosts) for hosts, number in timeouts.items() if not number)
+    return context.judge(
         experiment,
-        measured=f"{listed(runs)}; no timeout with {', '.join(map(str, spared)) or 'none'} hosts",
-        passed=fast in spared and times[fast] <= 1.1 and times[slow] >= 10,
+        {"timeouts": timeouts[fast], "stretch": times[fast], "stretch_collapsed": times[slow]},
+        measured=f"{listed(runs)}; no timeout with {without or 'none'} hosts",
     )
 
 
-def pfc(context: Context, runs: Mapping[int, list[Run]]) -> Outcome:
-    """F-5."""
-    times = stretch(runs)
-    dropped = sum(one.dropped for of in runs.values() for one in of)
-    return context.outcome(
-        "F-5",
-        measured=f"{listed(runs)}; {dropped} frames lost; at most {max(times.values()):.3f} times the ideal",
-        passed=not dropped and max(times.values()) <= 1.1,
-    )
+def never_slow(context: Context, experiment: str, runs: Mapping[int, list[Run]]) -> Outcome:
+    """F-2 and F-5."""
+    lost = sum(one.dropped for of in runs.values() for one in of)
+    figures = {"frames_lost": lost, "stretch_max": max(stretch(runs).values())}
+    return context.judge(experiment, figures, also=listed(runs))
 
 
 def table(context: Context, runs: Runs) -> None:
-    """Completions, losses and timeouts."""
+    """Completion times, losses and timeouts."""
     rows = []
     for name, of_scheme in runs.items():
         for hosts, of in of_scheme.items():
             times = sorted(one.completion_s * 1e3 for one in of)
             spread = f"{times[0]:.4g} to {times[-1]:.4g}"
-            lost, silent = (median(getattr(one, what) for one in of) for what in ("dropped", "timeouts"))
+            lost, timeouts = (median(getattr(one, what) for one in of) for what in ("dropped", "timeouts"))
             row = (name, str(hosts), f"{median(times):.4g}", spread, f"{ideal_s(hosts) * 1e3:.4g}")
-            rows.append((*row, f"{lost:g}", f"{silent:g}"))
+            rows.append((*row, f"{lost:g}", f"{timeouts:g}"))
     columns = ("scheme", "hosts", "completion (ms)", "all seeds", "ideal (ms)", "frames lost", "timeouts")
     context.save_table(
-        "fan-in", "Until a block of 1 MB is complete", columns, rows, note="Medians of the seeds."
+        "fan-in", "Completion time of a block of 1 MB", columns, rows, note="Medians over seeds."
     )
 
 
@@ -198,7 +175,7 @@ def picture(runs: Runs) -> Figure:
     with style():
         figure = Figure(figsize=(7.2, 4.2))
         axes = figure.subplots()
-        axes.set_title("One block of 1 MB from n hosts at once, over a link of 1 Gb/s")
+        axes.set_title("Incast of one block of 1 MB over a link of 1 Gb/s")
         labels = []
         for nth, (name, of_scheme) in enumerate(runs.items()):
             color = SCHEMES[name].color
@@ -215,7 +192,7 @@ def picture(runs: Runs) -> Figure:
         axes.set_yscale("log")
         axes.set_xticks(FAN_INS, [str(hosts) for hosts in FAN_INS])
         axes.minorticks_off()
-        axes.set_xlabel("hosts that send at once (dotted: the time of the frames on the link)")
-        axes.set_ylabel("until the block is complete (ms)")
+        axes.set_xlabel("number of sending hosts (dotted: transmission time of the block)")
+        axes.set_ylabel("completion time of the block (ms)")
         label_right(axes, labels)
     return figure

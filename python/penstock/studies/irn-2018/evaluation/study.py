@@ -1,4 +1,4 @@
-"""IRN without PFC and RoCE with PFC: the same messages over the same fabric, and a striped request."""
+"""IRN and RoCE, with and without PFC: the same messages on the same fabric, and a striped request."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ CONTROLS: Mapping[str, Any] = {
 }
 MARKS = red_marks("5 kB", "200 kB", 0.01)
 SELECTIVE = {"recovery": "selective"}
-FILLS = {"window": "120 kB"}
-"""Window that fills the longest path: 40 Gb/s for 24 us."""
+WINDOW = {"window": "120 kB"}
+"""Bandwidth-delay product of the longest path: 40 Gb/s for 24 us."""
 TIMEOUT, SOONER = {"timeout": "320 us", "retries": 255}, {"low_timeout": "100 us"}
 PFC = {"pfc": {"priorities": [3], "accounting": "ingress", "xoff": "220 kB", "xon": "210 kB"}}
 WAYS: Mapping[str, tuple[Mapping[str, Any], bool]] = {
     "RoCE, PFC": ({}, True),
-    "IRN": ({**SELECTIVE, **FILLS, **TIMEOUT, **SOONER}, False),
-    "IRN, PFC": ({**SELECTIVE, **FILLS}, True),
+    "IRN": ({**SELECTIVE, **WINDOW, **TIMEOUT, **SOONER}, False),
+    "IRN, PFC": ({**SELECTIVE, **WINDOW}, True),
     "RoCE": (TIMEOUT, False),
 }
-"""Keys of queue pairs, and true if links pause."""
+"""Keys of queue pairs, and true if PFC is on."""
 PARTS: Mapping[str, tuple[Mapping[str, Any], bool]] = {
-    "IRN that goes back N": ({**FILLS, **TIMEOUT}, False),
+    "IRN that goes back N": ({**WINDOW, **TIMEOUT}, False),
     "IRN without a window": ({**SELECTIVE, "window": "1 GB", **TIMEOUT, **SOONER}, False),
 }
 COLORS = {"RoCE, PFC": "#9aa0a6", "IRN": "#1f77b4", "IRN, PFC": "#9ecae1", "RoCE": "#d95f02"}
@@ -44,20 +44,20 @@ REQUEST_BYTES = 150_000_000
 
 @dataclass(frozen=True)
 class Run:
-    """Measures of one run."""
+    """Completion times, losses and pauses of one run."""
 
     figures: tuple[float, float, float]
     """Mean slowdown; mean and 99th percentile of completion time in us."""
     messages: int
     unfinished: int
-    sent_again: float
+    retransmitted: float
     """Share of retransmitted packets in the packets sent."""
     lost: int
     pauses: int
 
     @classmethod
     def of(cls, result: Result, duration_ns: float) -> Run:
-        """Reads a result; unfinished messages count until the end of the run."""
+        """Reads a result; the end of the run is the completion time of unfinished messages."""
         rows = list(result.rows("transfers"))
         times = np.array([row["completion_ns"] or duration_ns - row["start_ns"] for row in rows])
         slow = times / np.array([row["ideal_ns"] for row in rows])
@@ -67,7 +67,7 @@ class Run:
             figures=(float(slow.mean()), float(times.mean()) / 1e3, float(np.percentile(times, 99)) / 1e3),
             messages=len(rows),
             unfinished=sum(row["completion_ns"] is None for row in rows),
-            sent_again=again / max(1, sum(row["packets_sent"] for row in pairs)),
+            retransmitted=again / max(1, sum(row["packets_sent"] for row in pairs)),
             lost=sum(row["frames"] for row in result.rows("drops")),
             pauses=len(list(result.rows("pauses"))),
         )
@@ -94,7 +94,9 @@ def run(context: Context) -> list[Outcome]:
         for many in ((30,) if context.quick else (10, 30, 50))
         for way in ("RoCE, PFC", "IRN")
     }
-    context.save_table("ways", "All ways to carry the messages", COLUMNS, list(rows(runs)), note=NOTE)
+    context.save_table(
+        "ways", "Completion times by transport and control", COLUMNS, list(rows(runs)), note=NOTE
+    )
     cover = context.save_figure(picture(runs, requests), "irn", cover=True)
     return judged(context, runs, requests, [cover])
 
@@ -107,14 +109,13 @@ def arranged(context: Context, name: str, way: str, control: str) -> Scenario:
     if control == "DCQCN":
         scenario = scenario.with_value("switch.queue_managers", [MARKS])
     if pauses:
-        # Pauses keep the memory of an input below this size.
         scenario = scenario.with_value("switch.buffer", {"total": "unlimited"})
         scenario = scenario.with_value("flow_control", PFC)
     return scenario
 
 
 def request(context: Context, way: str, many: int) -> float:
-    """Time in ms at which the last of `many` senders is done."""
+    """Time in ms at which the last of `many` senders finishes."""
     whole = REQUEST_BYTES // 10 if context.quick else REQUEST_BYTES
     scenario = arranged(context, "incast", way, "no control")
     scenario = scenario.with_value("transfers.messages.from", f"h1..h{many}")
@@ -123,17 +124,17 @@ def request(context: Context, way: str, many: int) -> float:
 
 
 COLUMNS = (
-    "carried by",
+    "transport",
     "control",
     "slowdown",
     "mean (us)",
     "p99 (us)",
-    "sent again (%)",
+    "retransmitted (%)",
     "lost",
     "pauses",
-    "not complete",
+    "unfinished",
 )
-NOTE = "Times until the last byte is delivered; what is not complete counts with the time until the end."
+NOTE = "Times until the last byte is delivered; for unfinished messages, until the end of the run."
 
 
 def rows(runs: Runs) -> list[tuple[str, ...]]:
@@ -145,7 +146,7 @@ def rows(runs: Runs) -> list[tuple[str, ...]]:
             f"{one.figures[0]:.2f}",
             f"{one.figures[1]:.0f}",
             f"{one.figures[2]:.0f}",
-            f"{100 * one.sent_again:.1f}",
+            f"{100 * one.retransmitted:.1f}",
             f"{one.lost:,}",
             f"{one.pauses:,}",
             f"{one.unfinished} of {one.messages}",
@@ -166,14 +167,15 @@ def ratios(runs: Runs, of: str, to: str) -> dict[str, tuple[float, ...]]:
     }
 
 
-def told(found: Mapping[str, tuple[float, ...]]) -> str:
-    """A sentence with the ratios."""
+def listed(found: Mapping[str, tuple[float, ...]]) -> str:
+    """Ratios by control, as text."""
     return "; ".join(f"{control} {', '.join(f'{one:.2f}' for one in of)}" for control, of in found.items())
 
 
-def every(found: Mapping[str, tuple[float, ...]], least: float, most: float) -> bool:
-    """Returns true if all ratios are within these bounds."""
-    return all(least <= one <= most for of in found.values() for one in of)
+def extremes(found: Mapping[str, tuple[float, ...]]) -> dict[str, float]:
+    """Smallest and largest of the ratios, also as reductions."""
+    least, most = np.min(list(found.values())), np.max(list(found.values()))
+    return {"ratio_min": least, "ratio_max": most, "reduction_min": 1 - most, "reduction_max": 1 - least}
 
 
 def judged(
@@ -184,47 +186,40 @@ def judged(
     paused = ratios(runs, "IRN, PFC", "IRN")
     lossy = ratios(runs, "RoCE", "RoCE, PFC")
     means = {way: runs[way, "no control"].figures[1] for way in ("IRN", *PARTS)}
-    later = {
-        many: requests["IRN", many] / requests["RoCE, PFC", many] for way, many in requests if way == "IRN"
-    }
-    what = f"({', '.join(FIGURES)})"
+    times = {many: (requests["RoCE, PFC", many], requests["IRN", many]) for _, many in requests}
+    names = f"({', '.join(FIGURES)})"
     return [
-        context.outcome(
+        context.judge(
             "I-1",
-            measured=f"IRN without PFC over RoCE with PFC {what}: {told(gain)}",
-            passed=all(one < 1 for of in gain.values() for one in of),
+            extremes(gain),
+            measured=f"IRN without PFC over RoCE with PFC {names}: {listed(gain)}",
             pictures=pictures,
         ),
-        context.outcome("I-2", measured=f"the same: {told(gain)}", passed=every(gain, 0.17, 0.94)),
-        context.outcome(
-            "I-3",
-            measured=f"IRN with PFC over IRN without {what}: {told(paused)}",
-            passed=every(paused, 0.9, float("inf")),
+        context.judge("I-2", extremes(gain), measured=f"the same: {listed(gain)}"),
+        context.judge(
+            "I-3", extremes(paused), measured=f"IRN with PFC over IRN without {names}: {listed(paused)}"
         ),
-        context.outcome(
-            "I-4",
-            measured=f"RoCE without PFC over RoCE with PFC {what}: {told(lossy)}",
-            passed=every(lossy, 1.5, float("inf")),
+        context.judge(
+            "I-4", extremes(lossy), measured=f"RoCE without PFC over RoCE with PFC {names}: {listed(lossy)}"
         ),
-        context.outcome(
+        context.judge(
             "I-5",
+            {"ratio_min": min(means[part] for part in PARTS) / means["IRN"]},
             measured="mean completion: " + ", ".join(f"{way} {mean:.0f} us" for way, mean in means.items()),
-            passed=min(means[part] for part in PARTS) > means["IRN"],
         ),
-        context.outcome(
+        context.judge(
             "I-6",
+            {"delay_max": max(irn / roce for roce, irn in times.values()) - 1},
             measured="; ".join(
-                f"{many} senders: RoCE with PFC {requests['RoCE, PFC', many]:.2f} ms, IRN without "
-                f"{requests['IRN', many]:.2f} ms"
-                for many in later
+                f"{many} senders: RoCE with PFC {roce:.2f} ms, IRN without {irn:.2f} ms"
+                for many, (roce, irn) in times.items()
             ),
-            passed=max(later.values()) <= 1.05,
         ),
     ]
 
 
 def picture(runs: Runs, requests: Mapping[tuple[str, int], float]) -> Figure:
-    """A panel per figure, a group per control; the striped request beside them."""
+    """A panel for each figure, grouped by control, and one for the striped request."""
     controls = [control for way, control in runs if way == "IRN"]
     with style():
         figure = Figure(figsize=(12, 3.8), layout="constrained")

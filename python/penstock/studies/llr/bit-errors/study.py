@@ -1,4 +1,4 @@
-"""Wrong bits on links: what they cost transports, and what link-level retry makes of them."""
+"""Bit errors on links: their cost to transports, with and without link-level retry."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RETRY = '\n[link]\nllr = "on"\n'
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the fabric."""
+    """Completion times, losses and replays of one run."""
 
     tail_ms: float
     last_ms: float
@@ -45,7 +45,7 @@ class Run:
 
     @classmethod
     def of(cls, result: Result) -> Run:
-        """The slowest message in a thousand, the last one, and what links lost and repeated."""
+        """Reads a result; messages that do not finish take infinite time."""
         rows = result.rows("transfers")
         times = [math.inf if row["completion_ns"] is None else row["completion_ns"] / 1e6 for row in rows]
         ends = [row["start_ns"] / 1e6 + time for row, time in zip(rows, times, strict=True)]
@@ -73,29 +73,26 @@ def run(context: Context) -> list[Outcome]:
     picture = context.save_figure(tails(runs, rates), "tail", cover=True)
     table(context, runs, rates)
     context.say("one full link")
-    messages = [loss(context, runs, rates), tail(context, runs, picture), job(context, runs, rates)]
-    return [*messages, closed(context)]
+    return [
+        loss(context, runs),
+        tail(context, runs, picture),
+        last(context, runs, rates),
+        link(context),
+    ]
 
 
 def with_errors(fabric: Scenario, over: dict[str, Any], retry: bool, rate: float) -> Scenario:
-    """The fabric with another transport, with link-level retry or not, and wrong bits on all links."""
+    """The fabric with this transport, with or without link-level retry, and with bit errors on all links."""
     text = fabric.with_value("transfers.messages.over", over).to_toml()
     text += RETRY if retry else ""
     return Scenario.from_toml(text + (FAULT.format(rate) if rate else ""))
 
 
-def loss(context: Context, runs: Runs, rates: tuple[float, ...]) -> Outcome:
+def loss(context: Context, runs: Runs) -> Outcome:
     """R-1."""
-    lost = {key: one.lost for key, one in runs.items()}
-    with_retry = sum(count for (_, retry, _), count in lost.items() if retry)
-    worst = [rate for rate in rates if rate >= 1e-8]
-    without = {name: [lost[name, False, rate] for rate in worst] for name in TRANSPORTS}
-    text = "; ".join(f"{name} {', '.join(map(str, counts))}" for name, counts in without.items())
-    return context.outcome(
-        "R-1",
-        measured=f"with LLR {with_retry}; without, at {', '.join(f'{rate:g}' for rate in worst)}: {text}",
-        passed=with_retry == 0 and all(min(counts) > 0 for counts in without.values()),
-    )
+    with_retry = sum(one.lost for (_, retry, _), one in runs.items() if retry)
+    without = min(one.lost for (_, retry, rate), one in runs.items() if not retry and rate >= 1e-8)
+    return context.judge("R-1", {"lost": with_retry, "lost_without_min": without})
 
 
 def tail(context: Context, runs: Runs, picture: str) -> Outcome:
@@ -106,59 +103,57 @@ def tail(context: Context, runs: Runs, picture: str) -> Outcome:
         for retry in (False, True)
     }
     text = ", ".join(f"{name} {longer[name, False]:.2f} and {longer[name, True]:.3f}" for name in TRANSPORTS)
-    return context.outcome(
+    return context.judge(
         "R-2",
-        measured=f"times as long as without errors, without LLR and with it: {text}",
-        passed=all(longer[name, True] <= 1.05 for name in TRANSPORTS) and longer["go-back-N", False] >= 1.10,
+        {
+            "tail_growth_max": max(longer[name, True] for name in TRANSPORTS) - 1,
+            "go_back_n_tail_growth": longer["go-back-N", False] - 1,
+        },
+        measured=f"relative to no errors, without and with LLR: {text}",
         pictures=[picture],
     )
 
 
-def job(context: Context, runs: Runs, rates: tuple[float, ...]) -> Outcome:
+def last(context: Context, runs: Runs, rates: tuple[float, ...]) -> Outcome:
     """R-3."""
-    longer = {
-        name: max(
-            runs[name, True, rate].last_ms / runs[name, True, 0.0].last_ms for rate in rates if rate <= 1e-7
-        )
-        for name in TRANSPORTS
-    }
-    text = ", ".join(f"{name} {100 * (value - 1):.2f} %" for name, value in longer.items())
-    return context.outcome(
-        "R-3", measured=f"longer by at most: {text}", passed=all(value <= 1.02 for value in longer.values())
-    )
+    growth = {}
+    for name in TRANSPORTS:
+        latest = max(runs[name, True, rate].last_ms for rate in rates if rate <= 1e-7)
+        growth[name.lower().replace("-", "_")] = latest / runs[name, True, 0.0].last_ms - 1
+    return context.judge("R-3", growth)
 
 
 def sent_until_nack() -> float:
-    """Frames that are sent from the damaged one, which counts, until its NACK has come."""
+    """Frames sent from the damaged frame, inclusive, until its NACK arrives."""
     frame_s = 8 * (FRAME_BYTES + OVERHEAD_BYTES) / LINK_BPS
     nack_s = frame_s + 2 * DELAY_S + 8 * ORDERED_SET_BYTES / LINK_BPS
     return float(math.ceil(nack_s / frame_s))
 
 
-def closed(context: Context) -> Outcome:
+def link(context: Context) -> Outcome:
     """R-4."""
-    link = context.scenario("link")
+    base = context.scenario("link").to_toml()
     frames = sent_until_nack()
     found, worst = [], 0.0
     for rate in (1e-7, 1e-6, 1e-5):
         result = Scenario.from_toml(
-            link.to_toml() + f'\n[[faults]]\nlink = ["left", "right"]\nbit_error_rate = {rate}\n'
+            base + f'\n[[faults]]\nlink = ["left", "right"]\nbit_error_rate = {rate}\n'
         ).run()
         row = next(row for row in result.rows("link_retries") if row["port"].startswith("left."))
         damaged = -math.expm1(8 * FRAME_BYTES * math.log1p(-rate))
         expected = frames * damaged / (1 - damaged)
         measured = row["replayed_frames"] / row["frames"]
         worst = max(worst, abs(measured / expected - 1))
-        found.append(f"{rate:g}: {measured:.5f} of {expected:.5f}")
-    return context.outcome(
+        found.append(f"{rate:g}: {measured:.5f} ({expected:.5f})")
+    return context.judge(
         "R-4",
-        measured=f"repetitions a frame, N = {frames:g}: {'; '.join(found)}",
-        passed=worst <= 0.10,
+        {"deviation_max": worst},
+        measured=f"replays per frame (closed form), N = {frames:g}: {'; '.join(found)}",
     )
 
 
 def table(context: Context, runs: Runs, rates: tuple[float, ...]) -> None:
-    """The figures of all runs."""
+    """Table of completion times, losses and replays."""
     rows = []
     for name in TRANSPORTS:
         for retry in (False, True):
@@ -177,19 +172,19 @@ def table(context: Context, runs: Runs, rates: tuple[float, ...]) -> None:
                 )
     context.save_table(
         "runs",
-        "Messages under wrong bits",
-        ("transport", "link", "bit error rate", "99.9 % (ms)", "last (ms)", "frames lost", "frames repeated"),
+        "Completion times, losses and replays by bit error rate",
+        ("transport", "link", "bit error rate", "99.9 % (ms)", "last (ms)", "frames lost", "frames replayed"),
         rows,
-        note="The time of the slowest message in a thousand, and when the last of all was done.",
+        note="99.9 %: percentile of the completion time. Last: time at which the last message finishes.",
     )
 
 
 def tails(runs: Runs, rates: tuple[float, ...]) -> Figure:
-    """The tail against the rate of wrong bits."""
+    """99.9th percentile of the completion time by bit error rate."""
     with style():
         figure = Figure(figsize=(7.0, 3.4))
         axes = figure.subplots()
-        axes.set_title("The slowest message in a thousand")
+        axes.set_title("99.9th percentile of the completion time")
         drawn = [rate for rate in rates if rate > 0]
         labels = []
         for name, (_, color) in TRANSPORTS.items():
@@ -199,7 +194,9 @@ def tails(runs: Runs, rates: tuple[float, ...]) -> Figure:
                 labels.append(Label(values[-1], f"{name}, LLR" if retry else name, color))
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.set_xlabel("bit error rate of every link")
-        axes.set_ylabel("99.9 % (ms)")
+        axes.set_yticks([0.2, 0.5, 1, 2, 5], ["0.2", "0.5", "1", "2", "5"])
+        axes.yaxis.set_minor_formatter("")
+        axes.set_xlabel("bit error rate of each link")
+        axes.set_ylabel("completion time (ms)")
         label_right(axes, labels)
     return figure

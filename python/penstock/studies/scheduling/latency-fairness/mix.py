@@ -37,10 +37,10 @@ class Entry:
     name: str
     scheduler: Any
     weights: tuple[float, float, float] | None = (1, 1, 1)
-    """Shares of the accounted bytes, if the scheduler guarantees any."""
+    """Shares of the accounted bytes, if the scheduler guarantees them."""
     cell: int = 1
     bounded: bool = True
-    """True if the guarantee for a queue assumes a single class in it."""
+    """True if each queue holds a single class, as guarantees assume."""
 
 
 WIRE = {"accounted_length": "wire"}
@@ -77,11 +77,11 @@ def placed(scenario: Scenario, entry: Entry) -> Scenario:
 
 
 def accounted(entry: Entry, size: int) -> int:
-    """Accounted bytes of a frame: with line overhead, in whole cells."""
+    """Accounted bytes of a frame, with line overhead and rounded up to whole cells."""
     return -(-(size + OVERHEAD) // entry.cell) * entry.cell
 
 
-def promise(scenario: Scenario, entry: Entry, traffic_class: int) -> ps.Guarantee | None:
+def guarantee(scenario: Scenario, entry: Entry, traffic_class: int) -> ps.Guarantee | None:
     """Guarantee of the scheduler for a class at the port; ``None`` if there is none."""
     if not entry.bounded:
         return None
@@ -93,7 +93,7 @@ def promise(scenario: Scenario, entry: Entry, traffic_class: int) -> ps.Guarante
 def conforming(
     scenario: Scenario, entry: Entry, traffic_class: int, rate_bps: float, duration: str
 ) -> Scenario:
-    """One class in bursts behind a token bucket, the others greedy."""
+    """One class sends bursts through a token bucket; the other classes are greedy."""
     changed = placed(scenario, entry).with_value("simulation.duration", duration)
     on_s = 2e-6
     off_s = on_s * (LINK_BPS / (0.6 * rate_bps) - 1)
@@ -116,7 +116,7 @@ def conforming(
 
 
 def longest_wait_ns(own: ps.Guarantee, traffic_class: int, rate_bps: float) -> float:
-    """Bound of the wait of a frame behind the bucket of its class, without its own transmission time.
+    """Bound on the queueing delay of a frame of a shaped class, without its own transmission time.
 
     Frames count as arrived when their last bit has arrived. A short frame behind a long one therefore
     arrives closer to it than it was released, by the difference of their transmission times. The burst can
@@ -129,7 +129,7 @@ def longest_wait_ns(own: ps.Guarantee, traffic_class: int, rate_bps: float) -> f
 
 
 def waits(result: Result, entry: Entry, traffic_class: int) -> dict[str, float]:
-    """The row of the class in ``queues``; under FIFO all classes share one."""
+    """The row of the class in ``queues``; under FIFO all classes share one queue."""
     queue = 0 if entry.scheduler == "fifo" else traffic_class
     rows = result.rows("queues")
     return next(row for row in rows if row["port"] == PORT and row["class"] == queue)

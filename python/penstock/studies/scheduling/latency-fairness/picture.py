@@ -1,4 +1,4 @@
-"""One picture: shares, fairness and delays of all schedulers."""
+"""Picture of shares, fairness and delays of all schedulers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def side_by_side(measured: Sequence[Measured]) -> Figure:
         shares.set_xticks([0, 33.3, 66.7, 100], ["0", "33", "67", "100 %"])
         shares.axvline(100 / 3, color="white", linewidth=0.8, linestyle=":")
         shares.axvline(200 / 3, color="white", linewidth=0.8, linestyle=":")
-        shares.set_title("Payload of three greedy classes, and Jain's index", fontsize=9)
+        shares.set_title("Payload of greedy classes, and Jain's index", fontsize=9)
         shares.grid(False)
         shares.legend(
             [Line2D([], [], color=color, linewidth=6) for color in COLORS],
@@ -58,14 +58,14 @@ def side_by_side(measured: Sequence[Measured]) -> Figure:
         )
         delays.set_xscale("log")
         delays.xaxis.set_major_formatter(lambda value, _: f"{value:g} µs")
-        delays.set_title("Wait of MPI at 250 Mb/s while the others flood the port", fontsize=9)
+        delays.set_title("Queueing delay of MPI at 250 Mb/s, others greedy", fontsize=9)
         delays.legend(
             [
                 Line2D([], [], color=COLORS[mix.MPI], marker=marker, linestyle="", markersize=size)
                 for marker, size in (("o", 5), ("|", 10), (">", 5))
             ]
             + [Line2D([], [], color=INK, marker="|", linestyle="", markersize=12, markeredgewidth=2.4)],
-            ("median", "99 %", "longest", "bound of theory"),
+            ("median", "99 %", "longest", "bound"),
             loc="upper center",
             bbox_to_anchor=(0.5, -0.09),
             ncols=4,
@@ -75,6 +75,6 @@ def side_by_side(measured: Sequence[Measured]) -> Figure:
             handlelength=1.0,
         )
         figure.suptitle(
-            "Equal weights do not mean equal payload, and equal shares do not mean equal delay", fontsize=11
+            "Equal weights do not give equal payload, and equal shares do not give equal delay", fontsize=11
         )
     return figure

@@ -15,25 +15,28 @@ from penstock.studies.reproduce import Context, Outcome
 from . import mix, picture
 
 COMMON_BPS = 250e6
-"""Rate of MPI if all schedulers get the same traffic: below the guaranteed rate of each."""
+"""Rate of MPI with the same traffic for all schedulers: below the guaranteed rate of each."""
 BY_BYTES = ("drr", "ets", "dtable", "wfq", "wf2q_plus", "scfq", "scfq_ca", "min_bw")
-BY_FRAMES = ("wrr", "wrr interleaved", "vc_table")
+BY_FRAMES = {"wrr": (1, 1, 1), "wrr interleaved": (1, 1, 1), "vc_table": (22, 21, 21)}
+"""Schedulers that count frames, and the entries of each class."""
+ORDER = (("strict_priority", "wf2q_plus"), ("wf2q_plus", "drr"), ("wfq", "drr"), ("drr", "wrr"))
+"""Pairs of schedulers, the one with the shorter wait first."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """The longest wait of a class at its guaranteed rate, and the bound."""
+    """Longest wait of a class at its guaranteed rate, and its bound."""
 
     traffic_class: int
     frames: int
     disturbed: int
-    """Lost frames and received pauses; the bound assumes none of either."""
+    """Number of lost frames and received pauses; the bound assumes none of either."""
     wait_ns: float
     bound_ns: float
 
     @property
     def used(self) -> float:
-        """Share of the bound that was reached."""
+        """Longest wait as a share of the bound."""
         return self.wait_ns / self.bound_ns
 
 
@@ -56,7 +59,7 @@ class Measured:
 
     @property
     def used(self) -> float | None:
-        """The largest share of a bound that was reached in any class."""
+        """Largest share of its bound that the longest wait of a class reaches."""
         return max((one.used for one in self.checked), default=None)
 
 
@@ -77,7 +80,7 @@ def run(context: Context) -> list[Outcome]:
         by_frames(context, measured),
         small_frames(context, measured),
         published(context, measured),
-        promised(context, measured),
+        delay_bounds(context, measured),
         order(context, measured),
     ]
 
@@ -87,13 +90,13 @@ def measure(scenario: Scenario, entry: mix.Entry, duration: str) -> Measured:
     greedy = mix.placed(scenario, entry).run()
     flows = greedy.rows("flows")
     conforming = mix.conforming(scenario, entry, mix.MPI, COMMON_BPS, duration).run()
-    own = mix.promise(scenario, entry, mix.MPI)
+    own = mix.guarantee(scenario, entry, mix.MPI)
     bound = None if own is None else mix.longest_wait_ns(own, mix.MPI, COMMON_BPS)
     checked = [check(scenario, entry, traffic_class, duration) for traffic_class in range(len(mix.CLASSES))]
     return Measured(
         entry.name,
         tuple(row["goodput_bps"] for row in flows),
-        tuple(billed_bps(row, entry) for row in flows),
+        tuple(accounted_bps(row, entry) for row in flows),
         tuple(float(row["frames_delivered"]) for row in flows),
         mix.waits(conforming, entry, mix.MPI),
         bound,
@@ -101,7 +104,7 @@ def measure(scenario: Scenario, entry: mix.Entry, duration: str) -> Measured:
     )
 
 
-def billed_bps(row: Mapping[str, Any], entry: mix.Entry) -> float:
+def accounted_bps(row: Mapping[str, Any], entry: mix.Entry) -> float:
     """Accounted bits per second of a flow; padding to cells is computed from the source's frame sizes."""
     sizes = mix.PARTS[row["flow"]]
     mean = sum(size * share for size, share in sizes)
@@ -112,7 +115,7 @@ def billed_bps(row: Mapping[str, Any], entry: mix.Entry) -> float:
 
 def check(scenario: Scenario, entry: mix.Entry, traffic_class: int, duration: str) -> Checked | None:
     """A class at its guaranteed rate against the others; ``None`` without a guarantee."""
-    own = mix.promise(scenario, entry, traffic_class)
+    own = mix.guarantee(scenario, entry, traffic_class)
     if own is None or own.rate_bps is None:
         return None
     result = mix.conforming(scenario, entry, traffic_class, own.rate_bps, duration).run()
@@ -146,27 +149,25 @@ def by_bytes(context: Context, measured: Mapping[str, Measured], cover: str) -> 
     """LF-1."""
     weights = {entry.name: entry.weights for entry in mix.ENTRIES}
     off = {name: deviation(measured[name].accounted, weights[name] or (1, 1, 1)) for name in BY_BYTES}
-    return context.outcome(
+    return context.judge(
         "LF-1",
+        {"deviation_max": max(off.values())},
         measured="largest deviation: " + ", ".join(f"{name} {value:.2%}" for name, value in off.items()),
-        passed=max(off.values()) <= 0.01,
         pictures=[cover],
     )
 
 
 def by_frames(context: Context, measured: Mapping[str, Measured]) -> Outcome:
     """LF-2."""
-    entries = {"wrr": (1, 1, 1), "wrr interleaved": (1, 1, 1), "vc_table": (22, 21, 21)}
-    off, ratio = {}, {}
-    for name in BY_FRAMES:
-        off[name] = deviation(measured[name].frames, entries[name])
-        ratio[name] = max(measured[name].accounted) / min(measured[name].accounted)
-    return context.outcome(
+    off = {name: deviation(measured[name].frames, entries) for name, entries in BY_FRAMES.items()}
+    ratio = {name: max(measured[name].accounted) / min(measured[name].accounted) for name in BY_FRAMES}
+    return context.judge(
         "LF-2",
-        measured=", ".join(
-            f"{name}: frames off by {value:.2%}, bytes {ratio[name]:.1f} to 1" for name, value in off.items()
+        {"deviation_max": max(off.values()), "byte_ratio_min": min(ratio.values())},
+        measured="; ".join(
+            f"{name}: deviation of frames {value:.2%}, bytes {ratio[name]:.1f} to 1"
+            for name, value in off.items()
         ),
-        passed=max(off.values()) <= 0.01 and min(ratio.values()) >= 4,
     )
 
 
@@ -174,68 +175,64 @@ def small_frames(context: Context, measured: Mapping[str, Measured]) -> Outcome:
     """LF-3."""
     drr, learned = measured["drr"], measured["drr_awc learned"]
     loss = 1 - drr.payload_bps[mix.MPI] / drr.payload_bps[0]
-    return context.outcome(
+    return context.judge(
         "LF-3",
+        {"mpi_loss": loss, "learned": learned.jain, "learned_gain": learned.jain - drr.jain},
         measured=f"MPI gets {loss:.1%} less payload than storage under drr; Jain {drr.jain:.4f}, "
         f"with learned weights {learned.jain:.4f}",
-        passed=loss >= 0.15 and drr.jain < learned.jain and learned.jain >= 0.999,
     )
 
 
 def published(context: Context, measured: Mapping[str, Measured]) -> Outcome:
     """LF-6."""
     drr, paper = measured["drr"], measured["drr_awc published"]
-    return context.outcome(
+    rates = ", ".join(
+        f"{name} {bps / 1e9:.2f} Gb/s" for name, bps in zip(mix.CLASSES, paper.payload_bps, strict=True)
+    )
+    return context.judge(
         "LF-6",
-        measured=f"Jain {paper.jain:.4f} with the published weights, {drr.jain:.4f} without; "
-        + ", ".join(
-            f"{name} {bps / 1e9:.2f} Gb/s" for name, bps in zip(mix.CLASSES, paper.payload_bps, strict=True)
-        ),
-        passed=paper.jain > drr.jain,
+        {"published_gain": paper.jain - drr.jain},
+        measured=f"Jain {paper.jain:.4f} with the published weights, {drr.jain:.4f} without; {rates}",
     )
 
 
-def promised(context: Context, measured: Mapping[str, Measured]) -> Outcome:
+def delay_bounds(context: Context, measured: Mapping[str, Measured]) -> Outcome:
     """LF-4."""
-    all_checked = [(name, one) for name, it in measured.items() for one in it.checked]
+    checked = [(name, one) for name, it in measured.items() for one in it.checked]
     broken = [
         f"{name} {mix.CLASSES[one.traffic_class]} waits {one.wait_ns:.0f} ns, bound {one.bound_ns:.0f} ns, "
         f"{one.disturbed} losses and pauses"
-        for name, one in all_checked
+        for name, one in checked
         if one.wait_ns > one.bound_ns or one.disturbed
     ]
-    name, worst = max(all_checked, key=lambda pair: pair[1].used)
-    frames = sum(one.frames for _, one in all_checked)
-    return context.outcome(
+    name, worst = max(checked, key=lambda pair: pair[1].used)
+    frames = sum(one.frames for _, one in checked)
+    return context.judge(
         "LF-4",
-        measured=f"{len(all_checked)} pairs of scheduler and class, {frames:,} frames, {len(broken)} bounds "
-        f"broken; nearest: {name}, {mix.CLASSES[worst.traffic_class]}, {worst.used:.0%} of its bound"
+        {"broken": len(broken), "pairs": len(checked)},
+        measured=f"{len(checked)} pairs of scheduler and class, {frames:,} frames, {len(broken)} bounds "
+        f"exceeded; closest: {name}, {mix.CLASSES[worst.traffic_class]}, {worst.used:.0%} of its bound"
         + "".join(f"; {text}" for text in broken),
-        passed=not broken and len(all_checked) >= 30,
     )
 
 
 def order(context: Context, measured: Mapping[str, Measured]) -> Outcome:
     """LF-5."""
     p99 = {name: it.mpi["wait_p99_ns"] for name, it in measured.items()}
-    steps = (
-        ("strict_priority", "wf2q_plus"),
-        ("wf2q_plus", "drr"),
-        ("wfq", "drr"),
-        ("drr", "wrr"),
-    )
-    longest = max(measured, key=lambda name: measured[name].mpi["wait_p50_ns"])
+    p50 = {name: it.mpi["wait_p50_ns"] for name, it in measured.items()}
+    longest = max(p50, key=lambda name: p50[name])
     shown = ("strict_priority", "wfq", "wf2q_plus", "drr", "wrr", "fifo")
-    return context.outcome(
+    return context.judge(
         "LF-5",
+        {f"{first}_over_{then}": p99[first] / p99[then] for first, then in ORDER}
+        | {"median_above_fifo": sum(value > p50["fifo"] for value in p50.values())},
         measured=", ".join(f"{name} {p99[name] / 1e3:.2f} us" for name in shown)
         + f"; longest median: {longest}",
-        passed=all(p99[first] <= p99[then] for first, then in steps) and longest == "fifo",
     )
 
 
 def table(context: Context, measured: Mapping[str, Measured], costs: Mapping[str, Any]) -> None:
-    """The table for a slide."""
+    """Table of all schedulers: shares, fairness, waits, bounds and costs."""
     rows = []
     for name, it in measured.items():
         cost = costs["costs"].get(name.removesuffix(" published"), {})
@@ -254,7 +251,7 @@ def table(context: Context, measured: Mapping[str, Measured], costs: Mapping[str
         )
     context.save_table(
         "schedulers",
-        "Every scheduler on the same traffic",
+        "All schedulers on the same traffic",
         (
             "scheduler",
             "payload of storage / web / MPI (%), all greedy",
@@ -263,18 +260,18 @@ def table(context: Context, measured: Mapping[str, Measured], costs: Mapping[str
             "99 % (us)",
             "longest (us)",
             "bound (us)",
-            "most of any bound used",
-            "instructions a decision, 8 queues (ns)",
+            "largest share of a bound reached",
+            "instructions per decision, 8 queues (ns)",
         ),
         rows,
-        note="Costs are from cost.json, made by `python benches/schedulers.py --write FILE`: instructions "
-        "are the same on every run, nanoseconds are of the machine it ran on. Not measured: the "
-        "interleaved form of wrr and learned weights.",
+        note="Costs are from cost.json, which `python benches/schedulers.py --write FILE` writes. The number "
+        "of instructions is the same on every run; the time depends on the machine. The costs of "
+        "interleaved wrr and of learned weights are not measured.",
     )
 
 
 def bounds(context: Context, measured: Mapping[str, Measured]) -> None:
-    """All classes against their bounds."""
+    """Table of longest waits and bounds of all classes."""
     rows = [
         (
             name,
@@ -289,8 +286,9 @@ def bounds(context: Context, measured: Mapping[str, Measured]) -> None:
     ]
     context.save_table(
         "bounds",
-        "Each class at the rate that its queue is certain of, the others greedy",
+        "Longest wait of each class at its guaranteed rate, with the other classes greedy",
         ("scheduler", "class", "frames", "longest wait (us)", "bound (us)", "used"),
         rows,
-        note="fifo, shaper and learned weights promise a class nothing, strict priority only the highest.",
+        note="fifo, shaper and learned weights guarantee no rate; strict priority guarantees one only to the "
+        "highest class.",
     )

@@ -1,8 +1,8 @@
-"""Switch memories in shipped configurations, under incasts that grow until a frame is lost."""
+"""Largest incasts without loss, with the buffer configurations that switches ship with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -22,7 +22,7 @@ HEADROOM = {5: 86_016, 40: 104_448, 250: 217_088, 300: 243_712, 1000: 610_304}
 """Headroom in bytes of a group of the SN5600 at 400 Gb/s, by cable length in m."""
 SHARED_HEADROOM = 29_423_360
 """Shared headroom of the 7060X6-64PE in bytes."""
-PEERS = ("at once", "slowest")
+PEERS = ("immediate", "slowest")
 CAUSES = {
     "egress_limit": "egress pool",
     "headroom_violation": "headroom of a group",
@@ -32,7 +32,7 @@ CAUSES = {
 
 @dataclass(frozen=True)
 class Memory:
-    """A shipped configuration: its ingress and egress pool and the profile of a lossless group, by length."""
+    """A shipped configuration: sizes of the pools, and the profile of a lossless group by cable length."""
 
     name: str
     ingress: int
@@ -46,7 +46,7 @@ class Memory:
     """Threshold of an egress queue."""
 
     def scenario(self, base: Scenario, length: int, peers: str) -> Scenario:
-        """The memory in the switch of a scenario, with cables of a length in m and peers of this kind."""
+        """The scenario with this memory, cables of `length` in m, and peers of this kind."""
         pool: dict[str, object] = {"side": "ingress", "size": f"{self.ingress} B", "mode": "dynamic"}
         lossless = {
             "pool": "ingress",
@@ -67,7 +67,7 @@ class Memory:
             ("topology.star.length", f"{length} m"),
         ):
             base = base.with_value(key, value)
-        if peers == "at once":
+        if peers == "immediate":
             base = base.with_value("topology.star.phy", "none")
             base = base.with_value("flow_control.pfc.response_time", "0 s")
         return base
@@ -102,33 +102,33 @@ def nvidia(name: str, ingress: int) -> Memory:
 
 
 WITHIN = arista("7060X6-64PE, headroom within the pool", 166_115_492 - SHARED_HEADROOM)
-BESIDE = arista("7060X6-64PE, headroom beside the pool", 166_115_492)
+OUTSIDE = arista("7060X6-64PE, headroom outside the pool", 166_115_492)
 LEAF = nvidia("SN5600, T1", 142_703_616)
 RACK = nvidia("SN5600, T0", 125_752_320)
 
 
 @dataclass(frozen=True)
 class Found:
-    """The largest incast without a loss, and the cause of loss at the next one; `None` if there is none."""
+    """The largest incast without loss, and the cause of loss with one more sender, if any."""
 
     senders: int
-    loses: str | None
+    cause: str | None
 
     def __str__(self) -> str:
-        if self.loses is None:
+        if self.cause is None:
             return f"{self.senders}:1"
-        return f"{self.senders}:1, then {self.loses}"
+        return f"{self.senders}:1, then {self.cause}"
 
 
 class Incasts:
-    """Incasts of one study, each run only once."""
+    """Incasts of the study; each runs only once."""
 
     def __init__(self, base: Scenario) -> None:
         self.base = base
-        self.loses = cache(self._loses)
+        self.cause = cache(self._cause)
 
-    def _loses(self, memory: Memory, length: int, peers: str, senders: int) -> str | None:
-        """Cause of most losses, if there are any."""
+    def _cause(self, memory: Memory, length: int, peers: str, senders: int) -> str | None:
+        """Cause of most losses; `None` if nothing is lost."""
         fills = memory.ingress / (RATE * (senders - 1))
         scenario = memory.scenario(self.base, length, peers)
         scenario = scenario.with_value("topology.star.hosts", senders + 1)
@@ -139,22 +139,21 @@ class Incasts:
         return CAUSES[max(lost, key=lambda cause: lost[cause])] if lost else None
 
     def largest(self, memory: Memory, length: int, peers: str) -> Found:
-        """The largest incast, by bisection: more senders lose no less."""
-        most = self.loses(memory, length, peers, MOST)
-        if most is None:
+        """The largest incast without loss, by bisection."""
+        if self.cause(memory, length, peers, MOST) is None:
             return Found(MOST, None)
         low, high = 1, MOST
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if self.loses(memory, length, peers, middle) is None else (low, middle)
-        return Found(low, self.loses(memory, length, peers, high))
+            low, high = (middle, high) if self.cause(memory, length, peers, middle) is None else (low, middle)
+        return Found(low, self.cause(memory, length, peers, high))
 
     def longest(self, memory: Memory, peers: str, senders: int) -> int:
-        """The longest cable, in steps of 50 m, over which this number of senders loses nothing."""
+        """The longest cable without loss in m, in steps of 50 m, with this number of senders."""
         low, high = 1, 100
         while high - low > 1:
             middle = (low + high) // 2
-            lost = self.loses(memory, 50 * middle, peers, senders)
+            lost = self.cause(memory, 50 * middle, peers, senders)
             low, high = (middle, high) if lost is None else (low, middle)
         return 50 * low
 
@@ -163,7 +162,7 @@ def run(context: Context) -> list[Outcome]:
     """All experiments."""
     incasts = Incasts(context.scenario("incast"))
     found: dict[Memory, dict[tuple[int, str], Found]] = {}
-    for memory in (WITHIN, BESIDE, LEAF, RACK):
+    for memory in (WITHIN, OUTSIDE, LEAF, RACK):
         context.say(memory.name)
         lengths = (memory.lengths[0], memory.lengths[-1]) if context.quick else memory.lengths
         found[memory] = {
@@ -171,59 +170,59 @@ def run(context: Context) -> list[Outcome]:
         }
     context.save_table(
         "shipped",
-        "The largest incast without a loss, and what the next one loses to",
+        "Largest incast without loss, and cause of loss with one more sender",
         ("memory", "cable", *(f"peers: {peers}" for peers in PEERS)),
         [
             (memory.name, f"{length} m", *(str(of[length, peers]) for peers in PEERS))
             for memory, of in found.items()
             for length in dict.fromkeys(length for length, _ in of)
         ],
-        note="The switches have 128 ports at 400 Gb/s: 127:1 without a loss is all they can be asked for.",
+        note="The switches have 128 ports at 400 Gb/s, so that 127:1 is the largest possible incast.",
     )
     cover = context.save_figure(picture(found), "shipped", cover=True)
     return [
         lossless(context, "SS-1", found[WITHIN], [cover]),
-        lossless(context, "SS-2", found[BESIDE], []),
+        lossless(context, "SS-2", found[OUTSIDE]),
         longer(context, incasts),
-        lossless(context, "SS-4", found[LEAF], []),
-        lossless(context, "SS-5", found[RACK], []),
+        lossless(context, "SS-4", found[LEAF]),
+        lossless(context, "SS-5", found[RACK]),
     ]
 
 
 def lossless(
-    context: Context, experiment: str, of: Mapping[tuple[int, str], Found], pictures: list[str]
+    context: Context, experiment: str, of: Mapping[tuple[int, str], Found], pictures: Sequence[str] = ()
 ) -> Outcome:
     """SS-1, SS-2, SS-4, SS-5."""
-    at_once = {length: found for (length, peers), found in of.items() if peers == "at once"}
-    return context.outcome(
+    immediate = {length: found for (length, peers), found in of.items() if peers == "immediate"}
+    return context.judge(
         experiment,
-        measured="; ".join(f"{length} m {found}" for length, found in at_once.items()),
-        passed=all(found.senders == MOST for found in at_once.values()),
+        {"senders_min": min(found.senders for found in immediate.values())},
+        measured="; ".join(f"{length} m {found}" for length, found in immediate.items()),
         pictures=pictures,
     )
 
 
 def longer(context: Context, incasts: Incasts) -> Outcome:
-    """SS-3: bytes in flight of the groups of 32 ports, computed by hand."""
+    """SS-3: bytes in flight of the groups of 32 ports, calculated by hand."""
     senders, frame = 32, 9_216 + 20
-    # A pause waits for the end of a frame of the switch, crosses the cable, meets a frame that has just
-    # begun, and the bytes on the cable then arrive, too: 5 ns/m in each direction. A group that pauses has
-    # accepted a frame above its threshold. While the first group of a port is paused the other has the whole
-    # link, so each group needs the full amount.
+    # A pause frame waits for a frame of the switch, crosses the cable, and waits for a frame of the peer. The
+    # bytes on the cable then still arrive: 5 ns/m in each direction. A group that pauses has accepted a frame
+    # above its threshold. While the first group of a port is paused, the other has the whole link, so each
+    # group needs the full amount.
     hand = (SHARED_HEADROOM / (2 * senders) - 3 * frame) / (2 * 5e-9 * RATE)
-    longest = incasts.longest(WITHIN, "at once", senders)
-    return context.outcome(
+    longest = incasts.longest(WITHIN, "immediate", senders)
+    return context.judge(
         "SS-3",
+        {"deviation": abs(longest / hand - 1)},
         measured=f"no loss up to {longest} m, by hand {hand:,.0f} m",
-        passed=abs(longest - hand) <= 0.2 * hand,
     )
 
 
 def picture(found: Mapping[Memory, Mapping[tuple[int, str], Found]]) -> Figure:
-    """The largest incasts, a panel per memory."""
+    """Largest incasts without loss, a panel for each memory."""
     with style():
         figure = Figure(figsize=(7.2, 4.4), layout="constrained")
-        figure.suptitle("The largest incast without a loss, as shipped")
+        figure.suptitle("Largest incast without loss, as shipped")
         panels = figure.subplots(2, 2, sharey=True).flat
         for axes, (memory, of) in zip(panels, found.items(), strict=True):
             lengths = list(dict.fromkeys(length for length, _ in of))
