@@ -154,7 +154,7 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, engine: list[int | None]) 
     (folder / "small.toml").write_text(SMALL, "utf-8")
     (folder / "study.toml").write_text(
         'title = "T"\nsource = "S"\n[[experiments]]\nid = "E"\ncriterion = "c"\nreported = "r"\n'
-        'asks = [{ figure = "runs", at_least = 4 }]\ndeterministic = true\n',
+        'bounds = [{ figure = "runs", at_least = 4 }]\ndeterministic = true\n',
         "utf-8",
     )
     (folder / "study.py").write_text(

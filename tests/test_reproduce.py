@@ -21,14 +21,14 @@ source = "Nobody 1999, chapter 1"
 id = "N1"
 reported = "10 Gb/s"
 criterion = "at least 9.5 Gb/s"
-asks = [{ figure = "rate_gbps", at_least = 9.5, shown = "{:.1f} Gb/s" }]
+bounds = [{ figure = "rate_gbps", at_least = 9.5, shown = "{:.1f} Gb/s" }]
 deterministic = true
 
 [[experiments]]
 id = "N2"
 reported = "nothing is lost"
 criterion = "no frame is lost"
-asks = [{ figure = "lost", at_most = 0, shown = "{:.0f} frames" }]
+bounds = [{ figure = "lost", at_most = 0, shown = "{:.0f} frames" }]
 deterministic = true
 
 [[departures]]

@@ -22,13 +22,13 @@ def test_a_quick_run_leaves_the_verdict_to_the_seeds(quick: reproduce.StudyResul
 
 def test_every_bound_has_a_figure(quick: reproduce.StudyResult) -> None:
     for outcome in quick.outcomes:
-        asked = quick.study.experiment(outcome.id).asks
-        assert [found.asked for found in outcome.judgement.findings] == list(asked)
+        bounds = quick.study.experiment(outcome.id).bounds
+        assert [found.bound for found in outcome.judgement.findings] == list(bounds)
 
 
 def test_clear_figures_are_on_their_side_with_any_seed(quick: reproduce.StudyResult) -> None:
     """Figures that are far from their bounds: fairness, and the victim of PAUSE."""
-    found = {one.asked.figure: one for of in quick.outcomes for one in of.judgement.findings}
+    found = {one.bound.figure: one for of in quick.outcomes for one in of.judgement.findings}
     for name in ("near_apart", "large_jain", "victim_pause", "victim_fecn", "hot_apart", "tags_off"):
         assert found[name].holds == len(found[name].values), name
     assert found["none_jain"].holds == 0

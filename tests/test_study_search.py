@@ -14,7 +14,7 @@ import pytest
 from penstock.cli import main
 from penstock.errors import InputError, StudyError
 from penstock.studies import document, reproduce, search
-from penstock.studies.description import Asked
+from penstock.studies.description import Bound
 
 SEARCH = """
 seeds = 2
@@ -68,13 +68,13 @@ source = "nobody"
 id = "A"
 reported = "23"
 criterion = "20 to 30"
-asks = [{ figure = "a", at_least = 20, at_most = 30, what = "x and y", shown = "{:.0f} us" }]
+bounds = [{ figure = "a", at_least = 20, at_most = 30, what = "x and y", shown = "{:.0f} us" }]
 
 [[experiments]]
 id = "B"
 reported = "0"
 criterion = "none"
-asks = [{ figure = "b", at_most = 0, every = true, what = "out of reach" }]
+bounds = [{ figure = "b", at_most = 0, every = true, what = "out of reach" }]
 """
 
 
@@ -148,14 +148,14 @@ def test_other_code_is_another_search(tmp_path: Path) -> None:
 
 
 def test_misses_are_by_the_bound_or_the_scale() -> None:
-    requested = search.Criterion("A", Asked("a", at_least=20, at_most=30))
+    requested = search.Criterion("A", Bound("a", at_least=20, at_most=30))
     assert [requested.miss({"a": [value - 1, value + 1]}) for value in (10, 20, 30, 45)] == [0.5, 0, 0, 0.5]
     assert requested.miss({}) == requested.miss({"a": [25, math.nan]}) == math.inf
-    assert search.Criterion("A", Asked("a", at_most=0), scale=100).miss({"a": [50]}) == 0.5
+    assert search.Criterion("A", Bound("a", at_most=0), scale=100).miss({"a": [50]}) == 0.5
 
 
 def test_a_bound_on_each_seed_is_missed_by_the_worst_of_them() -> None:
-    requested = search.Criterion("A", Asked("a", at_most=10, every=True))
+    requested = search.Criterion("A", Bound("a", at_most=10, every=True))
     assert requested.value({"a": [1, 20, 5]}) == 20
     assert requested.miss({"a": [1, 20, 5]}) == 1
     assert requested.miss({"a": [1, 10, 5]}) == 0

@@ -18,7 +18,7 @@ from penstock.cli import main
 from penstock.errors import ArgumentError, StudyError
 from penstock.scenario import Scenario
 from penstock.studies import judging, reproduce
-from penstock.studies.description import QUICK_SEEDS, SEEDS, Asked, Experiment, Study
+from penstock.studies.description import QUICK_SEEDS, SEEDS, Bound, Experiment, Study
 
 T_9 = 2.2621571628
 """Two-sided 95 % quantile of Student's t with nine degrees of freedom (tables)."""
@@ -34,13 +34,13 @@ source = "Nobody 1999, chapter 2"
 id = "S1"
 reported = "high"
 criterion = "at least 10"
-asks = [{ figure = "high", at_least = 10 }]
+bounds = [{ figure = "high", at_least = 10 }]
 
 [[experiments]]
 id = "S2"
 reported = "none lost"
 criterion = "no frame is lost"
-asks = [{ figure = "lost", at_most = 0, every = true }]
+bounds = [{ figure = "lost", at_most = 0, every = true }]
 
 [[experiments]]
 id = "S3"
@@ -48,7 +48,7 @@ reported = "100 us"
 criterion = "99 to 101 us"
 kind = "calibration"
 deterministic = true
-asks = [{ figure = "fixed", at_least = 99, at_most = 101, what = "constant time", shown = "{:.0f} us" }]
+bounds = [{ figure = "fixed", at_least = 99, at_most = 101, what = "constant time", shown = "{:.0f} us" }]
 
 [[experiments]]
 id = "S4"
@@ -56,7 +56,7 @@ reported = "all of it"
 criterion = "a long run"
 requires = "full"
 revised = "The criterion was 'a run' until the first result."
-asks = [{ figure = "high", at_least = 10 }]
+bounds = [{ figure = "high", at_least = 10 }]
 
 [[departures]]
 what = "nothing is simulated"
@@ -79,8 +79,8 @@ def run(context):
 """
 
 
-def requested(**bounds: Any) -> Asked:
-    return Asked("x", **bounds)
+def requested(**bounds: Any) -> Bound:
+    return Bound("x", **bounds)
 
 
 def test_the_interval_is_that_of_the_table() -> None:
@@ -252,11 +252,11 @@ def test_pages_and_answers_have_seeds_mean_and_interval(
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"asks": [{"figure": "x"}]}, "no bound"),
-        ({"asks": [{"figure": "x", "at_least": 1, "above": 1}]}, "at_least and above"),
-        ({"asks": [{"figure": "x", "at_least": 1}], "seeds": -1}, "at least 1"),
-        ({"asks": [{"figure": "x", "at_least": 1}], "seeds": 10, "deterministic": True}, "draw random"),
-        ({"seeds": 10}, "no asks"),
+        ({"bounds": [{"figure": "x"}]}, "no bound"),
+        ({"bounds": [{"figure": "x", "at_least": 1, "above": 1}]}, "at_least and above"),
+        ({"bounds": [{"figure": "x", "at_least": 1}], "seeds": -1}, "at least 1"),
+        ({"bounds": [{"figure": "x", "at_least": 1}], "seeds": 10, "deterministic": True}, "draw random"),
+        ({"seeds": 10}, "no bounds"),
         ({"requires": "fool"}, "expected 'full'"),
     ],
 )

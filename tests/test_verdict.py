@@ -175,7 +175,9 @@ def test_check_says_what_a_run_will(penstock, tmp_path: Path) -> None:
     (tmp_path / "quiet.toml").write_text(QUIET)
     broken = penstock("check", "short.toml")
     assert broken.returncode == 1
-    assert broken.stdout.startswith("short.toml: not lossless: headroom 1000 B is less than the bytes in flight")
+    assert broken.stdout.startswith(
+        "short.toml: not lossless: headroom 1000 B is less than the bytes in flight"
+    )
     assert not broken.stdout.rstrip().endswith("ok")
     fine = penstock("check", "quiet.toml")
     assert (fine.returncode, fine.stdout) == (0, "quiet.toml: ok\n")

@@ -31,7 +31,7 @@ FULL = "full"
 
 
 @dataclass(frozen=True)
-class Asked:
+class Bound:
     """A bound on one figure of a criterion.
 
     Attributes
@@ -61,7 +61,7 @@ class Asked:
     shown: str = "{:,.4g}"
 
     def __post_init__(self) -> None:
-        if all(bound is None for _, bound in self._bounds):
+        if all(bound is None for _, bound in self._limits):
             raise StudyError(f"{self.figure}: no bound; expected at_least, at_most, above or below")
         if None not in (self.at_least, self.above) or None not in (self.at_most, self.below):
             raise StudyError(f"{self.figure}: at_least and above, or at_most and below; expected one of them")
@@ -72,7 +72,7 @@ class Asked:
         return self.what or self.figure
 
     @property
-    def _bounds(self) -> tuple[tuple[str, float | None], ...]:
+    def _limits(self) -> tuple[tuple[str, float | None], ...]:
         return (
             ("at least", self.at_least),
             ("above", self.above),
@@ -81,12 +81,12 @@ class Asked:
         )
 
     @property
-    def bounds(self) -> str:
+    def text(self) -> str:
         """The bounds as text, such as ``"at least 95%"``."""
         if self.at_least is not None and self.at_least == self.at_most:
             return self.shown.format(self.at_least)
         return ", ".join(
-            f"{word} {self.shown.format(bound)}" for word, bound in self._bounds if bound is not None
+            f"{word} {self.shown.format(bound)}" for word, bound in self._limits if bound is not None
         )
 
     def too_low(self, value: float) -> bool:
@@ -130,7 +130,7 @@ class Experiment:
     not_met : str
         Reason why the criterion is known not to be met; empty otherwise. Such an experiment is shown as
         failed but does not fail the study, so that the negative result stays on record.
-    asks : tuple of Asked
+    bounds : tuple of Bound
         The bounds of the criterion, all of which have to be met; at least one.
     seeds : int
         Number of seeds over which the criterion is judged. 1: it is judged on one set of figures, those of
@@ -150,7 +150,7 @@ class Experiment:
     title: str = ""
     not_met: str = ""
     kind: str = "source"
-    asks: tuple[Asked, ...] = ()
+    bounds: tuple[Bound, ...] = ()
     seeds: int = 0
     deterministic: bool = False
     requires: str = ""
@@ -163,8 +163,8 @@ class Experiment:
             )
         if self.requires not in ("", FULL):
             raise StudyError(f"{self.id}: requires {self.requires!r}; expected {FULL!r}, or no such key")
-        if not self.asks:
-            raise StudyError(f"{self.id}: no asks; expected the bounds of the criterion")
+        if not self.bounds:
+            raise StudyError(f"{self.id}: no bounds; expected at least one")
         if self.seeds == 0:
             object.__setattr__(self, "seeds", 1 if self.deterministic else SEEDS)
         elif self.deterministic:
@@ -177,8 +177,8 @@ class Experiment:
     @classmethod
     def of(cls, entry: dict[str, Any]) -> Experiment:
         """The experiment of an entry of ``study.toml``."""
-        asks = tuple(Asked(**one) for one in entry.pop("asks", ()))
-        return cls(**entry, asks=asks)
+        bounds = tuple(Bound(**one) for one in entry.pop("bounds", ()))
+        return cls(**entry, bounds=bounds)
 
     def verdict(self, passed: bool) -> str:
         """The verdict, as text."""

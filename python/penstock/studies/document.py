@@ -26,7 +26,7 @@ _SAID = {UNDECIDED, *(verdict for both in VERDICTS.values() for verdict in both)
 SEARCHED = "## What other choices reach"
 _AFTER_SEARCH = r"^## (Departures from the source|Pictures)$"
 _SEARCH_NOTES = {
-    "search": "The number of the choice is in parentheses; bold: no choice reaches what is asked. The best "
+    "search": "The number of the choice is in parentheses; bold: no choice meets the bound. The best "
     "of all meets most experiments, and among equals misses least.",
     "search-choices": "Bold: other than the study.",
 }
@@ -85,12 +85,12 @@ def section(found: search.Found) -> str:
     open_ones = sum(len(one.values) > 1 for one in described.parameters)
     failed = sum(bool(one.error) for one in found.choices)
     met = len(found.met(found.best))
-    experiments = len({asked.id for asked in described.criteria})
+    experiments = len({criterion.id for criterion in described.criteria})
     parts = [
         SEARCHED,
         f"`penstock reproduce {described.study.name} --search` tries {len(found.choices)} choices of "
         f"{open_ones} open parameters, all varied together: that of the study (0), a Latin hypercube, and "
-        f"changes of the best so far. The best meets what is asked of {met} of {experiments} experiments, "
+        f"changes of the best so far. The best meets the bounds of {met} of {experiments} experiments, "
         f"the study's {len(found.met(found.choices[0]))}."
         + (f" Of {failed} nothing can be measured." if failed else "")
         + (f" {described.note}" if described.note else ""),
@@ -194,7 +194,7 @@ def _over_seeds(result: StudyResult) -> Iterator[str]:
     ]
     if rows:
         yield "### Figures over seeds"
-        heads = ("", "figure", "asked", "seeds", "mean", "95 % interval", "of all seeds", "holds on", "")
+        heads = ("", "figure", "bound", "seeds", "mean", "95 % interval", "of all seeds", "holds on", "")
         yield table(heads, rows)
         yield OVER_SEEDS
     alike = [one.id for one in result.study.experiments if one.deterministic]
@@ -204,16 +204,16 @@ def _over_seeds(result: StudyResult) -> Iterator[str]:
 
 def _figure(id: str, found: judging.Finding) -> tuple[str, ...]:
     """A bound of an experiment: the mean with its interval, or the share of runs on which it holds."""
-    shown, finite = found.asked.shown.format, math.isfinite(found.mean)
+    shown, finite = found.bound.shown.format, math.isfinite(found.mean)
     low, high = found.share
-    if found.asked.every or not finite:
-        asked, interval = f"{found.asked.bounds}, every run", f"{low:.0%} to {high:.0%} of runs"
+    if found.bound.every or not finite:
+        bound, interval = f"{found.bound.text}, every run", f"{low:.0%} to {high:.0%} of runs"
     else:
-        asked, interval = found.asked.bounds, f"{shown(found.low)} to {shown(found.high)}"
+        bound, interval = found.bound.text, f"{shown(found.low)} to {shown(found.high)}"
     return (
         id,
-        found.asked.name,
-        asked,
+        found.bound.name,
+        bound,
         str(len(found.values)),
         shown(found.mean) if finite else "",
         interval,

@@ -11,7 +11,7 @@ and each bound is compared with an interval over the seeds:
   "not met", seven to nine "not decided".
 
 A criterion is met if all its bounds are, not met if one is not met, and not decided otherwise. Each interval
-is a 95 % interval by itself. Fewer seeds than ``study.toml`` asks for, as in a quick run, decide nothing.
+is a 95 % interval by itself. Fewer seeds than ``study.toml`` has, as in a quick run, decide nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 from penstock.analysis.statistics import clopper_pearson_interval, student_t_interval
 from penstock.errors import StudyError
 
-from .description import FULL, UNDECIDED, Asked, Experiment
+from .description import FULL, UNDECIDED, Bound, Experiment
 
 MET, NOT_MET = "met", "not met"
 USUAL_SHARE = 0.9
@@ -52,7 +52,7 @@ class Finding:
         ``"met"``, ``"not met"`` or ``"not decided"``.
     """
 
-    asked: Asked
+    bound: Bound
     values: tuple[float, ...]
     mean: float
     low: float
@@ -64,34 +64,34 @@ class Finding:
     @property
     def within(self) -> bool:
         """True if the mean is within the bounds; each value, if the bound is on every run."""
-        each = self.asked.every or not math.isfinite(self.mean)
-        return self.holds == len(self.values) if each else self.asked.holds(self.mean)
+        each = self.bound.every or not math.isfinite(self.mean)
+        return self.holds == len(self.values) if each else self.bound.holds(self.mean)
 
     def text(self) -> str:
         """The mean, with its interval if that is wide enough to show, or the number of seeds that hold."""
-        shown = self.asked.shown.format
+        shown = self.bound.shown.format
         if len(self.values) == 1:
-            return f"{self.asked.name} {shown(self.values[0])}"
-        if self.asked.every or not math.isfinite(self.mean):
+            return f"{self.bound.name} {shown(self.values[0])}"
+        if self.bound.every or not math.isfinite(self.mean):
             spread = " to ".join(dict.fromkeys(map(shown, (min(self.values), max(self.values)))))
             return (
-                f"{self.asked.name} {spread}, {self.asked.bounds} on {self.holds} of {len(self.values)} seeds"
+                f"{self.bound.name} {spread}, {self.bound.text} on {self.holds} of {len(self.values)} seeds"
             )
         ends = dict.fromkeys((shown(self.low), shown(self.high)))
         interval = f" ({' to '.join(ends)})" if len(ends) > 1 else ""
-        return f"{self.asked.name} {shown(self.mean)}{interval}"
+        return f"{self.bound.name} {shown(self.mean)}{interval}"
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values; what is not finite is ``None``."""
-        asked = self.asked
+        bound = self.bound
         numbers = {"mean": self.mean, "low": self.low, "high": self.high}
         return {
-            "figure": asked.name,
-            "rule": "every" if asked.every else "mean",
-            "at_least": asked.at_least,
-            "at_most": asked.at_most,
-            "above": asked.above,
-            "below": asked.below,
+            "figure": bound.name,
+            "rule": "every" if bound.every else "mean",
+            "at_least": bound.at_least,
+            "at_most": bound.at_most,
+            "above": bound.above,
+            "below": bound.below,
             **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
             "holds": self.holds,
             "share": list(self.share),
@@ -152,7 +152,7 @@ def judge(
         raise StudyError(f"{experiment.id}: figures of {len(used)} seeds; expected {wanted}")
     try:
         findings = tuple(
-            finding(asked, [float(of_seed[asked.figure]) for of_seed in used]) for asked in experiment.asks
+            finding(bound, [float(of_seed[bound.figure]) for of_seed in used]) for bound in experiment.bounds
         )
     except KeyError as missing:
         known = ", ".join(sorted(used[0]))
@@ -170,13 +170,13 @@ def judge(
     return Judgement(verdict, why, seeds, findings)
 
 
-def finding(asked: Asked, values: Sequence[float]) -> Finding:
+def finding(bound: Bound, values: Sequence[float]) -> Finding:
     """The verdict on one bound.
 
     A figure that is not finite with some seed, such as the time of an event that did not occur, has no mean:
     the bound is then one on every run.
     """
-    holds = sum(asked.holds(value) for value in values)
+    holds = sum(bound.holds(value) for value in values)
     finite = all(math.isfinite(value) for value in values)
     mean = low = high = math.nan
     if finite:
@@ -185,11 +185,11 @@ def finding(asked: Asked, values: Sequence[float]) -> Finding:
     share = clopper_pearson_interval(holds, len(values), CONFIDENCE)
     if len(values) == 1:
         verdict = MET if holds else NOT_MET
-    elif asked.every or not finite:
+    elif bound.every or not finite:
         verdict = _of_every_run(holds, len(values), share)
     else:
-        verdict = _of_mean(asked, low, high)
-    return Finding(asked, tuple(values), mean, low, high, holds, share, verdict)
+        verdict = _of_mean(bound, low, high)
+    return Finding(bound, tuple(values), mean, low, high, holds, share, verdict)
 
 
 def together(verdicts: Sequence[str]) -> str:
@@ -199,10 +199,10 @@ def together(verdicts: Sequence[str]) -> str:
     return UNDECIDED if UNDECIDED in verdicts else MET
 
 
-def _of_mean(asked: Asked, low: float, high: float) -> str:
-    if asked.holds(low) and asked.holds(high):
+def _of_mean(bound: Bound, low: float, high: float) -> str:
+    if bound.holds(low) and bound.holds(high):
         return MET
-    return NOT_MET if asked.too_low(high) or asked.too_high(low) else UNDECIDED
+    return NOT_MET if bound.too_low(high) or bound.too_high(low) else UNDECIDED
 
 
 def _of_every_run(holds: int, runs: int, share: tuple[float, float]) -> str:

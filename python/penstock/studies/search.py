@@ -1,7 +1,7 @@
 """Searches over all open parameters of a source at once, against all criteria of a study.
 
 A study that has ``search.toml`` and ``search.py`` beside its ``study.toml`` can be searched. The former lists
-the open parameters with their candidate values, and the experiments whose criteria are asked. The latter has
+the open parameters with their candidate values, and the experiments whose bounds are compared. The latter has
 ``measure(context, values, seed) -> dict[str, float]``, which returns the figures of one choice with one seed.
 
 Each choice is run with several seeds. The bounds of the criteria are those of ``study.toml``: on the mean
@@ -32,7 +32,7 @@ from penstock import library, storage
 from penstock.errors import InputError, ScenarioError, SimulationError, StudyError
 from penstock.running import cache
 
-from .description import Asked, keys_of
+from .description import Bound, keys_of
 from .reproduce import Context, Study, Table, file_of
 
 DESCRIPTION, CODE = "search.toml", "search"
@@ -79,14 +79,14 @@ class Criterion:
     ----------
     id : str
         The experiment.
-    asked : description.Asked
+    bound : description.Bound
         Its bound on one figure.
     scale : float
         Divisor of a miss, which makes figures comparable. Default: the bound, or 1 if that is 0.
     """
 
     id: str
-    asked: Asked
+    bound: Bound
     scale: float = 0.0
 
     def value(self, figures: Figures) -> float:
@@ -94,10 +94,10 @@ class Criterion:
 
         NaN if it was not measured.
         """
-        values = figures.get(self.asked.figure, ())
+        values = figures.get(self.bound.figure, ())
         if not values:
             return math.nan
-        return max(values, key=self._miss) if self.asked.every else math.fsum(values) / len(values)
+        return max(values, key=self._miss) if self.bound.every else math.fsum(values) / len(values)
 
     def miss(self, figures: Figures) -> float:
         """Distance of the figure from its bounds, 0 if it is met; infinite if it was not measured."""
@@ -106,17 +106,17 @@ class Criterion:
     def _miss(self, value: float) -> float:
         if math.isnan(value):
             return math.inf
-        if self.asked.holds(value):
+        if self.bound.holds(value):
             return 0.0
-        asked = self.asked
-        both = (asked.at_least, asked.above) if asked.too_low(value) else (asked.at_most, asked.below)
+        bound = self.bound
+        both = (bound.at_least, bound.above) if bound.too_low(value) else (bound.at_most, bound.below)
         [bound] = [one for one in both if one is not None]
         return abs(value - bound) / (self.scale or abs(bound) or 1.0)
 
     def show(self, figures: Figures) -> str:
         """The figure of a choice, as text."""
         value = self.value(figures)
-        return "-" if math.isnan(value) else self.asked.shown.format(value)
+        return "-" if math.isnan(value) else self.bound.shown.format(value)
 
 
 @dataclass(frozen=True)
@@ -228,12 +228,12 @@ class Found:
 
     def met(self, choice: Choice) -> list[str]:
         """The experiments whose requirements are all met by this choice."""
-        missed = {asked.id for asked in self.search.criteria if asked.miss(choice.figures) > 0}
-        return [one for one in dict.fromkeys(asked.id for asked in self.search.criteria) if one not in missed]
+        missed = {criterion.id for criterion in self.search.criteria if criterion.miss(choice.figures) > 0}
+        return [one for one in dict.fromkeys(one.id for one in self.search.criteria) if one not in missed]
 
     def rank(self, choice: Choice) -> tuple[int, float, int]:
         """Sort key, the best first: experiments met, then the sum of misses, each capped at 1."""
-        missed = sum(min(1.0, asked.miss(choice.figures)) for asked in self.search.criteria)
+        missed = sum(min(1.0, one.miss(choice.figures)) for one in self.search.criteria)
         return -len(self.met(choice)), missed, choice.number
 
     @cached_property
@@ -241,9 +241,9 @@ class Found:
         """The best over all criteria."""
         return min(self.choices, key=self.rank)
 
-    def nearest(self, asked: Criterion) -> Choice:
+    def nearest(self, criterion: Criterion) -> Choice:
         """The choice nearest to one required figure; ties are resolved by the overall rank."""
-        return min(self.choices, key=lambda choice: (asked.miss(choice.figures), self.rank(choice)))
+        return min(self.choices, key=lambda choice: (criterion.miss(choice.figures), self.rank(choice)))
 
 
 def search(study: Study, directory: Path, *, say: Callable[[str], None] = lambda _: None) -> Found:
@@ -280,7 +280,7 @@ def search(study: Study, directory: Path, *, say: Callable[[str], None] = lambda
             partial.replace(file)
         known = json.loads(file.read_text("utf-8"))
         figures = _read(known["figures"])
-        if not known["error"] and (absent := {one.asked.figure for one in described.criteria} - set(figures)):
+        if not known["error"] and (absent := {one.bound.figure for one in described.criteria} - set(figures)):
             raise StudyError(f"{study.folder / CODE}.py: measures no {', '.join(sorted(absent))}")
         return Choice(number, values, figures, known["error"], name)
 
@@ -298,11 +298,11 @@ def search(study: Study, directory: Path, *, say: Callable[[str], None] = lambda
 def _criteria(study: Study, ids: Sequence[str], scales: Mapping[str, float]) -> tuple[Criterion, ...]:
     """The bounds of these experiments; `scales` are by figure."""
     found = tuple(
-        Criterion(one, asked, scales.get(asked.figure, 0.0))
+        Criterion(one, bound, scales.get(bound.figure, 0.0))
         for one in ids
-        for asked in study.experiment(one).asks
+        for bound in study.experiment(one).bounds
     )
-    figures = [one.asked.figure for one in found]
+    figures = [one.bound.figure for one in found]
     for figure in scales:
         if figure not in figures:
             raise StudyError(f"scales: no figure {figure!r}; {library.suggestion(figure, figures)}")
@@ -368,7 +368,7 @@ def _proposed(search: Search, made: Sequence[Choice]) -> Iterator[dict[str, Any]
 
 def _from(found: Found, turn: int) -> dict[str, Any]:
     """The choice to change: alternately the overall best, and the nearest to an unmet figure."""
-    unmet = [asked for asked in found.search.criteria if asked.miss(found.nearest(asked).figures) > 0]
+    unmet = [one for one in found.search.criteria if one.miss(found.nearest(one).figures) > 0]
     if turn % 2 == 0 or not unmet:
         return found.best.values
     return found.nearest(unmet[turn // 2 % len(unmet)]).values
@@ -427,7 +427,7 @@ def from_json(study: Study, text: Mapping[str, Any]) -> Found | None:
 
 def tables(found: Found) -> list[Table]:
     """Tables of the search: by figure, the values of the named choices, and separate questions."""
-    nearest = [found.nearest(asked) for asked in found.search.criteria]
+    nearest = [found.nearest(criterion) for criterion in found.search.criteria]
     shown = [_by_figure(found, nearest), _by_choice(found, nearest)]
     return [*shown, _beside(found)] if found.beside else shown
 
@@ -438,16 +438,16 @@ def _by_figure(found: Found, nearest: Sequence[Choice]) -> Table:
     for criterion, near in zip(found.search.criteria, nearest, strict=True):
         ours, best, theirs = (criterion.show(one.figures) for one in (found.choices[0], near, found.best))
         reached = criterion.miss(near.figures) == 0
-        said = f"{best} ({near.number})" if reached else f"**{best}** ({near.number})"
-        rows.append((criterion.id, criterion.asked.name, _bounds(criterion), ours, said, theirs))
+        nearest_text = f"{best} ({near.number})" if reached else f"**{best}** ({near.number})"
+        rows.append((criterion.id, criterion.bound.name, _bounds(criterion), ours, nearest_text, theirs))
     best_of_all = f"the best ({found.best.number})"
-    columns = ("", "figure", "asked", "chosen (0)", "the nearest", best_of_all)
+    columns = ("", "figure", "bound", "chosen (0)", "the nearest", best_of_all)
     return Table("search", "Figure by figure", columns, tuple(rows))
 
 
 def _bounds(criterion: Criterion) -> str:
-    bounds = criterion.asked.bounds
-    return f"{bounds} on each" if criterion.asked.every else bounds
+    bounds = criterion.bound.text
+    return f"{bounds} on each" if criterion.bound.every else bounds
 
 
 def _by_choice(found: Found, nearest: Sequence[Choice]) -> Table:
@@ -471,9 +471,9 @@ def _cell(value: Any, parameter: Parameter, choice: Choice) -> str:
 
 def _beside(found: Found) -> Table:
     """Misses of the study's own choice, for each separate question."""
-    asked_of = [("as chosen", found.choices[0]), *((one.name, one) for one in found.beside)]
+    choices = [("as chosen", found.choices[0]), *((one.name, one) for one in found.beside)]
     missed = [one for one in found.search.criteria if one.miss(found.choices[0].figures) > 0]
-    rows = [(name, *(criterion.show(one.figures) for criterion in missed)) for name, one in asked_of]
-    wanted = ("asked", *map(_bounds, missed))
-    columns = ("", *(f"{one.id}: {one.asked.name}" for one in missed))
-    return Table("search-beside", "Questions beside", columns, (wanted, *rows))
+    rows = [(name, *(criterion.show(one.figures) for criterion in missed)) for name, one in choices]
+    bounds = ("bound", *map(_bounds, missed))
+    columns = ("", *(f"{one.id}: {one.bound.name}" for one in missed))
+    return Table("search-beside", "Questions beside", columns, (bounds, *rows))

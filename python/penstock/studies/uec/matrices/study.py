@@ -290,7 +290,7 @@ def picture(context: Context, runs: Runs) -> Figure:
             places = [place + shift for place in range(len(rows))]
             axes.scatter(ratios, places, s=22, color=COLORS[control], label=control, zorder=3)
         for place, row in enumerate(rows):
-            low, high = context.study.experiment(row.experiment).asks
+            low, high = context.study.experiment(row.experiment).bounds
             band = [1 + (low.at_least or 0.0), 1 + (high.at_most or 0.0)]
             axes.plot(band, [place, place], color="#c8ccd0", linewidth=6, zorder=1, solid_capstyle="butt")
         axes.axvline(1.0, color="#5f6368", linewidth=0.8, zorder=2)
