@@ -109,9 +109,9 @@ class Criterion:
         if self.bound.holds(value):
             return 0.0
         bound = self.bound
-        both = (bound.at_least, bound.above) if bound.too_low(value) else (bound.at_most, bound.below)
-        [bound] = [one for one in both if one is not None]
-        return abs(value - bound) / (self.scale or abs(bound) or 1.0)
+        ends = (bound.at_least, bound.above) if bound.too_low(value) else (bound.at_most, bound.below)
+        [end] = [one for one in ends if one is not None]
+        return abs(value - end) / (self.scale or abs(end) or 1.0)
 
     def show(self, figures: Figures) -> str:
         """The figure of a choice, as text."""
