@@ -12,29 +12,29 @@
 use frame::Occupancy;
 use units::Amount;
 
-/// Limits of the memory of a switch. `None`: unlimited.
+/// Limits of a switch's memory. `None`: unlimited.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct BufferSpec {
-    /// All waiting frames of the switch.
+    /// Limit of all waiting frames of the switch.
     pub total: Option<Amount>,
-    /// All waiting frames of one egress port.
+    /// Limit of all waiting frames of one egress port.
     pub port: Option<Amount>,
-    /// All waiting frames of one traffic class of the switch.
+    /// Limit of all waiting frames of one traffic class of the switch.
     pub class: Option<Amount>,
-    /// Backlog frames of one queue: one traffic class of one egress port.
+    /// Limit of the waiting frames of one queue, that is, of one traffic class of one egress port.
     pub queue: Option<Amount>,
 }
 
-/// A limit that may refuse a frame.
+/// The limit that refuses a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// [`BufferSpec::queue`].
+    /// Limit [`BufferSpec::queue`].
     Queue,
-    /// [`BufferSpec::port`].
+    /// Limit [`BufferSpec::port`].
     Port,
-    /// [`BufferSpec::class`].
+    /// Limit [`BufferSpec::class`].
     Class,
-    /// [`BufferSpec::total`].
+    /// Limit [`BufferSpec::total`].
     Total,
 }
 
@@ -45,7 +45,7 @@ impl BufferSpec {
         *self == BufferSpec::default()
     }
 
-    /// The value of this limit.
+    /// Returns the value of this limit.
     #[inline]
     pub fn limit(&self, of: Refusal) -> Option<Amount> {
         match of {
