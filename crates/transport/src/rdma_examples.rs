@@ -287,7 +287,7 @@ fn go_back_n_has_the_efficiency_of_its_closed_form() {
     }
 }
 
-/// Generates each recovery; reordering with windows, distances and times from the shortest on.
+/// Generates each recovery; reordering has windows, distances and times from the minimum on.
 pub(crate) fn any_recovery() -> impl Strategy<Value = RdmaRecovery> {
     let reordering =
         (1u64..40, 1u64..8, 0u64..60, any::<bool>()).prop_map(|(window, distance, time, nak)| {
@@ -329,7 +329,7 @@ fn any_keys() -> impl Strategy<Value = RdmaKeys> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Over a wire that loses, marks, reorders and repeats.
+    /// Tests delivery over a wire that loses, marks, reorders and duplicates.
     #[test]
     fn every_message_arrives_once(
         keys in any_keys(),
@@ -381,10 +381,9 @@ proptest! {
         let counts = pipe.near.counts();
         let packets: u64 = starts.iter().map(|(_, bytes)| bytes.div_ceil(1_000)).sum();
         prop_assert_eq!(counts.sent, packets + counts.retransmitted);
-        // Each is delivered once, and in all no more packets than there are.
+        // Each message is delivered once, and the number of delivered packets is that of all messages.
         prop_assert_eq!(came(&pipe), (starts.len() as u64, packets));
-        // Each end reports every completion that other transfers depend on once, where it is begun and where
-        // it arrives.
+        // Both the sending and the receiving end report the completion of each awaited transfer once.
         let mut ends = [Vec::new(), Vec::new()];
         ends[0].extend(std::iter::from_fn(|| pipe.near.poll_ended()));
         ends[1].extend(std::iter::from_fn(|| pipe.far.poll_ended()));
@@ -396,7 +395,7 @@ proptest! {
         prop_assert!(!pipe.near.has_work() && !pipe.far.has_work());
     }
 
-    /// Numbers wrap at 24 bits, for any losses there.
+    /// Tests that packet numbers may wrap at 24 bits, whatever is lost there.
     #[test]
     fn numbers_wrap(seed in any::<u64>(), selective in any::<bool>(), reads in any::<bool>()) {
         let recovery = if selective { RdmaRecovery::Selective } else { RdmaRecovery::GoBackN };
@@ -412,7 +411,7 @@ proptest! {
         prop_assert!(packets(&pipe).contains(&((1 << 24) - 1)) && packets(&pipe).contains(&0));
     }
 
-    /// Ends that receive arbitrary frames at any time neither panic nor accept impossible ones.
+    /// Tests that ends that receive arbitrary frames at any time neither panic nor accept impossible ones.
     #[test]
     fn nonsense_is_survived(
         keys in any_keys(),
