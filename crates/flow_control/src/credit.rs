@@ -493,7 +493,7 @@ mod tests {
         assert_eq!(receiver.free(&spec, 0, 1, now), now);
         receiver.update(now);
         assert_eq!(receiver.free(&spec, 0, 17, now), now + Time::from_ps(1));
-        assert_eq!(receiver.free(&spec, 0, 1, now), now + Time::from_ps(1), "what is owed is due");
+        assert_eq!(receiver.free(&spec, 0, 1, now), now + Time::from_ps(1), "the owed update is due at once");
     }
 
     #[test]

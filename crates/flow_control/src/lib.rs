@@ -1,10 +1,10 @@
-//! Link-level flow control: PAUSE, PFC, TPFC and the headroom they need; credits.
+//! Link-level flow control: PAUSE, PFC and TPFC with the headroom that they need, and credits.
 //!
 //! ```
 //! use flow_control::headroom::Headroom;
 //! use units::{BitRate, Length};
 //!
-//! // What is still on its way when a switch pauses a port at 10 Gb/s over 100 m of fibre (IEEE 802.1Q, annex O).
+//! // Data that still arrives after a switch pauses a port at 10 Gb/s over 100 m of fibre (IEEE 802.1Q, annex O).
 //! let headroom = Headroom::of_fibre(BitRate::from_gbps(10), Length::from_m(100));
 //! assert!(headroom.delay().frames() > 5.0);
 //! ```
@@ -59,7 +59,7 @@ impl FlowControl {
     pub fn inherits(&self, outer: &FlowControl) -> bool {
         self.name().is_some() && self.name() == outer.name()
     }
-    /// Returns the settings of credits, alone or beside PFC.
+    /// Returns the settings of credits, which may be combined with PFC.
     pub fn credit(&self) -> Option<&CreditSettings> {
         match self {
             FlowControl::Credit(settings) => Some(settings),

@@ -388,7 +388,7 @@ mod tests {
         assert_eq!(slowest(56), None);
         let usual = |phy: &&Phy| Phy::usual_at(phy.rate).is_some_and(|usual| usual.name == phy.name);
         let usual: Vec<_> = PHYS.iter().filter(usual).map(|phy| phy.name).collect();
-        assert_eq!(usual, USUAL, "one for each rate");
+        assert_eq!(usual, USUAL, "there is one usual PHY per rate");
         assert!(PHYS.iter().all(|phy| Phy::usual_at(phy.rate).is_some()));
         // 71,168 bit times at 100 Gb/s.
         assert_eq!(Phy::named("100GBASE-R").unwrap().interface_delay(), Time::from_ps(711_680));

@@ -455,7 +455,7 @@ mod tests {
             let rate = notify(&mut reaction, HERE, frames);
             reaction.stopped_until = Time::ZERO;
             assert!((10_000_000..=LINE.bps()).contains(&rate));
-            assert!(frames > 0 || rate <= before, "bad news raises no rate");
+            assert!(frames > 0 || rate <= before, "negative feedback never raises the rate");
         }
     }
 

@@ -205,7 +205,7 @@ mod tests {
         PortDefence::settle(&mut ends);
         let before = ends;
         PortDefence::settle(&mut ends);
-        assert_eq!(ends, before, "there is more to say");
+        assert_eq!(ends, before, "the exchange of TLVs had not settled");
         ends.map(|end| end.of(THREE))
     }
 

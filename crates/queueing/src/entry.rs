@@ -31,7 +31,7 @@ impl ManagerEntry {
 }
 
 impl ManagerSpec {
-    /// Returns the parameters of RED, either of RED alone or beside path rate control.
+    /// Returns the parameters of RED, of RED alone or combined with path rate control.
     pub fn red(&self) -> Option<RedParams> {
         match self {
             ManagerSpec::Red(red) => Some(*red),

@@ -1,13 +1,14 @@
 //! Admission to queues, and congestion feedback to their sources.
 //!
-//! Limits decide whether there is room: [`BufferSpec`] and [`SharedMemory`]. A queue manager ([`QueueManager`]), one for
-//! each queue, decides on marks, early drops and messages. Rate limiters hold back what messages complain of
-//! ([`RateControl`]). All are sans-IO: what waits, the time and random bits go in, a verdict or a rate comes out.
+//! Limits ([`BufferSpec`] and [`SharedMemory`]) determine whether there is room for a frame. Each queue has a queue manager
+//! ([`QueueManager`]), which decides on marks, early drops and congestion messages. Rate limiters at the hosts
+//! ([`RateControl`]) reduce the rate of flows for which messages arrive. All are sans-IO: their inputs are the state of the
+//! queue, the time and random bits; their output is a verdict or a rate.
 //!
 //! ```
 //! use queueing::RedParams;
 //!
-//! // From 5 to 15 frames on average, up to 2 in a hundred are marked; above 30 all are.
+//! // Averages from 5 to 15 frames: up to 2 % are marked. Above 30 frames: all are marked.
 //! let red = RedParams::default();
 //! assert_eq!([3.0, 10.0, 31.0].map(|average| red.probability(average)), [Some(0.0), Some(0.01), None]);
 //! ```

@@ -123,7 +123,7 @@ impl LinkFacts {
     }
 }
 
-/// When a queue manager has to be notified of departures.
+/// The time at which a queue manager has to be notified of departures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departures {
     /// Immediately: a departure may have consequences.

@@ -566,7 +566,7 @@ mod tests {
                 assert_eq!(quiet.until_sample, observing.until_sample, "frame {nth}");
             }
             if nth * 9_000 > interval {
-                assert_eq!(frames, 0, "the frame that goes beyond is sampled");
+                assert_eq!(frames, 0, "the frame that exceeds the distance is sampled");
                 return;
             }
         }

@@ -91,9 +91,9 @@ mod tests {
         let mut deferred = DeferredUpdates::new(Quiet { until: Time::from_ns(10), bytes: 3_000 });
         assert!(deferred.counts(Time::ZERO, 1_500) && deferred.counts(Time::from_ns(9), 1_400));
         assert_eq!(deferred.passed(), (2, 2_900));
-        assert!(!deferred.counts(Time::from_ns(9), 101), "beyond the bytes");
+        assert!(!deferred.counts(Time::from_ns(9), 101), "a frame that exceeds the bytes needs a call");
         assert!(!deferred.counts(Time::from_ns(10), 64), "at the time");
-        assert!(deferred.counts(Time::from_ns(9), 100), "what is observed is not counted");
+        assert!(deferred.counts(Time::from_ns(9), 100), "an observed frame does not use up the count");
         assert_eq!(deferred.passed(), (3, 3_000));
         assert!(!DeferredUpdates::new(Quiet::NEVER).counts(Time::ZERO, 1));
         assert!(DeferredUpdates::new(Quiet::ALWAYS).counts(Time::from_ns(u64::MAX / 1_001), 9_000));

@@ -73,5 +73,5 @@ pub(crate) fn assert_same_picks<M: QueueManager + Clone>(
             queue.push_back(frame);
         }
     }
-    assert!(observed < 2_000 || quiet == Quiet::NEVER, "it was never quiet");
+    assert!(observed < 2_000 || quiet == Quiet::NEVER, "the manager was never quiet");
 }

@@ -109,7 +109,7 @@ impl Bed {
         assert_eq!(picked, self.pick(), "asked twice");
         let any_active = (0..QUEUES).any(|queue| self.is_active(queue));
         let Some(queue) = picked.map(|queue| queue as usize) else {
-            assert!(!any_active || self.shaped, "idle with an active queue");
+            assert!(!any_active || self.shaped, "the port idles although a queue is active");
             return None;
         };
         assert!(self.is_active(queue), "queue {queue} may not send");
@@ -138,7 +138,7 @@ impl Bed {
                     }
                     match self.scheduler.wake(self.now).filter(|&at| at < end) {
                         Some(at) => {
-                            assert!(at > self.now, "woken for nothing");
+                            assert!(at > self.now, "the wake-up time is not in the future");
                             self.now = at;
                         }
                         None => self.now = end,

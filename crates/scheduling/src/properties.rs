@@ -455,7 +455,7 @@ fn the_properties_are_of_all_schedulers() {
     let specs =
         [all(&weights, AccountedLength::WIRE), not_work_conserving(&weights, AccountedLength::WIRE)].concat();
     for name in SchedulerSpec::NAMES.iter().filter(|&&name| name != "fifo") {
-        assert!(specs.iter().any(|spec| spec.name() == *name), "{name} is not held to the properties");
+        assert!(specs.iter().any(|spec| spec.name() == *name), "{name} is not covered by the properties");
     }
 }
 

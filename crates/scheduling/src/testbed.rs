@@ -111,8 +111,8 @@ pub(crate) fn finish_times(
             scheduler.idle(now);
             now = now.max(at);
         } else {
-            let woken = scheduler.wake(now).expect("frames wait, and nothing says until when");
-            assert!(woken > now, "woken at {woken}, {now} already");
+            let woken = scheduler.wake(now).expect("frames wait, but there is no wake-up time");
+            assert!(woken > now, "the wake-up time {woken} is not after {now}");
             now = arrival.map_or(woken, |at| at.min(woken)).max(now);
         }
     }

@@ -435,7 +435,7 @@ mod tests {
             let finished = crate::testbed::finish_times(&mut machine(&weights, &port), &port, &arrivals);
             for (frame, (real, ideal)) in finished.iter().zip(&fluid).enumerate() {
                 let late = real.as_ns_f64() - ideal;
-                prop_assert!(late <= 1520.0 + 1e-3, "frame {frame} is {late} ns later than the fluid");
+                prop_assert!(late <= 1520.0 + 1e-3, "frame {frame} is {late} ns later than in the fluid server");
             }
         }
     }

@@ -7,7 +7,7 @@ use keys::Remark;
 /// Name of the carrier if an application sends frames without a transport.
 pub const FRAMES: &str = "frames";
 
-/// Whether an application runs over a transport.
+/// The result for an application over a transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
     /// The application runs. The text is its form in a scenario, with `@` for the name of the transport.

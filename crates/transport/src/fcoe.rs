@@ -98,7 +98,7 @@ enum Phase {
     Serving { until: Time },
     /// The initiator waits for BA_ACC, and repeats ABTS at `deadline`.
     Aborting { deadline: Time },
-    /// There is no exchange, and no other will follow.
+    /// The last exchange has ended, and no other will follow.
     Done,
 }
 
@@ -636,7 +636,7 @@ mod tests {
         // The pipe polls the endpoint when its timer has expired.
         pipe.run_clean(Time::from_ms(12));
         let after: Vec<u16> = pipe.sent_by(0).iter().skip(sent).map(|sent| sent.1.bytes).collect();
-        assert_eq!((after[0], after[1]), (68, 100), "ABTS, and the command anew");
+        assert_eq!((after[0], after[1]), (68, 100), "ABTS, then the repeated command");
         assert!(exchanges(&pipe).len() > 1);
         assert_eq!(exchanges(&pipe)[0].start, START);
     }
@@ -719,7 +719,7 @@ mod tests {
                     sent += 1;
                     let attempt = attempts.entry((label.slot, label.turn)).or_default();
                     let again = attempt.insert(label.segment, (frame.end == 0, frame.segment.bytes));
-                    prop_assert!(again.is_none(), "nothing is sent twice in one exchange");
+                    prop_assert!(again.is_none(), "a frame was sent twice in one attempt");
                 }
             }
             let whole: Vec<(bool, u16)> =

@@ -119,7 +119,7 @@ impl Pacer {
     /// Computes and caches the duration of segments of another length.
     #[inline(never)]
     fn measure(&mut self, bytes: u32) {
-        debug_assert!(bytes < 1 << 17, "a frame and what is around it");
+        debug_assert!(bytes < 1 << 17, "longer than any frame with its overhead");
         // The product is below 2^17 * 8e12, so it does not overflow.
         let exact = u64::from(bytes) * PS_PER_S_TIMES_8;
         (self.bytes, self.takes, self.rest) = (bytes, Time::from_ps(exact / self.bps), exact % self.bps);

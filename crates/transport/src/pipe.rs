@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::{BitRate, Time};
 
-/// What the wire does to a frame.
+/// The effects of the wire on a frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
     pub lost: bool,
@@ -101,7 +101,7 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
             now: Time::ZERO,
         };
         for end in 0..2 {
-            assert!(!pipe.end(end).has_work(), "nothing before the start");
+            assert!(!pipe.end(end).has_work(), "a new endpoint has work before its start");
             pipe.arm(end);
         }
         pipe
@@ -130,7 +130,7 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
                 }
                 Event::Timeout if self.end(end).poll_timeout() == Some(at) => {
                     self.end(end).handle_timeout(at);
-                    assert!(self.end(end).poll_timeout().is_none_or(|next| next > at), "timed out for ever");
+                    assert!(self.end(end).poll_timeout().is_none_or(|next| next > at), "the next timeout is not later than the last one");
                 }
                 Event::Timeout => continue,
             }
@@ -162,7 +162,7 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
         if self.busy_until[end] <= self.now {
             let (now, has_work) = (self.now, self.end(end).has_work());
             let segment = self.end(end).poll_transmit(now);
-            assert_eq!(segment.is_some(), has_work, "has_work says what poll_transmit does");
+            assert_eq!(segment.is_some(), has_work, "has_work disagrees with poll_transmit");
             if let Some(segment) = segment {
                 self.transmit(end, segment, outcome(end, &segment));
             }

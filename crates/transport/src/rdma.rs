@@ -343,7 +343,7 @@ impl Default for RdmaControlKeys {
 pub(crate) fn any_control() -> impl proptest::strategy::Strategy<Value = RdmaControlKeys> {
     let all = RdmaControlKeys::NAMES.iter().map(|name| <RdmaControlKeys as ::keys::Forms>::text(name));
     let all: Result<Vec<RdmaControlKeys>, serde::de::value::Error> = all.collect();
-    proptest::sample::select(all.expect("each can be named alone"))
+    proptest::sample::select(all.expect("every control can be given by name only"))
 }
 
 /// Returns the first line of a doc comment, given the compiler's text of its attributes.

@@ -63,10 +63,10 @@ impl Protocol for Watched {
         let recovering = self.sender.recovery.is_recovering() || self.sender.recovery.duplicates() > 0;
         let segment = self.sender.poll_transmit(now);
         let out = self.sender.sent() - self.sender.acknowledged();
-        assert!(out <= self.spec.window, "{out} B out, and the receiver takes {}", self.spec.window);
+        assert!(out <= self.spec.window, "{out} B in flight, above the window of {}", self.spec.window);
         // New data is sent only if all outstanding data fits the congestion window as well. Exceptions are
         // retransmissions and data released by duplicate acknowledgements (RFC 5681 section 3.2, RFC 3042).
-        assert!(sent == self.sender.sent() || recovering || out <= window, "{out} B out, window {window}");
+        assert!(sent == self.sender.sent() || recovering || out <= window, "{out} B in flight, window {window}");
         segment
     }
     fn poll_record(&mut self) -> Option<crate::Record> {
@@ -187,7 +187,7 @@ proptest! {
             });
             let (acknowledged, delivered) = (pipe.near.acknowledged(), pipe.far.delivered());
             prop_assert!(acknowledged <= delivered && delivered <= pipe.near.sent() && pipe.near.sent() <= total);
-            prop_assert!(before <= delivered, "what was delivered stays so");
+            prop_assert!(before <= delivered, "delivered data was withdrawn");
             before = delivered;
             // A sender with unacknowledged data has a timer or a segment to send, and its whole time is attributed to
             // causes.

@@ -214,8 +214,8 @@ impl TransferSender {
         TransferOutcome { reused, connection: number, ..TransferOutcome::waiting(due.bytes) }
     }
 
-    /// Returns the most recently used free connection with these ports, or else the most recently used of
-    /// all.
+    /// Returns the most recently used free connection with these ports. If there is none, returns the most recently
+    /// used free connection of all.
     fn take_free(&mut self, ports: Ports) -> Option<u32> {
         let same = self.free.iter().rposition(|&number| self.carried[number as usize].ports == ports);
         let place = same.or(self.free.len().checked_sub(1))?;
@@ -225,7 +225,7 @@ impl TransferSender {
     /// Opens a new connection.
     fn open(&mut self) -> u32 {
         let rng = self.rng.clone();
-        // Jumps ahead further than any connection draws.
+        // Jumps further ahead than the draws of any connection.
         self.rng.jump();
         let sender = TcpSender::new(&self.spec, Time::NEVER, None, rng);
         self.carried.push(Carried { transfer: 0, label: 0, end: 0, before: (0, 0), ports: Ports::default() });
@@ -238,7 +238,7 @@ impl TransferSender {
         self.connections.update(number);
     }
 
-    /// Takes the records of a connection, and charges its time.
+    /// Collects the records of a connection, and charges its time.
     fn collect(&mut self, number: u32, now: Time) {
         let Some(sender) = self.connections.get_mut(number) else { return };
         let carried = self.carried[number as usize];
@@ -372,7 +372,7 @@ impl TransferSender {
     }
 }
 
-/// Labels a segment of this connection, as it leaves. The first connection needs no label.
+/// Labels a segment of this connection before it is sent. The first connection needs no label.
 pub(crate) fn labelled(segment: Segment, connection: u32, ends: Option<u32>) -> Segment {
     if connection == 0 && ends.is_none() {
         return segment;

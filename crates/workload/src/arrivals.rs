@@ -24,9 +24,9 @@ pub trait Configuration {
     /// The state machine of the process.
     type Machine: Arrival;
 
-    /// If the sender has to be a host with a link, the reason.
+    /// Reason why the sender has to be a host with a link, if it has to be one.
     const NEEDS_HOST: Option<&'static str> = None;
-    /// If the rate may not exceed that of the sender's link, the reason. `None`: it may, and frames then wait.
+    /// Reason why the rate may not exceed that of the sender's link. `None`: it may, and frames then wait.
     const AT_MOST_THE_LINK: Option<&'static str> = None;
     /// True if the process sets the lengths of its frames ([`Arrival::bytes`]), up to the flow's maximum.
     const CUTS_FRAMES: bool = false;
@@ -152,7 +152,7 @@ pub struct Link {
     pub line: BitRate,
     /// Bytes of overhead of each frame on that link.
     pub overhead: u16,
-    /// Which bits the source's rate counts.
+    /// Bits that the source's rate counts.
     pub basis: RateBasis,
     /// Offset of the station's clock.
     pub clock: ClockOffset,

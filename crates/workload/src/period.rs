@@ -144,7 +144,7 @@ mod tests {
             let mean = sum / f64::from(draws);
             let deviation = (squares / f64::from(draws) - mean * mean).sqrt() / f64::from(draws).sqrt();
             assert!((mean - 1.0).abs() < 5.0 * deviation, "shape {shape}: {mean} ± {deviation}");
-            assert!(5.0 * deviation < 0.025, "too few draws to tell: {deviation}");
+            assert!(5.0 * deviation < 0.025, "too few draws for this test: {deviation}");
             // Squares vary more, so they need only be within 5 % of the exact value.
             let second = period.second_moment();
             assert!(

@@ -134,7 +134,7 @@ impl Sender {
 #[inline]
 fn bank_of(counts: &mut [u16; COUNTS], bank: u8) -> &mut [u16; BANK] {
     let first = usize::from(bank) % BANKS * BANK;
-    (&mut counts[first..first + BANK]).try_into().expect("a bank has that many counts")
+    (&mut counts[first..first + BANK]).try_into().expect("a bank has BANK counts")
 }
 
 /// The counts at the receiving end.

@@ -36,7 +36,7 @@ fn go_back_n(count: u32, damaged: &[usize], first: u32) -> (Vec<u32>, Vec<u32>, 
         let ack = receiver.acknowledge(Time::ZERO);
         assert!(sender.acknowledge(ack, Time::ZERO).is_some());
     }
-    assert_eq!(sender.outstanding().len(), 0, "all is acknowledged at the end");
+    assert_eq!(sender.outstanding().len(), 0, "all frames are acknowledged at the end");
     (delivered, nacks, duplicates)
 }
 
@@ -76,7 +76,7 @@ fn a_lost_nack_and_a_lost_ack_are_repaired_by_the_timer() {
     assert_eq!(sender.expire(us(22)), Outcome::Replay);
     sender.next_replay(us(22));
     assert_eq!(receiver.receive(0, true), (Arrival::Duplicate, None));
-    assert_eq!(receiver.ack_due(us(5), us(14)), Some(us(18)), "acknowledgements keep their distance");
+    assert_eq!(receiver.ack_due(us(5), us(14)), Some(us(18)), "acknowledgements are sent at least the spacing apart");
     let ack = receiver.acknowledge(us(23));
     assert_eq!((sender.acknowledge(ack, us(24)), sender.timer()), (Some(1), None));
 }
@@ -117,7 +117,7 @@ fn too_many_replays_and_too_old_frames_flush() {
     sender.initialise();
     assert!(sender.is_initialising());
     sender.initialised();
-    assert_eq!(sender.send(1000, 9, Time::from_us(10)), 0, "numbers start anew");
+    assert_eq!(sender.send(1000, 9, Time::from_us(10)), 0, "sequence numbers restart at 0");
     assert_eq!(sender.timer(), Some(Time::from_us(20)));
     while sender.next_replay(Time::from_us(20)).is_some() {}
     let endless = LlrSpec { replay_count_max: ENDLESS, replay_timer_max: Time::ZERO, ..spec };

@@ -282,7 +282,7 @@ mod tests {
         let mut it = Hpcc::new(&HpccKeys::default(), &FACTS);
         it.on_stamps(&stamps(&[(0, 0, 76_500), (0, 0, 0)]));
         it.on_ack(Time::ZERO, &ack(1, 100));
-        assert_eq!((it.of.window.now, it.of.window.until), (153_000.0, 100), "the first says nothing");
+        assert_eq!((it.of.window.now, it.of.window.until), (153_000.0, 100), "the first acknowledgement has no interval");
         // In a whole round trip the link sent at its rate; the other hop sent half of that.
         it.on_stamps(&stamps(&[(12_240, 153_000, 90_000), (12_240, 76_500, 0)]));
         assert!((it.utilisation - 1.5).abs() < 1e-9);
@@ -292,7 +292,7 @@ mod tests {
         // An update within the round trip starts from the same reference window.
         assert_eq!(it.of.window.reference, 153_000.0);
         it.on_ack(Time::ZERO, &ack(51, 120));
-        assert_eq!(it.window(), (window + 1_089.0) as u64, "an acknowledgement that tells nothing");
+        assert_eq!(it.window(), (window + 1_089.0) as u64, "an acknowledgement without new telemetry");
         it.on_stamps(&stamps(&[(24_480, 306_000, 0), (24_480, 153_000, 0)]));
         it.on_ack(Time::ZERO, &ack(101, 140));
         let second = 153_000.0 * 0.95 + it.of.added;

@@ -207,9 +207,9 @@ mod tests {
         // Of a hundred, each requests its debt and one packet, because a hundredth would not allow a packet.
         let (debt, granted) = (648 + 4_150_u32, 192);
         assert_eq!(it.target(10_000, u64::MAX, 4150, 100), granted + debt.div_ceil(256));
-        assert_eq!(it.target(100, u64::MAX, 4150, 100), granted + 748_u32.div_ceil(256), "there is no more");
+        assert_eq!(it.target(100, u64::MAX, 4150, 100), granted + 748_u32.div_ceil(256), "the backlog limits the request");
         it.on_grant(1_000_000, 1_000_000);
-        assert_eq!(it.credit, 225_000, "at most the first credit");
+        assert_eq!(it.credit, 225_000, "credit is limited to the initial credit");
     }
 
     #[test]
@@ -219,13 +219,13 @@ mod tests {
             it.spend(64);
         }
         it.end_speculation();
-        assert!(it.allows(), "an answer takes nothing away");
+        assert!(it.allows(), "an answer does not reduce credit for packets");
         it.spend(4150);
         assert!(!it.allows());
         it.on_grant(2, 10 * 4150);
         assert_eq!(it.credit, 2 * 4150);
         it.on_grant(9, 3 * 4150);
-        assert_eq!(it.credit, 3 * 4150, "there are three packets");
+        assert_eq!(it.credit, 3 * 4150, "credit is limited to the three packets left to send");
         assert_eq!(it.target(10 * 4150, u64::MAX, 4150, 9), 10, "packets left");
         (0..3).for_each(|_| it.spend(4150));
         it.on_timeout();

@@ -7,7 +7,7 @@ use units::Time;
 /// The result of polling an entry's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// It is the entry's turn; the entry has been removed from the queue.
+    /// The turn has come, and the entry has been removed from the queue.
     Now,
     /// The turn comes at this time at the earliest.
     At(Time),

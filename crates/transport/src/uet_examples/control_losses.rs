@@ -115,9 +115,9 @@ proptest! {
         // A window may shrink to one packet, with which each packet takes a round trip.
         let packets = if spec.start(&facts_of(&spec, trims)).window() < u64::MAX { pipe.far.context(0).unwrap().counts.packets } else { 4 };
         let limit = before + timeout * 3 + us(12) * packets;
-        prop_assert!(after <= limit, "{after}, without the loss {before}");
+        prop_assert!(after <= limit, "{after} with the loss, {before} without");
         let (usual, timeouts) = (clean.near.context().counts.timeouts, pipe.near.context().counts.timeouts);
-        prop_assert!(timeouts <= usual + 20 * lost, "{timeouts} timeouts, without the loss {usual}");
+        prop_assert!(timeouts <= usual + 20 * lost, "{timeouts} timeouts with the loss, {usual} without");
     }
 
     /// Tests that packets of some kinds are lost at random.

@@ -19,7 +19,7 @@ fn many_packets_out_of_order_show_a_loss() {
     let again = pipe.sent_by(0)[place].0;
     let shown = acks(&pipe).iter().find(|ack| ack.1.out_of_order >= 18).unwrap().0;
     let arrives = shown + pipe.wire(90) + DELAY;
-    assert!(again >= arrives && again < arrives + pipe.wire(1_102), "{again}, shown at {shown}");
+    assert!(again >= arrives && again < arrives + pipe.wire(1_102), "retransmitted at {again}, reported at {shown}");
     // Fewer packets out of order count as reordering; without a window, any number does.
     for (control, late) in [(infers.control.clone(), us(8)), (keys().control, us(45))] {
         let mut pipe = transfers(&UetKeys { control, ..infers.clone() }, &[(0, 60_000)]);
@@ -117,7 +117,7 @@ fn a_message_after_silence_requests_credit() {
     let control = UetControlKeys::Rccc(RcccKeys { slow_pulls: false, ..RcccKeys::default() });
     let mut pipe = transfers(&UetKeys { control, ..keys() }, &[(0, 1_000), (5_000, 1_000)]);
     pipe.run_clean(us(20_000));
-    let done = delivered(&pipe, 1).expect("its context must not starve");
+    let done = delivered(&pipe, 1).expect("the message was not delivered: its context got no credit");
     assert_eq!(pipe.near.context().counts.credit_requests, 1);
     // A request, its grant, and the packet take three times the delay and less than 10 us of frames.
     let least = us(5_000) + DELAY * 3;

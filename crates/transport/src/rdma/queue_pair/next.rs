@@ -47,7 +47,7 @@ impl QueuePair {
 
     /// Returns the next packet to send, if there is one and the window admits it.
     pub(super) fn next(&self) -> Option<u64> {
-        debug_assert_eq!(self.ready, self.find_next(), "what is sent next has changed without a word");
+        debug_assert_eq!(self.ready, self.find_next(), "the cached next packet is out of date");
         (self.ready != NONE).then_some(self.ready)
     }
 

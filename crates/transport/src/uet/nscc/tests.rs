@@ -91,7 +91,7 @@ fn a_marked_ack_above_the_target_is_a_decrease_once_a_round_trip() {
         near(it.window, 200_000.0 * factor, 1.0);
         let cut = it.window;
         it.on_ack(NOW + BASE, &ack(1_000, true, ps(multiple * TARGET_PS)));
-        assert_eq!(it.window, cut, "not within a round trip of the last");
+        assert_eq!(it.window, cut, "no second cut within a round trip");
         it.on_ack(NOW + BASE + Time::from_ps(1), &ack(1_000, true, ps(multiple * TARGET_PS)));
         near(it.window, cut * factor, 1.0);
     }
@@ -205,7 +205,7 @@ fn a_trimmed_packet_takes_its_bytes() {
     for _ in 0..40 {
         it.on_loss(NOW, &trimmed(4_150));
     }
-    assert_eq!(it.window, 4_150.0, "a packet at least");
+    assert_eq!(it.window, 4_150.0, "the minimum window is one packet");
     // At the end of a period in which few bytes arrived, the window is set to these bytes.
     let mut it = settled(100_000);
     (it.period_end, it.achieved) = (Some(NOW), 12_450.0);

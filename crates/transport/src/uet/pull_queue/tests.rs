@@ -120,7 +120,7 @@ fn idle_contexts_are_granted_the_largest_credit_in_advance() {
     assert!(found.iter().zip(0..).all(|(turn, n)| turn.0 == n % 2), "in turn: {found:?}");
     // A context that repeats its request is served before idle contexts.
     arrive(&mut all[0], 64 + 128, Time::from_us(100));
-    assert_eq!(all[0].turn, Time::NEVER, "it has more than it asks for");
+    assert_eq!(all[0].turn, Time::NEVER, "more has been granted than is requested");
     arrive(&mut all[0], 16 * 64, Time::from_us(100));
     assert_eq!(all[0].grant(Time::from_us(100)), Some(16 * 64));
     assert!(all[0].turn > Time::from_us(101));
