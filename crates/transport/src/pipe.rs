@@ -130,7 +130,10 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
                 }
                 Event::Timeout if self.end(end).poll_timeout() == Some(at) => {
                     self.end(end).handle_timeout(at);
-                    assert!(self.end(end).poll_timeout().is_none_or(|next| next > at), "the next timeout is not later than the last one");
+                    assert!(
+                        self.end(end).poll_timeout().is_none_or(|next| next > at),
+                        "the next timeout is not later than the last one"
+                    );
                 }
                 Event::Timeout => continue,
             }

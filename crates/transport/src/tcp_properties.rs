@@ -66,7 +66,7 @@ impl Protocol for Watched {
         assert!(out <= self.spec.window, "{out} B in flight, above the window of {}", self.spec.window);
         // New data is sent only if all outstanding data fits the congestion window as well. Exceptions are
         // retransmissions and data released by duplicate acknowledgements (RFC 5681 section 3.2, RFC 3042).
-        assert!(sent == self.sender.sent() || recovering || out <= window, "{out} B in flight, window {window}");
+        assert!(sent == self.sender.sent() || recovering || out <= window, "{out} B sent, window {window}");
         segment
     }
     fn poll_record(&mut self) -> Option<crate::Record> {

@@ -76,7 +76,7 @@ fn a_lost_nack_and_a_lost_ack_are_repaired_by_the_timer() {
     assert_eq!(sender.expire(us(22)), Outcome::Replay);
     sender.next_replay(us(22));
     assert_eq!(receiver.receive(0, true), (Arrival::Duplicate, None));
-    assert_eq!(receiver.ack_due(us(5), us(14)), Some(us(18)), "acknowledgements are sent at least the spacing apart");
+    assert_eq!(receiver.ack_due(us(5), us(14)), Some(us(18)), "acknowledgements keep the spacing");
     let ack = receiver.acknowledge(us(23));
     assert_eq!((sender.acknowledge(ack, us(24)), sender.timer()), (Some(1), None));
 }

@@ -282,7 +282,7 @@ mod tests {
         let mut it = Hpcc::new(&HpccKeys::default(), &FACTS);
         it.on_stamps(&stamps(&[(0, 0, 76_500), (0, 0, 0)]));
         it.on_ack(Time::ZERO, &ack(1, 100));
-        assert_eq!((it.of.window.now, it.of.window.until), (153_000.0, 100), "the first acknowledgement has no interval");
+        assert_eq!((it.of.window.now, it.of.window.until), (153_000.0, 100), "no interval yet");
         // In a whole round trip the link sent at its rate; the other hop sent half of that.
         it.on_stamps(&stamps(&[(12_240, 153_000, 90_000), (12_240, 76_500, 0)]));
         assert!((it.utilisation - 1.5).abs() < 1e-9);

@@ -178,7 +178,7 @@ mod tests {
     fn the_window_follows_the_decoded_utilisation() {
         let mut it = HpccPint::new(&HpccPintKeys::default(), &FACTS);
         it.on_ack(Time::ZERO, &ack(1, 2_000_000));
-        assert_eq!((it.of.window.now, it.of.window.until), (153_000.0, 1_000), "the first acknowledgement only sets the reference");
+        assert_eq!((it.of.window.now, it.of.window.until), (153_000.0, 1_000), "no interval yet");
         it.on_ack(Time::ZERO, &ack(2, 2_000_000));
         // 1.05^14.
         assert!((it.of.window.now - (153_000.0 * 0.95 / 1.979_931_6 + 61.2)).abs() < 1.0);

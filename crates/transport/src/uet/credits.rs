@@ -207,7 +207,7 @@ mod tests {
         // Of a hundred, each requests its debt and one packet, because a hundredth would not allow a packet.
         let (debt, granted) = (648 + 4_150_u32, 192);
         assert_eq!(it.target(10_000, u64::MAX, 4150, 100), granted + debt.div_ceil(256));
-        assert_eq!(it.target(100, u64::MAX, 4150, 100), granted + 748_u32.div_ceil(256), "the backlog limits the request");
+        assert_eq!(it.target(100, u64::MAX, 4150, 100), granted + 748_u32.div_ceil(256), "backlog limit");
         it.on_grant(1_000_000, 1_000_000);
         assert_eq!(it.credit, 225_000, "credit is limited to the initial credit");
     }

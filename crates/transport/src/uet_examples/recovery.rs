@@ -19,7 +19,7 @@ fn many_packets_out_of_order_show_a_loss() {
     let again = pipe.sent_by(0)[place].0;
     let shown = acks(&pipe).iter().find(|ack| ack.1.out_of_order >= 18).unwrap().0;
     let arrives = shown + pipe.wire(90) + DELAY;
-    assert!(again >= arrives && again < arrives + pipe.wire(1_102), "retransmitted at {again}, reported at {shown}");
+    assert!(again >= arrives && again < arrives + pipe.wire(1_102), "{again}, reported at {shown}");
     // Fewer packets out of order count as reordering; without a window, any number does.
     for (control, late) in [(infers.control.clone(), us(8)), (keys().control, us(45))] {
         let mut pipe = transfers(&UetKeys { control, ..infers.clone() }, &[(0, 60_000)]);
