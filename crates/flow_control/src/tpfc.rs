@@ -248,8 +248,8 @@ impl EgressCounter {
             let marks = Marks { xoff, target: target.watermark };
             let (shares, ports) = (&self.shares, self.shares.len());
             let max_min = self.max_min.get_or_insert_with(|| Box::new(MaxMin::new(ports)));
-            // The search also runs at the high watermark, which pauses all ports for safety: those that are targets as well
-            // wait for their turn.
+            // The search also runs at the high watermark, which pauses all ports for safety: those that are targets as
+            // well wait for their turn.
             max_min.search(marks, before, |port| shares[port as usize].pause.is_due(now), &mut self.targets);
             return match (before.reaches(xoff), self.targets.is_empty()) {
                 (true, _) => Aim::All,

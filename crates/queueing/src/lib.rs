@@ -1,9 +1,9 @@
 //! Admission to queues, and congestion feedback to their sources.
 //!
-//! Limits ([`BufferSpec`] and [`SharedMemory`]) determine whether there is room for a frame. Each queue has a queue manager
-//! ([`QueueManager`]), which decides on marks, early drops and congestion messages. Rate limiters at the hosts
-//! ([`RateControl`]) reduce the rate of flows for which messages arrive. All are sans-IO: their inputs are the state of the
-//! queue, the time and random bits; their output is a verdict or a rate.
+//! Limits ([`BufferSpec`] and [`SharedMemory`]) determine whether there is room for a frame. Each queue has a queue
+//! manager ([`QueueManager`]), which decides on marks, early drops and congestion messages. Rate limiters at the hosts
+//! ([`RateControl`]) reduce the rate of flows for which messages arrive. All are sans-IO: their inputs are the state of
+//! the queue, the time and random bits; their output is a verdict or a rate.
 //!
 //! ```
 //! use queueing::RedParams;

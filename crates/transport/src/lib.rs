@@ -1,13 +1,13 @@
 //! Endpoints that react to their peers: transports, congestion controllers and the applications above them.
 //!
-//! A connection has two endpoints, one at each host, which [`ConnectionSpec::start`] creates together. An [`Endpoint`] is a
-//! state machine that implements the [`Protocol`] calls. Its inputs are frames and the time; its outputs are segments,
-//! timeouts and records. It has no clock, no queue and no address: the NIC pulls a segment when the wire is free and sends
-//! it to the peer. A [`Controller`] determines how much may be in flight and at what rate, and is independent of
-//! retransmission.
+//! A connection has two endpoints, one at each host, which [`ConnectionSpec::start`] creates together. An [`Endpoint`]
+//! is a state machine that implements the [`Protocol`] calls. Its inputs are frames and the time; its outputs are
+//! segments, timeouts and records. It has no clock, no queue and no address: the NIC pulls a segment when the wire is
+//! free and sends it to the peer. A [`Controller`] determines how much may be in flight and at what rate, and is
+//! independent of retransmission.
 //!
-//! The following example calls a controller as a sender does. Additive increase, multiplicative decrease (RFC 5681) adds the
-//! acknowledged bytes in slow start, and restarts from one segment after a timeout.
+//! The following example calls a controller as a sender does. Additive increase, multiplicative decrease (RFC 5681)
+//! adds the acknowledged bytes in slow start, and restarts from one segment after a timeout.
 //!
 //! ```
 //! use transport::{Ack, AimdParams, CongestionControl, ControllerConfiguration, Growth, Loss, LossKind};

@@ -97,8 +97,8 @@ impl AliasTable {
     }
 }
 
-/// Returns the entries with a finite weight above 0. If there are none, or if the sum of the weights is not finite, returns all
-/// entries with equal weights.
+/// Returns the entries with a finite weight above 0. If there are none, or if the sum of the weights is not finite,
+/// returns all entries with equal weights.
 pub(crate) fn positive(weighted: &[(u16, f64)]) -> Vec<(u16, f64)> {
     let drawn: Vec<(u16, f64)> =
         weighted.iter().copied().filter(|&(_, weight)| weight > 0.0 && weight.is_finite()).collect();

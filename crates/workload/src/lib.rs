@@ -1,10 +1,10 @@
 //! Sources of traffic: due times, lengths and destinations of frames.
 //!
-//! A [`SourceSpec`] describes a source. A running [`Source`] is a state machine without a clock or a queue. The fabric reads
-//! its next wake-up time, wakes it at that time, and receives a frame.
+//! A [`SourceSpec`] describes a source. A running [`Source`] is a state machine without a clock or a queue. The fabric
+//! reads its next wake-up time, wakes it at that time, and receives a frame.
 //!
-//! Each source has its own random number generator, and logarithms and powers are computed by `libm`. The frames of a source
-//! therefore depend only on its specification and seed, not on the machine or on other sources.
+//! Each source has its own random number generator, and logarithms and powers are computed by `libm`. The frames of a
+//! source therefore depend only on its specification and seed, not on the machine or on other sources.
 //!
 //! Frames of 1,000 B at 1 Gb/s are due every 8 us:
 //!

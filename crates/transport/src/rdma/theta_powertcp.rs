@@ -139,7 +139,8 @@ mod tests {
 
     #[test]
     fn power_is_gradient_times_round_trip() {
-        // Round-trip time of an acknowledgement that arrives 12 us after one with a round-trip time of 12 us, and the power.
+        // Round-trip time of an acknowledgement that arrives 12 us after one with a round-trip time of 12 us, and the
+        // power.
         for (us, expected) in [(12, 1.0 / 1.05), (24, 4.0 / 1.05), (18, 2.25 / 1.05)] {
             let mut it = ThetaPowerTcp::new(&ThetaPowerTcpKeys::default(), &FACTS);
             it.on_ack(Time::from_us(100), &ack(1, 12));

@@ -25,8 +25,8 @@ use units::{BitRate, Time};
 
 /// Bytes whose transmission time an empty grant takes.
 const EMPTY_PULL: u64 = 1024;
-/// Minimum rate of grants over an oversubscribed core, and the share of its fair rate (1 / oversubscription) to which the
-/// rate may fall.
+/// Minimum rate of grants over an oversubscribed core, and the share of its fair rate (1 / oversubscription) to which
+/// the rate may fall.
 const LOWEST_RATE: f64 = 0.01;
 const FAIR_PART: f64 = 0.9;
 /// Mean share of marked packets above which the rate falls, and the weight of the excess.
