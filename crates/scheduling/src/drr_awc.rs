@@ -288,7 +288,7 @@ impl DrrAwcParams {
         let least = weights.iter().copied().min().unwrap_or(1);
         weights.iter().map(|&weight| f64::from(weight) / f64::from(least)).collect()
     }
-    /// Returns the quantum in bytes for a weight of one.
+    /// Returns the quantum in bytes for a weight of one and equal shares.
     fn base(&self, port: &PortFacts) -> f64 {
         match self.formula {
             Formula::Published => f64::from(port.largest_frame),

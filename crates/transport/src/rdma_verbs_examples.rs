@@ -74,7 +74,7 @@ fn a_flow_reads_at_the_rate_of_the_link() {
     let million = RdmaKeys { message: Or::Value(Bytes::new(1_000_000)), ..read() };
     let mut pipe = flow(&million, None, Some(us(4_000)));
     pipe.run_clean(us(4_000));
-    // Data arrives from a request and two delays after 3 us on.
+    // The first data arrives two delays after the first request, which is sent at 3 us.
     let rest = us(4_000) - us(3) - DELAY * 2;
     let most = rest.ps() / pipe.wire(1_058).ps();
     let (_, packets) = came(&pipe);

@@ -87,7 +87,7 @@ impl Board {
         if end > flight.highest {
             return Some((flight.highest, end));
         }
-        // Rule 3: a hole below something that arrived. Rule 4: the highest segment, once.
+        // Rule 3: a hole below data that has arrived. Rule 4: the highest segment, once.
         hole.or_else(|| {
             let last = (flight.highest - flight.outstanding().min(segment), flight.highest);
             let missing = self.arrived.within(last.0, last.1) == 0 && last.0 < last.1;

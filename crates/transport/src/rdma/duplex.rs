@@ -1,9 +1,11 @@
-//! RDMA below an application: one end of a connection with a queue pair each way.
+//! RDMA below an application: one end of a connection with a queue pair in each direction.
 //!
-//! Acknowledgements and CNPs go to the sender of an end, data to its receiver. The request of a READ is a packet of the end
-//! that reads, its response a message of the other end; both are acknowledged packet by packet, as those of IRN are.
+//! Acknowledgements and CNPs are passed to the sender of an end, data to its receiver. A READ request is a packet of
+//! the end that reads; the READ response is a message of the other end. Both are acknowledged packet by packet, as in
+//! IRN.
 //!
-//! Not modelled: packet sequence numbers that the response shares with its request; a rate limiter that both directions share.
+//! Not modelled: packet sequence numbers that a response shares with its request; a rate limiter shared by both
+//! directions.
 
 use super::{Operation, PathFacts, Post, RdmaKeys, RdmaSpec, RdmaVerb};
 use crate::application::Random;
