@@ -6,7 +6,7 @@ use units::Time;
 
 /// Modulus of the counts in updates.
 const CYCLE: u16 = 1 << 15;
-/// Maximum number of credits per channel, so that fewer than [`CYCLE`] credits are freed between two updates.
+/// Maximum number of credits per channel, so that fewer than 2^15 credits are freed between two updates.
 pub const MOST_CREDITS: u64 = 1 << 14;
 
 /// Number of counts in one update.
