@@ -614,7 +614,7 @@ mod tests {
 
     #[test]
     fn payload_becomes_fair_at_every_bin() {
-        // Figure H6-10.
+        // Hagen 2012, Figure 6-10 (H6-10).
         for formula in [Formula::Published, Formula::Analytic, Formula::Learned] {
             for size in [68, 128, 256, 512, 1024] {
                 let params = DrrAwcParams { formula, ..DrrAwcParams::default() };

@@ -533,7 +533,7 @@ mod tests {
 
     #[test]
     fn all_eight_classes_within_a_percent_under_overload() {
-        // Figure H3-2: mixed sizes, every queue offered line rate.
+        // Hagen 2012, Figure 3-2 (H3-2): mixed sizes, every queue offered line rate.
         let percents = [5, 10, 10, 15, 20, 20, 12, 8];
         let sizes = [1522, 64, 512, 1522, 256, 1024, 68, 1518];
         let facts = port(8);

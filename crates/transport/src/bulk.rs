@@ -64,7 +64,7 @@ mod tests {
         assert_eq!([0, 1, 2, 3].map(|n| bulk.frame_bytes(n)), [Some(1_000), Some(1_000), Some(500), None]);
         assert_eq!([0, 1, 2, 3, 4].map(|n| bulk.before(n)), [0, 1_000, 2_000, 2_500, 2_500]);
         assert_eq!([2, 3, 4].map(|n| bulk.ends_at(n)), [false, true, true]);
-        // A segment with a single byte is padded; full segments that are shorter than the minimum are not.
+        // A last segment of one byte is padded to the minimum, or to the length of a full segment if that is shorter.
         assert_eq!(Bulk::new(Some(1_001), 1_000).frame_bytes(1), Some(64));
         assert_eq!(Bulk::new(Some(33), 32).frame_bytes(1), Some(32));
     }

@@ -96,7 +96,7 @@ impl Protocol for TransferReceiver {
         let posts = self.takes_posts();
         let ending = &mut self.ending[number as usize];
         let is_new = |transfer: u32| match posts {
-            // A transfer that ends earlier is identified by its bytes.
+            // A posted message is new if its last byte has not been delivered.
             true => end > before,
             false => self.delivered.get(transfer as usize) == Some(&Time::NEVER),
         };

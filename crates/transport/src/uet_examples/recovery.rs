@@ -71,7 +71,7 @@ fn credits_give_the_line_rate() {
         let own = UetKeys { control: rccc(nscc), ack_every: Or::word(), ..keys() };
         let mut pipe = transfers(&own, &[(0, 1_000_000)]);
         pipe.run_clean(NEVER);
-        // Requests are 4 B longer. The pacer grants 0.99 of the rate of the link.
+        // Data packets carry a credit target of 4 B. The pacer grants 0.99 of the rate of the link.
         let ideal = pipe.wire(1_106) * 1_000 + DELAY;
         let took = delivered(&pipe, 0).unwrap();
         assert!(took >= ideal && took.ps() < ideal.ps() / 100 * 103, "{took} of {ideal}");
