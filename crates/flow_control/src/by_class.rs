@@ -38,7 +38,7 @@ impl Configuration for ByClassKeys {
         }
     }
     fn complete(&mut self, used: &[u32]) {
-        // Without a list of its own PFC would take the priorities of all flows.
+        // If its list were missing, PFC would take the priorities of all flows.
         if self.pfc.priorities().is_some() {
             self.pfc.complete(used);
         }
@@ -63,7 +63,7 @@ impl Configuration for ByClassKeys {
 }
 
 impl ByClassKeys {
-    /// Checks that each list is there, and that no priority or counter is in both.
+    /// Checks that both lists are given, and that no priority or counter is in both.
     fn check_lists(&self) -> Result<(), Remark> {
         let lists = [("pfc", self.pfc.priorities()), ("credit", self.credit.priorities.as_deref())];
         for (table, list) in lists {

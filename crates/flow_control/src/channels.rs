@@ -55,10 +55,10 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Accepted values for the channels of priorities.
+/// Help text: the accepted values of a list of channels.
 const HELP: &str = "expected \"all\", or eight, one for each priority: numbers, 0 to 7, or names, \"B0\" to \"B7\" (bypassable), \"O0\" to \"O7\" (ordered) and \"M0\" to \"M3\" (multicast)";
 
-/// Rule by which frames of a channel may pass each other.
+/// The ordering rule of a channel: which of its frames may pass each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Bypassable,
@@ -81,12 +81,12 @@ impl Kind {
     }
 }
 
-/// The channel of a priority, as it is written.
+/// The channel of a priority, as configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelKey {
-    /// A channel that keeps the order of all of its frames.
+    /// An ordered channel, by number.
     Number(u32),
-    /// A channel of a kind, by its name.
+    /// A channel of any kind, by name.
     Name(String),
 }
 
@@ -132,12 +132,12 @@ impl JsonSchema for ChannelKey {
     }
 }
 
-/// The channels of a link, as they are written.
+/// The channels of a link, as configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelList {
-    /// All possible channels.
+    /// All channels of all kinds.
     All,
-    /// One for each priority.
+    /// One channel per priority.
     Each(Vec<ChannelKey>),
 }
 
@@ -182,7 +182,7 @@ impl JsonSchema for ChannelList {
     }
 }
 
-/// A channel.
+/// A channel's kind and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Name {
     kind: Option<Kind>,
@@ -201,10 +201,9 @@ impl fmt::Display for Name {
 /// The channels of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channels {
-    /// Names by index. Numbered channels have their number as index; named ones are in the order of kind and
-    /// number.
+    /// Names by index. A numbered channel has its number as index; named channels are ordered by kind and number.
     names: Vec<Name>,
-    /// The index of each priority's channel, and of channels beyond the priorities.
+    /// Index of each priority's channel; classes beyond the priorities map to the other channels.
     map: ClassMap,
 }
 
@@ -212,7 +211,7 @@ impl Channels {
     /// Creates the channels of all priorities.
     ///
     /// # Errors
-    /// The list does not have one channel for each priority, or a number is outside the range of its kind.
+    /// The list does not have one channel per priority, or a number is outside the range of its kind.
     pub fn new(list: &ChannelList) -> Result<Channels, Remark> {
         let keys = match list {
             ChannelList::All => return Ok(Channels::all()),
@@ -243,61 +242,61 @@ impl Channels {
         let map = ClassMap::new(std::array::from_fn(|priority| index(&of_priorities[priority])));
         Ok(Channels { names, map: map.unwrap_or(ClassMap::SEPARATE) })
     }
-    /// Returns all possible channels, by kind and number: priorities have the bypassable ones.
+    /// Returns all channels, by kind and number. Priorities use the bypassable ones.
     fn all() -> Channels {
         let of_kind = |kind: Kind| (0..kind.count()).map(move |number| Name { kind: Some(kind), number });
         Channels { names: Kind::ALL.into_iter().flat_map(of_kind).collect(), map: ClassMap::CHANNELS }
     }
-    /// Returns true if all channels are present, more than there are priorities.
+    /// Returns true if all channels are present, which are more than there are priorities.
     pub fn are_all(&self) -> bool {
         self.names.len() == CHANNELS
     }
-    /// Returns the lowest number whose frames take the named channel: a priority, or, of all channels, its
-    /// own.
+    /// Returns the lowest number whose frames use the named channel. The number is a priority; with all channels
+    /// present, it is the channel's own.
     pub fn number_of(&self, name: &str) -> Option<u8> {
         let index = self.names.iter().position(|known| known.to_string() == name)?;
         let numbers = self.map.numbers_of(TrafficClass(index as u8));
         (numbers != 0).then_some(numbers.trailing_zeros() as u8)
     }
-    /// Returns the names of all channels, in words.
+    /// Returns the names of all channels, as text.
     pub fn list(&self) -> String {
         let quoted = |name: &Name| format!("\"{name}\"");
         self.names.iter().map(quoted).collect::<Vec<_>>().join(", ")
     }
-    /// A channel for each priority, by number.
+    /// Returns one numbered channel per priority.
     pub(crate) fn separate() -> Channels {
         let names = (0..PRIORITIES as u32).map(|number| Name { kind: None, number }).collect();
         Channels { names, map: ClassMap::SEPARATE }
     }
-    /// The index of each priority's channel, as its class.
+    /// Returns the map from priorities to the indices of their channels, as classes.
     pub fn map(&self) -> ClassMap {
         self.map
     }
-    /// The channels with a bypass queue, bit n for index n. None is beyond the priorities.
+    /// Returns the channels with a bypass queue, bit n for index n. They all belong to priorities.
     pub fn bypassable(&self) -> u32 {
         let bypassable = |&at: &usize| self.names[at].kind == Some(Kind::Bypassable);
         (0..self.names.len()).filter(bypassable).fold(0, |set, at| set | 1 << at)
     }
-    /// Returns true if switches copy the channel's frames for several receivers.
+    /// Returns true if the channel is multicast, that is, if switches replicate its frames.
     pub fn is_multicast(&self, index: usize) -> bool {
         self.names.get(index).is_some_and(|name| name.kind == Some(Kind::Multicast))
     }
-    /// Returns the names of the multicast channels, in words.
+    /// Returns the names of the multicast channels, as text.
     pub fn multicast(&self) -> String {
         let own = (0..self.names.len()).filter(|&index| self.is_multicast(index));
         own.map(|index| format!("\"{}\"", self.name(index))).collect::<Vec<_>>().join(", ")
     }
-    /// The Fabric Management Channel: the index of the bypassable channel of the highest number.
+    /// Returns the index of the Fabric Management Channel, which is the bypassable channel with the highest number.
     pub fn management(&self) -> Option<usize> {
         self.names.iter().rposition(|name| name.kind == Some(Kind::Bypassable))
     }
-    /// The name of a channel, in words.
+    /// Returns the name of a channel.
     pub fn name(&self, index: usize) -> String {
         self.names.get(index).map_or_else(|| index.to_string(), Name::to_string)
     }
 }
 
-/// Reads a channel.
+/// Parses a channel.
 fn read(key: &ChannelKey) -> Result<Name, String> {
     let text = match key {
         ChannelKey::Number(number) if (*number as usize) < PRIORITIES => {

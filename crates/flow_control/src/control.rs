@@ -1,32 +1,32 @@
-//! Interface of the link-level flow controls: their keys, and the behaviour of a station's ports.
+//! The interface of the link-level flow controls: their keys, and the flow control of a station's ports.
 
 use crate::{CreditSpec, PauseSpec};
 use keys::Remark;
 
-/// Behaviour of a station's ports.
+/// The flow control of a station's ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
     /// The ports send and obey pauses.
     Pauses(PauseSpec),
     /// The ports grant and consume credits.
     Credits(CreditSpec),
-    /// Pauses for some priorities, and credits for others.
+    /// Some priorities use pauses, others credits.
     Both(PauseSpec, CreditSpec),
 }
 
 impl Control {
-    /// Returns true if a station grants its ingress buffer space, instead of its receive buffer.
+    /// Returns true if a station grants credits for its ingress buffer, not for its receive buffer.
     pub fn is_room(&self) -> bool {
         matches!(self, Control::Credits(_) | Control::Both(..))
     }
-    /// Parameters of the pauses that the ports send and obey; `None` without pauses.
+    /// Returns the parameters of the pauses; `None` without pauses.
     pub fn pauses(&self) -> Option<&PauseSpec> {
         match self {
             Control::Pauses(pauses) | Control::Both(pauses, _) => Some(pauses),
             Control::Credits(_) => None,
         }
     }
-    /// Parameters of the credits that the ports grant and consume; `None` without credits.
+    /// Returns the parameters of the credits; `None` without credits.
     pub fn credits(&self) -> Option<&CreditSpec> {
         match self {
             Control::Pauses(_) => None,
@@ -47,28 +47,27 @@ impl From<CreditSpec> for Control {
     }
 }
 
-/// Keys of a flow control in a scenario: the settings of a station, each of which may be omitted.
+/// The keys of a flow control in a scenario. Each station may omit any of them.
 pub trait Configuration {
-    /// Key whose default is the set of priorities that flows use, if there is one.
+    /// The key that defaults to the set of priorities that flows use, if there is one.
     const FROM_FLOWS: Option<&'static str> = None;
 
     /// Returns these settings, with omitted ones taken from `outer`.
     #[must_use]
     fn or(&self, outer: &Self) -> Self;
-    /// Fills in the defaults. `used`: priorities of all flows, ascending.
+    /// Sets the defaults. `used` are the priorities of all flows, ascending.
     fn complete(&mut self, used: &[u32]);
-    /// Validates the keys; returns errors and warnings. All defaults must be filled in.
+    /// Validates the keys and returns errors and warnings. All defaults have been set.
     fn check(&self, used: &[u32]) -> Findings;
-    /// Returns the behaviour of a station's ports. All defaults must be filled in; `name` is the table's
-    /// name.
+    /// Returns the flow control of a station's ports. All defaults have been set; `name` is the table's name.
     fn start(&self, name: &'static str) -> Control;
-    /// Returns remarks that accompany the written-out keys.
+    /// Returns remarks to print with the effective keys.
     fn notes(&self) -> Vec<&'static str> {
         Vec::new()
     }
 }
 
-/// Errors and warnings of a validation.
+/// The errors and warnings of a validation.
 #[derive(Debug, Default)]
 pub struct Findings {
     /// Invalid values.
@@ -78,14 +77,14 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Returns the findings with paths extended by the table `key` that encloses them.
+    /// Prefixes the paths of all findings with the enclosing table `key`.
     pub(crate) fn within(self, key: &str) -> Findings {
         let within = |all: Vec<Remark>| all.into_iter().map(|remark| remark.within(key)).collect();
         Findings { wrong: within(self.wrong), warnings: within(self.warnings) }
     }
 }
 
-/// Declares settings each of which a station may omit.
+/// Declares a struct of settings, each of which a station may omit.
 macro_rules! settings {
     ($(#[$doc:meta])* pub struct $name:ident { $($(#[$about:meta])* pub $key:ident: $type:ty,)* }) => {
         $(#[$doc])*
@@ -111,7 +110,7 @@ macro_rules! settings {
 
 pub(crate) use settings;
 
-/// Generates the closed enum of flow controls from one list.
+/// Defines the closed enum of flow controls from one list.
 macro_rules! flow_controls {
     ($($(#[$doc:meta])+ $name:ident: $kind:ident($keys:ty)),* $(,)?) => {
         /// Link-level flow control: one of these.
@@ -131,7 +130,8 @@ macro_rules! flow_controls {
             pub const FROM_FLOWS: &[(&str, Option<&str>)] =
                 &[$((stringify!($name), <$keys as Configuration>::FROM_FLOWS)),*];
 
-            /// Returns its name, which is also the name of its table; `None` if there is no flow control.
+            /// Returns the name of the flow control, which is also that of its table; `None` if there is no flow
+            /// control.
             pub fn name(&self) -> Option<&'static str> {
                 match self {
                     FlowControl::Off => None,
@@ -146,23 +146,22 @@ macro_rules! flow_controls {
                     (_, own) => own.clone(),
                 }
             }
-            /// Fills in the defaults. `used`: priorities of all flows, ascending.
+            /// Sets the defaults. `used` are the priorities of all flows, ascending.
             pub fn complete(&mut self, used: &[u32]) {
                 match self {
                     FlowControl::Off => {}
                     $(FlowControl::$kind(keys) => Configuration::complete(keys, used),)*
                 }
             }
-            /// Validates the settings; returns errors and warnings with their paths. All defaults must be
-            /// filled in.
+            /// Validates the settings and returns errors and warnings with their paths. All defaults have been set.
             pub fn check(&self, used: &[u32]) -> Findings {
                 match self {
                     FlowControl::Off => Findings::default(),
                     $(FlowControl::$kind(keys) => Configuration::check(keys, used).within(stringify!($name)),)*
                 }
             }
-            /// Returns the behaviour of a station's ports, with all defaults; `None` without flow control, or
-            /// if a value is invalid.
+            /// Returns the flow control of a station's ports with all defaults; `None` without flow control, or if a
+            /// value is invalid.
             pub fn control(&self, used: &[u32]) -> Option<Control> {
                 let mut filled = self.clone();
                 filled.complete(used);
@@ -174,7 +173,7 @@ macro_rules! flow_controls {
                     $(FlowControl::$kind(keys) => Some(keys.start(stringify!($name))),)*
                 }
             }
-            /// Returns remarks that accompany the written-out settings.
+            /// Returns remarks to print with the effective settings.
             pub fn notes(&self) -> Vec<&'static str> {
                 match self {
                     FlowControl::Off => Vec::new(),

@@ -111,10 +111,10 @@ settings! {
     }
 }
 
-/// The keys, defaults filled in.
+/// The keys with their defaults.
 #[derive(Debug)]
 struct Values {
-    /// `None`: all of them.
+    /// `None` stands for all priorities.
     priorities: Option<Vec<u32>>,
     preset: CreditPreset,
     buffer: Bytes,
@@ -176,15 +176,15 @@ impl CreditSettings {
         };
     }
 
-    /// Returns an error if they are invalid.
+    /// Validates the settings.
     ///
     /// # Errors
-    /// A value outside of its range.
+    /// A value is outside its range.
     pub fn check(&self) -> Result<(), Remark> {
         self.values().check()
     }
 
-    /// The specification of a station. The settings have passed [`CreditSettings::check`].
+    /// Returns the specification of a station. The settings have passed [`CreditSettings::check`].
     pub fn spec(&self) -> CreditSpec {
         self.values().spec()
     }
@@ -335,59 +335,59 @@ impl Values {
     }
 }
 
-/// Credit-based flow control, as a station is configured.
+/// Credit-based flow control of a station, as configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreditSpec {
-    /// The priorities or channels whose frames take credits, bit n for number n.
+    /// Priorities or channels with credits, bit n for number n.
     pub priorities: u32,
-    /// Credits that each channel of each port grants.
+    /// Credits that each port grants per channel.
     pub credits: u32,
-    /// Bytes a credit.
+    /// Bytes per credit.
     pub unit: u32,
-    /// Bytes that a frame takes beside its own.
+    /// Bytes that a frame occupies in addition to its length.
     pub per_frame: u32,
-    /// The channel of each priority.
+    /// Channel of each priority.
     pub channels: ClassMap,
     /// Channels with a bypass queue, bit n for channel n.
     pub bypassable: u32,
     /// Names of the channels.
     pub names: Channels,
-    /// Owed credits at which an update is due at once.
+    /// Number of owed credits at which an update is due at once.
     pub update_after: u32,
-    /// Time after which an update is due for fewer owed credits.
+    /// Delay after which an update is due for fewer owed credits.
     pub update_within: Time,
-    /// From the arrival of an update to its effect.
+    /// Time from the arrival of an update to its effect.
     pub update_delay: Time,
-    /// Bytes of an update on the link; 0: none.
+    /// Bytes of an update on the link; 0 if updates take no time.
     pub update_bytes: u16,
-    /// Bytes between updates at least.
+    /// Minimum distance between updates, in bytes.
     pub cf_min_spacing: u32,
-    /// Bytes after which a lost update is repeated; 0: it is not.
+    /// Distance in bytes after which a lost update is repeated; 0 if it is not repeated.
     pub cf_max_spacing: u32,
-    /// Period in which lost credits are restored; zero: they are not.
+    /// Period in which lost credits are restored; zero if they are not restored.
     pub cc_message_timer: Time,
-    /// Bytes that a frame takes on the link for the update that it carries; `None`: frames carry none.
+    /// Bytes on the link that a frame takes for the update that it carries; `None` if frames carry no updates.
     pub piggyback: Option<u16>,
 }
 
 impl CreditSpec {
-    /// Credits that a frame takes.
+    /// Returns the credits that a frame of `bytes` consumes.
     #[inline]
     pub fn need(&self, bytes: u32) -> u32 {
         let taken = bytes + self.per_frame;
         if self.unit == 64 { taken.div_ceil(64) } else { taken.div_ceil(self.unit) }
     }
-    /// Returns true if frames of a priority take credits.
+    /// Returns true if frames of a priority consume credits.
     #[inline]
     pub fn covers(&self, priority: Priority) -> bool {
         self.priorities >> (priority.0 & 31) & 1 != 0
     }
-    /// Credits that a frame takes; none of a priority without.
+    /// Returns the credits that a frame consumes, 0 if its priority has no credits.
     #[inline]
     pub fn need_of(&self, frame: &Frame) -> u32 {
         if self.covers(frame.priority()) { self.need(u32::from(frame.bytes)) } else { 0 }
     }
-    /// The channel of a priority.
+    /// Returns the channel of a priority.
     #[inline]
     pub fn channel(&self, priority: Priority) -> usize {
         self.channels.class(priority).at()
@@ -397,20 +397,21 @@ impl CreditSpec {
     pub fn has_bypass(&self, priority: Priority) -> bool {
         self.bypassable >> self.channel(priority) & 1 != 0
     }
-    /// The count that a frame takes its credits from: that of its channel, or of the bypass queue beside it.
+    /// Returns the index of the count from which a frame consumes credits: that of its channel or of the channel's
+    /// bypass queue.
     #[inline]
     pub fn count_of(&self, frame: &Frame) -> usize {
         let channel = self.channel(frame.priority());
         let bypass = frame.flags.is_bypassable() && self.has_bypass(frame.priority());
         if bypass { channel + BANK } else { count_of_channel(channel) }
     }
-    /// Name of a count.
+    /// Returns the name of a count.
     pub fn count_name(&self, count: usize) -> String {
         let name = self.names.name(channel_of_count(count));
         if is_bypass(count) { format!("{name} (bypass)") } else { name }
     }
-    /// Returns true if a link can have these credits at one end and `other` at the other: both count in the same
-    /// unit.
+    /// Returns true if these credits at one end of a link are compatible with `other` at the other end: both use the
+    /// same unit.
     pub fn fits(&self, other: &CreditSpec) -> bool {
         (self.unit, self.per_frame, &self.names) == (other.unit, other.per_frame, &other.names)
             && (self.channels, self.priorities) == (other.channels, other.priorities)
@@ -491,12 +492,12 @@ mod tests {
         let (mut receiver, spec) = (Receiver::new(136), spec());
         receiver.arrive(0, 40).unwrap();
         let (now, later) = (Time::from_us(3), Time::from_us(4));
-        // 16 credits of 64 B are less than 1088 B, 17 are as much.
+        // 16 credits of 64 B are less than 1088 B; 17 credits are exactly 1088 B.
         assert_eq!(receiver.free(&spec, 0, 16, now), later);
         assert_eq!(receiver.free(&spec, 0, 1, now), now);
         receiver.update(now);
         assert_eq!(receiver.free(&spec, 0, 17, now), now + Time::from_ps(1));
-        assert_eq!(receiver.free(&spec, 0, 1, now), now + Time::from_ps(1), "what is owed is due");
+        assert_eq!(receiver.free(&spec, 0, 1, now), now + Time::from_ps(1), "the owed update is due at once");
     }
 
     #[test]

@@ -30,18 +30,19 @@ use crate::pause::QUANTUM_BITS;
 use crate::phy::Phy;
 use units::{BitRate, Bytes, Length, Time};
 
-/// Response limit of 10GBASE-T in pause quanta (IEEE 802.3 clause 31B.3.7).
+/// Limit of the response time of 10GBASE-T in pause quanta (IEEE 802.3 clause 31B.3.7).
 pub const RESPONSE_QUANTA_10GBASE_T: u64 = 74;
-/// Response of a 10 Gb/s port in SONiC's buffer manager, in pause quanta.
+/// Response time of a 10 Gb/s port in SONiC's buffer manager, in pause quanta.
 pub const RESPONSE_QUANTA_SONIC_10G: u64 = 67;
-/// Response at 400 Gb/s and above in SONiC's buffer manager, in pause quanta.
+/// Response time at 400 Gb/s and above in SONiC's buffer manager, in pause quanta.
 const RESPONSE_QUANTA_SONIC_MOST: u64 = 905;
 
 const fn gbps(rate: u64) -> BitRate {
     BitRate::from_gbps(rate)
 }
 
-/// Response limit in pause quanta, by rate in ascending order (802.3 clause 31B.3.7; 50 Gb/s as SONiC has it).
+/// Limits of the response time in pause quanta, in ascending order of rate (802.3 clause 31B.3.7; the value for 50 Gb/s
+/// is from SONiC).
 const RESPONSE_QUANTA: [(BitRate, u64); 9] = [
     (BitRate::from_bps(100_000_000), 1),
     (gbps(1), 2),
@@ -54,9 +55,9 @@ const RESPONSE_QUANTA: [(BitRate, u64); 9] = [
     (gbps(400), 905),
 ];
 
-/// The interface delay (MAC and PHY, one station) in bit times, where the PHY is not known: the longest of the PHYs
-/// of the rate, see [`crate::phy`]. A rate that none is known of takes the limit of its response, which no sum of
-/// sublayers exceeds; this is a choice of this simulator.
+/// Returns the interface delay (MAC and PHY of one station) in bit times for an unknown PHY: the longest delay of all
+/// PHYs of the rate, see [`crate::phy`]. If no PHY of the rate is known, the delay is the limit of the response time,
+/// which no sum of sublayers exceeds; this is a choice of this simulator.
 pub fn interface_bits(rate: BitRate) -> u64 {
     let limit = response_quanta(rate) * QUANTUM_BITS;
     Phy::slowest_at(rate).map_or(limit, Phy::interface_bits)
@@ -64,8 +65,8 @@ pub fn interface_bits(rate: BitRate) -> u64 {
 
 /// Returns the maximum time in which a station must obey a pause, in quanta of 512 bit times.
 ///
-/// A rate between two entries of the standard takes that of the next higher rate; above 400 Gb/s the time
-/// of 400 Gb/s is kept, rounded up to whole quanta of the rate. Both are choices of this simulator.
+/// A rate between two entries of the standard has the limit of the next higher rate. Above 400 Gb/s the limit is the
+/// time of 400 Gb/s, rounded up to whole quanta of the rate. Both are choices of this simulator.
 pub fn response_quanta(rate: BitRate) -> u64 {
     let entry = RESPONSE_QUANTA.iter().find(|(named, _)| *named >= rate);
     let (highest, last) = RESPONSE_QUANTA[RESPONSE_QUANTA.len() - 1];
@@ -78,7 +79,7 @@ pub fn response_time(rate: BitRate) -> Time {
     rate.time_for_bits_ceil(response_quanta(rate) * QUANTUM_BITS)
 }
 
-/// Returns the maximum response time of a station with this PHY, if the PHY has a limit of its own.
+/// Returns the maximum response time of a station with this PHY, if the standard has a limit for the PHY.
 pub fn response_time_of(phy: &Phy) -> Option<Time> {
     phy.response_quanta.map(|quanta| phy.rate.time_for_bits_ceil(quanta * QUANTUM_BITS))
 }
@@ -86,11 +87,12 @@ pub fn response_time_of(phy: &Phy) -> Option<Time> {
 /// Parameters of the headroom of one link and priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headroom {
-    /// Rate in b/s of the direction that is paused, the highest if it changes; above 0, no default.
+    /// Rate in b/s of the paused direction, the highest if it changes; above 0, no default.
     pub rate: BitRate,
-    /// Lowest rate of the direction of the pause frame: the frame in front of it may have begun at that. Default: `rate`.
+    /// Lowest rate of the direction of the pause frame, at which the frame ahead of the pause frame may have begun.
+    /// Default: `rate`.
     pub slowest: BitRate,
-    /// Lowest rate at which the pause frame is sent while the other direction has `rate`. Default: `rate`.
+    /// Lowest rate at which the pause frame is sent while the paused direction has `rate`. Default: `rate`.
     pub pause_rate: BitRate,
     /// One-way delay of the cable; 0 or more, no default. [`Length::fibre_delay`] turns metres into time.
     pub cable: Time,
@@ -100,19 +102,19 @@ pub struct Headroom {
     pub overhead: u16,
     /// Length of a pause frame in bytes, DA to FCS. Default: 64 B (IEEE 802.3 clause 31B).
     pub pause_frame: u16,
-    /// Interface delay I of one station in bit times. Default: [`interface_bits`]; 0 if the delay of the
-    /// link holds it already.
+    /// Interface delay I of one station in bit times. Default: [`interface_bits`]; 0 if the delay of the link already
+    /// includes it.
     pub interface_bits: u64,
-    /// Response H of the station that is paused, not of the one that pauses, in bit times. Default:
-    /// [`response_quanta`] times 512.
+    /// Response time H of the paused station (not the pausing one) in bit times. Default: [`response_quanta`] times
+    /// 512.
     pub response_bits: u64,
-    /// Time from the arrival of a frame's last bit to its place in the accounted queue, for a switch that
-    /// compares with the watermark only then; frames in this pipeline come on top. Default: 0.
+    /// Time from the arrival of a frame's last bit until the frame is counted, for a switch that compares with the
+    /// watermark only then. Frames in this pipeline add to the headroom. Default: 0.
     pub pipeline: Time,
 }
 
 impl Headroom {
-    /// The defaults for a link.
+    /// Returns the defaults for a link.
     pub fn of_link(rate: BitRate, cable: Time) -> Headroom {
         Headroom {
             rate,
@@ -128,12 +130,12 @@ impl Headroom {
         }
     }
 
-    /// The defaults for a fibre.
+    /// Returns the defaults for a fibre.
     pub fn of_fibre(rate: BitRate, length: Length) -> Headroom {
         Headroom::of_link(rate, length.fibre_delay())
     }
 
-    /// With interfaces and response of this PHY, whose rate is that of the link.
+    /// Replaces the interface delay and the response time by those of this PHY, which has the rate of the link.
     #[must_use]
     pub fn with_phy(self, phy: &Phy) -> Headroom {
         let quanta = phy.response_quanta.unwrap_or_else(|| response_quanta(self.rate));
@@ -157,7 +159,7 @@ impl Headroom {
 }
 
 impl Headroom {
-    /// Returns the bits that arrive at `rate` while these are sent at another rate.
+    /// Returns the bits that arrive at `rate` while `bits` are sent at the rate `sent_at`.
     fn bits_meanwhile(&self, sent_at: BitRate, bits: u64) -> u64 {
         if sent_at == self.rate { bits } else { self.rate.bits_in_ceil(sent_at.time_for_bits_ceil(bits)) }
     }
@@ -166,79 +168,80 @@ impl Headroom {
 /// The terms of the formula, in bit times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TotalDelay {
-    /// Rate of the direction that is paused.
+    /// Rate of the paused direction.
     pub rate: BitRate,
-    /// The second M: a longest frame of the peer with line overhead.
+    /// The second M: a longest frame of the peer, with line overhead.
     pub frame_bits: u64,
-    /// The first M, in front of the pause frame, at the rate of that direction; `frame_bits` if both directions have one rate.
+    /// The first M: a longest frame ahead of the pause frame, in bits that arrive meanwhile. Equal to `frame_bits` if
+    /// both directions have the same rate.
     pub first_bits: u64,
-    /// P: the pause frame with line overhead, at the rate of its direction.
+    /// P: the pause frame with line overhead, in bits that arrive meanwhile.
     pub pause_bits: u64,
-    /// C: the cable one way; counts twice.
+    /// C: the one-way delay of the cable, which counts twice.
     pub cable_bits: u64,
-    /// I: the interfaces of one station; counts twice.
+    /// I: the interface delay of one station, which counts twice.
     pub interface_bits: u64,
-    /// H: the response of the paused station.
+    /// H: the response time of the paused station.
     pub response_bits: u64,
-    /// The pipeline of the pausing switch.
+    /// The pipeline delay of the pausing switch.
     pub pipeline_bits: u64,
 }
 
 impl TotalDelay {
-    /// 2·M + P + 2·C + 2·I + H, and the pipeline.
+    /// Returns 2·M + P + 2·C + 2·I + H plus the pipeline.
     pub fn bits(&self) -> u64 {
         let once =
             self.first_bits + self.frame_bits + self.pause_bits + self.response_bits + self.pipeline_bits;
         2 * (self.cable_bits + self.interface_bits) + once
     }
-    /// The room to set aside: rounded up, as a bound has to be.
+    /// Returns the headroom to reserve in bytes, rounded up.
     pub fn bytes(&self) -> Bytes {
         Bytes::new(self.bits().div_ceil(8))
     }
-    /// The room above XOFF in a switch that counts a frame when it enters a queue, as a whole: the frame
-    /// that crosses the watermark may carry the occupancy up to `max_frame` - 1 bytes beyond it before XOFF
-    /// is sent. A switch that counts each byte on arrival has this frame among those of the formula.
+    /// Returns the room above XOFF for a switch that counts a frame as a whole when it enters a queue. The frame that
+    /// crosses the watermark may carry the occupancy up to `max_frame` - 1 bytes beyond it before XOFF is sent. In a
+    /// switch that counts each byte on arrival, the formula already includes this frame.
     pub fn room(&self, max_frame: u16) -> Bytes {
         Bytes::new(self.bytes().get() + u64::from(max_frame.saturating_sub(1)))
     }
-    /// The bytes that arrive completely, rounded down, as published tables print them.
+    /// Returns the bytes that arrive completely, rounded down as in published tables.
     pub fn whole_bytes(&self) -> Bytes {
         Bytes::new(self.bits() / 8)
     }
-    /// The time from crossing XOFF to the last bit, rounded up.
+    /// Returns the time from crossing XOFF to the last bit, rounded up.
     pub fn time(&self) -> Time {
         self.rate.time_for_bits_ceil(self.bits())
     }
-    /// Returns the number of longest frames that fit into the time, for reports; a queue counted in frames
-    /// needs this rounded up, see [`TotalDelay::full_frames`].
+    /// Returns the number of longest frames that fit into the time, for reports. A queue that counts frames needs this
+    /// number rounded up, see [`TotalDelay::full_frames`].
     pub fn frames(&self) -> f64 {
         self.bits() as f64 / self.frame_bits as f64
     }
-    /// Longest frames that at least begin to arrive.
+    /// Returns the number of longest frames whose arrival at least begins.
     pub fn full_frames(&self) -> u64 {
         self.bits().div_ceil(self.frame_bits.max(1))
     }
-    /// Frames of `bytes` (DA to FCS) that at least begin to arrive: a queue that is limited in frames
-    /// meets its worst case with short ones.
+    /// Returns the number of frames of `bytes` (DA to FCS) whose arrival at least begins. Short frames are the worst
+    /// case of a queue with a limit in frames.
     pub fn frames_of(&self, bytes: u16, overhead: u16) -> u64 {
         self.bits().div_ceil(((u64::from(bytes) + u64::from(overhead)) * 8).max(1))
     }
 }
 
-/// The least low watermark at which a queue does not run dry while its senders resume:
-/// LW >= rate · TotalDelay / 8 (Hagen 2012 §7.2), rounded up.
+/// Returns the lowest low watermark at which a queue does not run dry while its senders resume: LW >= rate · TotalDelay
+/// / 8 (Hagen 2012 §7.2), rounded up.
 pub fn resume_level(rate: BitRate, total_delay: Time) -> Bytes {
     Bytes::new(rate.bits_in_ceil(total_delay).div_ceil(8))
 }
 
-/// The highest high watermark that leaves `headroom` below `capacity` (Hagen 2012 §7.2); `None` if the
-/// headroom alone does not fit.
+/// Returns the highest high watermark that leaves `headroom` below `capacity` (Hagen 2012 §7.2); `None` if the headroom
+/// alone does not fit.
 pub fn highest_xoff(capacity: Bytes, headroom: Bytes) -> Option<Bytes> {
     capacity.get().checked_sub(headroom.get()).map(Bytes::new)
 }
 
-/// Headroom as Cisco's white paper on PFC adds it up: the longest frames of receiver and sender, the cable
-/// there and back, the transceivers, the response limit.
+/// The headroom model of Cisco's white paper on PFC: the sum of the longest frames of receiver and sender, the cable in
+/// both directions, the transceivers, and the response limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CiscoModel {
     /// Rate of the link in b/s; above 0, no default.
@@ -249,18 +252,18 @@ pub struct CiscoModel {
     pub receiver_mtu: u16,
     /// Longest frame of the paused class, in bytes. Default: 2240 B (Fibre Channel over Ethernet).
     pub sender_mtu: u16,
-    /// Bytes in flight in transceivers and interfaces; at most 1280 B in the paper, the default.
+    /// Bytes in flight in transceivers and interfaces. Default: 1280 B, the maximum in the paper.
     pub transceiver: u16,
 }
 
 impl CiscoModel {
-    /// The defaults for a fibre.
+    /// Returns the defaults for a fibre.
     pub fn of_fibre(rate: BitRate, length: Length) -> CiscoModel {
         CiscoModel { rate, length, receiver_mtu: 9216, sender_mtu: 2240, transceiver: 1280 }
     }
 
-    /// The headroom in bytes. The paper's 641 B for 100 m of fibre, one way at 10 Gb/s, scale with length
-    /// and rate; they are rounded up once.
+    /// Returns the headroom in bytes. The paper's 641 B for 100 m of fibre, one way at 10 Gb/s, scale with length and
+    /// rate and are rounded up once.
     pub fn bytes(&self) -> Bytes {
         const BYTES_PER_100_M_AT_10G: u128 = 641;
         let cable = (2 * BYTES_PER_100_M_AT_10G * u128::from(self.length.mm()) * u128::from(self.rate.bps()))
@@ -271,15 +274,14 @@ impl CiscoModel {
     }
 }
 
-/// Headroom as SONiC's dynamic buffer model computes it for switches whose memory is cut into cells.
+/// The headroom of SONiC's dynamic buffer model, for switches whose memory consists of cells.
 ///
-/// The result is MTU of the lossless class + occupancy · (port MTU + cable there and back + two gearboxes,
-/// MAC and PHY, tiles, response), rounded up to KiB. The occupancy is the memory that a byte takes when
-/// `small_percent` of the frames have 64 B. Calculated in `f64` by the four basic operations only, which
-/// every machine rounds alike.
+/// The headroom is MTU of the lossless class + occupancy · (port MTU + cable in both directions + two gearboxes, MAC
+/// and PHY, tiles, response), rounded up to KiB. The occupancy is the memory per byte when `small_percent` of the
+/// frames have 64 B. The calculation uses only the four basic operations of `f64`, which round alike on every machine.
 ///
-/// Nine published tables of switches (`tests/sonic_headroom.csv`) come out row by row. The model has no longest
-/// frame in front of the pause frame and no interface delays, so that it can be below [`Headroom`].
+/// The model reproduces nine published tables of switches (`tests/sonic_headroom.csv`) row by row. It has neither a
+/// longest frame ahead of the pause frame nor interface delays, so it can be below [`Headroom`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SonicModel {
     /// Rate of the link in b/s; above 0, no default.
@@ -292,23 +294,24 @@ pub struct SonicModel {
     pub port_mtu: u32,
     /// Share of 64 B frames in the lossless class, 0 to 100. Default: 100, the worst case.
     pub small_percent: u32,
-    /// Bytes a cell of the packet memory; above 0, no default (it belongs to the chip).
+    /// Bytes per cell of the packet memory; above 0, no default (it depends on the chip).
     pub cell: u32,
-    /// True if the cells of a 64 B frame are rounded up to whole ones. Default: false.
+    /// True if the number of cells per 64 B of a small frame is rounded up to a whole number. Default: false.
     pub whole_cells: bool,
     /// Bytes in flight in a gearbox. Default: 0.
     pub gearbox: f64,
     /// Bytes in flight in MAC and PHY. Default: 0.8 KiB.
     pub mac_phy: f64,
-    /// Bytes in flight between the tiles of a chip that has some, for each Gb/s. Default: 0; 15 are usual.
+    /// Bytes in flight between the tiles of a chip that has tiles, per Gb/s. Default: 0; 15 is usual.
     pub tiles: f64,
-    /// Bytes that come while the peer responds. Default: [`response_quanta`], but [`RESPONSE_QUANTA_SONIC_10G`] at
-    /// 10 Gb/s, and 905 quanta above 400 Gb/s. Older switches have 3.8 KiB at any rate.
+    /// Bytes that arrive during the response time of the peer. Default: [`response_quanta`], but
+    /// [`RESPONSE_QUANTA_SONIC_10G`] at 10 Gb/s, and 905 quanta above 400 Gb/s. Older switches have 3.8 KiB at any
+    /// rate.
     pub response: f64,
 }
 
 impl SonicModel {
-    /// The defaults for a cable at a chip with cells of `cell` bytes.
+    /// Returns the defaults for a cable at a chip with cells of `cell` bytes.
     pub fn of_cable(rate: BitRate, length: Length, cell: u32) -> SonicModel {
         let quanta = match response_quanta(rate) {
             _ if rate == gbps(10) => RESPONSE_QUANTA_SONIC_10G,
@@ -329,21 +332,22 @@ impl SonicModel {
         }
     }
 
-    /// Bytes of memory for each byte of lossless traffic.
+    /// Returns the bytes of memory per byte of lossless traffic.
     pub fn occupancy(&self) -> f64 {
         const SMALL: f64 = 64.0;
         let cell = f64::from(self.cell);
-        // A 64 B frame fills one cell alone, however large; in small cells every frame ends in a new one.
+        // A 64 B frame occupies one large cell alone, whatever the size of the cell. With small cells, every frame
+        // wastes part of its last cell.
         let worst = if self.cell > 128 { cell / SMALL } else { 2.0 * cell / (1.0 + cell) };
         let worst = if self.whole_cells { worst.ceil() } else { worst };
         let percent = f64::from(self.small_percent.min(100));
         let mean = (percent * SMALL + (100.0 - percent) * f64::from(self.lossless_mtu)) / 100.0;
-        // The share of frames is one thing, the weight of the small ones among the bytes another.
+        // `small_percent` is a share of the frames; `weight` is the share of their bytes.
         let weight = 100.0 * SMALL / mean;
         (100.0 - weight + weight * worst) / 100.0
     }
 
-    /// The headroom in bytes, a whole number of KiB.
+    /// Returns the headroom in bytes, a whole number of KiB.
     pub fn bytes(&self) -> Bytes {
         const METRES_PER_SECOND: f64 = 198_000_000.0;
         let metres = self.length.mm() as f64 / 1000.0;
@@ -361,12 +365,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The interface delay of one sublayer of 10GBASE-R, which many a published example takes.
+    /// Returns a link with the interface delay of one sublayer of 10GBASE-R, which many published examples use.
     fn at_10g_300m() -> Headroom {
         Headroom { interface_bits: 8_192, ..Headroom::of_fibre(gbps(10), Length::from_m(300)) }
     }
 
-    /// One decimal, as tables print it.
+    /// Rounds to one decimal, as printed in tables.
     fn tenths(x: f64) -> f64 {
         (x * 10.0).round() / 10.0
     }
@@ -381,7 +385,7 @@ mod tests {
 
     #[test]
     fn results_by_component() {
-        // max frame, interface, response -> bits, bytes, us, frames of 1542 B on the wire
+        // Columns: max frame, interface, response; bits, bytes, us, frames of 1542 B on the wire.
         for (max_frame, interface_bits, response_bits, bits, bytes, us, frames) in [
             (1522, 8_192, 6_144, 77_872, 9_734, 7.8, 6.3),
             (1522, 8_192, 30_720, 102_448, 12_806, 10.2, 8.3),
@@ -399,7 +403,7 @@ mod tests {
 
     #[test]
     fn results_by_speed_and_length() {
-        // The published tables print whole bytes, rounded down; 9118.5 and 24506.5 show it. Their interfaces are single
+        // The published tables print whole bytes, rounded down, as 9118.5 and 24506.5 show. Their interfaces are single
         // sublayers.
         for (rate, interface_bits, bytes) in [
             (10, 8_192, [[9_118, 10_306, 12_806], [24_506, 25_694, 28_194]]),
@@ -429,7 +433,7 @@ mod tests {
             [1_024, 33_792, 40_960, 57_344, 75_264, 194_048, 463_360]
         );
         assert_eq!(response_time(gbps(10)), Time::from_ns(3_072));
-        // 905 quanta at 400 Gb/s are 1158.4 ns, and the same at 800 Gb/s.
+        // 905 quanta at 400 Gb/s are 1158.4 ns; the same time applies at 800 Gb/s.
         assert_eq!(response_time(gbps(400)), Time::from_ps(1_158_400));
         assert_eq!(response_time(gbps(800)), Time::from_ps(1_158_400));
     }
@@ -443,7 +447,7 @@ mod tests {
         };
         // 24672 + 672 + 10000 + 51200 + 37888
         assert_eq!((link.delay().bits(), link.delay().bytes().get()), (124_432, 15_554));
-        // The PHY names its response, and has a MAC: 2 * 8192 more.
+        // This PHY has its own response limit, and its interface includes the MAC: 2 * 8192 more.
         let named =
             Headroom::of_fibre(gbps(10), Length::from_m(100)).with_phy(Phy::named("10GBASE-T").unwrap());
         assert_eq!(named.delay().bits(), 124_432 + 2 * 8_192);
@@ -460,7 +464,8 @@ mod tests {
 
     #[test]
     fn pause_frames_at_another_rate_than_data() {
-        // M of 12,336 bits and P of 672: at 1 Gb/s ten times as many bits of data arrive meanwhile, at 100 Gb/s a tenth.
+        // M has 12,336 bits and P 672. During them, ten times as many bits of data arrive if the pause direction has 1
+        // Gb/s, and a tenth if it has 100 Gb/s.
         let equal = at_10g_300m().delay();
         let at = |pauses| Headroom { slowest: pauses, pause_rate: pauses, ..at_10g_300m() }.delay();
         assert_eq!((equal.first_bits, equal.pause_bits), (12_336, 672));
@@ -478,7 +483,7 @@ mod tests {
 
     #[test]
     fn watermarks() {
-        // Eleven frames of 1542 B at 10 Gb/s, the round trip of Hagen 2012 ch. 7.
+        // Eleven frames of 1542 B at 10 Gb/s: the round trip of Hagen 2012 ch. 7.
         assert_eq!(resume_level(gbps(10), Time::from_ns(13_570)), Bytes::new(16_963));
         assert_eq!(resume_level(gbps(10), Time::ZERO), Bytes::new(0));
         assert_eq!(highest_xoff(Bytes::new(65_536), Bytes::new(12_806)), Some(Bytes::new(52_730)));
@@ -509,7 +514,7 @@ mod tests {
         // Cells of 96 B: 2 * 96 / 97 = 1.979; (9216 + 126.3 + 819.2 + 67 * 64) * 1.979 + 1024 = 29626 -> 29 KiB
         let model = SonicModel::of_cable(gbps(10), Length::from_m(10), 96);
         assert_eq!((model.response, model.bytes().get()), (67.0 * 64.0, 29_696));
-        // Half of the frames small: 64 / 544 of the bytes; 1 + 0.11765 * 1.25 = 1.14706.
+        // Half of the frames are small: 64 / 544 of the bytes. 1 + 0.11765 * 1.25 = 1.14706.
         let half =
             SonicModel { small_percent: 50, ..SonicModel::of_cable(gbps(100), Length::from_m(40), 144) };
         assert!((half.occupancy() - 1.147_058_8).abs() < 1e-6);
@@ -529,7 +534,7 @@ mod tests {
             prop_assert_eq!(bits(metres, max_frame + 1).bits(), least.bits() + 16);
             prop_assert!(least.bytes().bits() >= least.bits() && least.whole_bytes().bits() <= least.bits());
             prop_assert!(least.full_frames() as f64 >= least.frames());
-            // What arrives at line rate within the time fits; less than a byte is wasted.
+            // The bytes that arrive at line rate within the time fit, and less than a byte is wasted.
             let level = resume_level(gbps(rate), least.time());
             prop_assert!(level >= least.bytes() && level.get() <= least.bytes().get() + 1);
         }

@@ -1,10 +1,10 @@
-//! Link-level flow control: PAUSE, PFC, TPFC and the headroom they need; credits.
+//! Link-level flow control: PAUSE, PFC and TPFC with the headroom that they need, and credits.
 //!
 //! ```
 //! use flow_control::headroom::Headroom;
 //! use units::{BitRate, Length};
 //!
-//! // What is still on its way when a switch pauses a port at 10 Gb/s over 100 m of fibre (IEEE 802.1Q, annex O).
+//! // Data that still arrives after a switch pauses a port at 10 Gb/s over 100 m of fibre (IEEE 802.1Q, annex O).
 //! let headroom = Headroom::of_fibre(BitRate::from_gbps(10), Length::from_m(100));
 //! assert!(headroom.delay().frames() > 5.0);
 //! ```
@@ -55,11 +55,11 @@ flow_controls! {
 }
 
 impl FlowControl {
-    /// Returns true if it inherits missing keys from `outer`.
+    /// Returns true if this flow control inherits missing keys from `outer`.
     pub fn inherits(&self, outer: &FlowControl) -> bool {
         self.name().is_some() && self.name() == outer.name()
     }
-    /// The settings of credits, alone or beside PFC.
+    /// Returns the settings of credits, which may be combined with PFC.
     pub fn credit(&self) -> Option<&CreditSettings> {
         match self {
             FlowControl::Credit(settings) => Some(settings),
@@ -73,7 +73,7 @@ impl FlowControl {
     }
 }
 
-/// Each mechanism's name, the file that is its page, and the definition of its keys in the JSON Schema.
+/// By mechanism: its name, the source file of its reference page, and the definition of its keys in the JSON Schema.
 pub const PAGES: &[(&str, &str, &str)] = &[
     ("pause", include_str!("pause.rs"), "PauseSettings"),
     ("pfc", include_str!("pfc.rs"), "PauseSettings"),
@@ -97,19 +97,20 @@ pub const PAGES: &[(&str, &str, &str)] = &[
 pub enum PauseKind {
     /// IEEE 802.3x: the whole link.
     Link,
-    /// IEEE 802.1Qbb: these priorities, bit n for priority n.
+    /// IEEE 802.1Qbb: single priorities, bit n for priority n.
     Priorities(u8),
 }
 
 impl PauseKind {
-    /// The priorities that are paused and obeyed, bit n for priority n.
+    /// Returns the priorities that can be paused, bit n for priority n.
     pub fn priorities(self) -> u8 {
         match self {
             PauseKind::Link => 0xFF,
             PauseKind::Priorities(set) => set,
         }
     }
-    /// The counter of a priority: PAUSE has one for all, PFC one each; `None` if it is not controlled.
+    /// Returns the index of a priority's counter: PAUSE has one for all priorities, PFC one each. Returns `None` if the
+    /// priority is not controlled.
     #[inline]
     pub fn group(self, priority: u8) -> Option<usize> {
         match self {
@@ -120,7 +121,7 @@ impl PauseKind {
             }
         }
     }
-    /// Number of counters of a port: one for all priorities, or one for each.
+    /// Returns the number of counters of a port: one for all priorities, or one for each.
     pub fn counters(self) -> u64 {
         match self {
             PauseKind::Link => 1,
@@ -139,42 +140,42 @@ pub enum Accounting {
     Egress,
 }
 
-/// Watermarks of one accounted occupancy.
+/// The watermarks of one occupancy counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watermarks {
-    /// At or above: XOFF (the high watermark, HW).
+    /// High watermark (HW): XOFF is sent at or above it.
     pub xoff: Amount,
-    /// At or below: XON (the low watermark, LW).
+    /// Low watermark (LW): XON is sent at or below it.
     pub xon: Amount,
-    /// Room above `xoff` (ingress accounting); `None`: what the link needs, see [`crate`] headroom.
+    /// Room above `xoff` (ingress accounting). `None`: as much as the link needs, see the `headroom` module.
     pub headroom: Option<Amount>,
 }
 
-/// PAUSE, PFC or TPFC, as a station is configured.
+/// The PAUSE, PFC or TPFC configuration of a station.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PauseSpec {
-    /// The name of the flow control, which is that of its table.
+    /// Name of the flow control, which is also that of its table.
     pub name: &'static str,
     /// Scope of a pause.
     pub kind: PauseKind,
     /// Occupancy that is compared with the watermarks.
     pub accounting: Accounting,
-    /// The watermarks; `None`: computed from the links so that nothing is lost and no queue runs dry.
+    /// Watermarks. `None`: computed from the links, such that no frame is lost and no queue runs dry.
     pub watermarks: Option<Watermarks>,
     /// Length of a pause.
     pub quanta: PauseLength,
-    /// True if XON is sent at the low watermark; otherwise a pause ends only when its timer expires.
+    /// True if XON is sent at the low watermark. If false, a pause ends only when its timer expires.
     pub resume: bool,
     /// True if a pause is renewed before it ends while the queue stays above the low watermark.
     pub refresh: bool,
-    /// From the end of a pause frame to its effect; `None`: the limit that IEEE 802.3 sets for the rate.
+    /// Time from the end of a pause frame to its effect. `None`: the limit of IEEE 802.3 for the rate.
     pub response_time: Option<Time>,
     /// Targeting (egress accounting only).
     pub target: Option<TargetSpec>,
 }
 
 impl PauseSpec {
-    /// Returns true if occupancy is counted by ingress port.
+    /// Returns true if occupancy is counted per ingress port.
     pub fn counts_at_ingress(&self) -> bool {
         self.accounting == Accounting::Ingress
     }

@@ -48,20 +48,20 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use units::{BitRate, Bytes, Time};
 
-/// Sequence numbers count modulo this: they have 20 bits.
+/// Modulus of the sequence numbers, which have 20 bits.
 pub const SEQUENCES: u32 = 1 << 20;
-/// Limit of outstanding frames: half of the sequence numbers.
+/// Maximum number of outstanding frames: half of the sequence numbers.
 pub const MOST_OUTSTANDING: u32 = 1 << 19;
-/// Bytes of a control ordered set.
+/// Length of a control ordered set in bytes.
 pub const ORDERED_SET_BYTES: u64 = 8;
-/// Value of `replay_count_max` that sets no limit.
+/// Value of `replay_count_max` that stands for no limit.
 pub const ENDLESS: u32 = 255;
 
-/// The sequence number `count` after `number`.
+/// Returns the sequence number `count` after `number`.
 fn after(number: u32, count: u32) -> u32 {
     number.wrapping_add(count) % SEQUENCES
 }
-/// Distance from `base` forward to `number`.
+/// Returns the distance from `base` forward to `number`.
 fn distance(base: u32, number: u32) -> u32 {
     number.wrapping_sub(base) % SEQUENCES
 }
@@ -162,7 +162,7 @@ impl JsonSchema for Llr {
 }
 
 impl Llr {
-    /// These keys, and where they say nothing, those of `outer`.
+    /// Returns these keys, with omitted ones taken from `outer`.
     #[must_use]
     pub fn inherit(&self, outer: &Llr) -> Llr {
         match (self, outer) {
@@ -170,7 +170,7 @@ impl Llr {
             (own, _) => own.clone(),
         }
     }
-    /// Writes the defaults.
+    /// Sets the defaults.
     pub fn fill(&mut self) {
         if let Llr::On(keys) = self {
             let spec = keys.spec();
@@ -192,7 +192,7 @@ impl Llr {
     /// Returns the specification of a link; `None` without link-level retry.
     ///
     /// # Errors
-    /// Every value outside of its range.
+    /// All values that are outside their ranges.
     pub fn spec(&self) -> Result<Option<LlrSpec>, Vec<Remark>> {
         let Llr::On(keys) = self else { return Ok(None) };
         let wrong = keys.errors();
@@ -200,7 +200,7 @@ impl Llr {
     }
 }
 
-/// Longest time of a key.
+/// Maximum of all keys that are times.
 const LONGEST: Time = Time::from_ms(1_000);
 
 impl LlrSettings {
@@ -224,7 +224,7 @@ impl LlrSettings {
         }
     }
 
-    /// Keys that change nothing. `outages`: some link or switch goes down.
+    /// Returns the keys that have no effect. `outages` is true if some link or switch goes down.
     pub fn unused(&self, outages: bool) -> Vec<Remark> {
         let spec = self.spec();
         let limits = spec.replay_count_max < ENDLESS || spec.data_age_timeout > Time::ZERO;
@@ -317,37 +317,37 @@ pub struct LlrSpec {
     pub outstanding_frames_max: u32,
     /// Limit of unacknowledged bytes, at least 1.
     pub outstanding_bytes_max: u64,
-    /// Time without progress after which all is repeated; zero: no timer.
+    /// Time without progress after which all outstanding frames are repeated; zero if there is no timer.
     pub replay_timer_max: Time,
-    /// Replays in a row without progress, or [`ENDLESS`].
+    /// Maximum number of consecutive replays without progress, or [`ENDLESS`].
     pub replay_count_max: u32,
-    /// Time for which the link may be down before a flush.
+    /// Time for which the link may be down before the replay buffer is flushed.
     pub pcs_lost_timeout: Time,
-    /// Time for which a frame may be unacknowledged; zero: no limit.
+    /// Time for which a frame may be unacknowledged; zero if there is no limit.
     pub data_age_timeout: Time,
     /// Treatment of frames during initialisation.
     pub init_llr_frame_action: FrameAction,
     /// Treatment of frames after a flush.
     pub flush_llr_frame_action: FrameAction,
-    /// Initialises again after a flush for replays or age.
+    /// True if a flush because of the replay count or a frame's age is followed by a new initialisation.
     pub re_init_on_flush: bool,
-    /// Bytes between acknowledgements.
+    /// Target distance between acknowledgements, in bytes.
     pub ctlos_target_spacing: u64,
     /// Eligible priorities, bit n for priority n.
     pub priorities: u8,
 }
 
 impl LlrSpec {
-    /// Bytes that have to be outstanding for full rate: those of a round trip of the link, of the spacing of acknowledgements and of two
-    /// frames of `longest` bytes on the wire.
+    /// Returns the number of bytes that must be outstanding for full rate: the bytes of a round trip of the link, of
+    /// the spacing of acknowledgements, and of two frames of `longest` bytes on the wire.
     pub fn needed_for_full_rate(&self, [rate, back]: [BitRate; 2], delay: Time, longest: u64) -> u64 {
         let on_link = (delay * 2).as_secs_f64() * rate.bps_f64() / 8.0;
         let acknowledgement = self.ctlos_target_spacing + ORDERED_SET_BYTES + longest;
-        // Bytes sent until the acknowledgement has left at the rate of the other direction.
+        // Bytes sent while the acknowledgement is sent at the rate of the other direction.
         let meanwhile = acknowledgement as f64 * (rate.bps_f64() / back.bps_f64());
         on_link.ceil() as u64 + meanwhile.ceil() as u64 + longest
     }
-    /// Time from the start of a frame to its acknowledgement, at the latest: while frames go both ways.
+    /// Returns the maximum time from the start of a frame to its acknowledgement, with frames in both directions.
     pub fn round_trip(&self, rate: BitRate, delay: Time, longest: u64) -> Time {
         let bytes = self.ctlos_target_spacing + 2 * ORDERED_SET_BYTES + longest;
         delay * 2 + Time::from_ps((bytes as f64 * 8e12 / rate.bps_f64()).ceil() as u64)

@@ -45,14 +45,14 @@ use units::Amount;
 struct Partner {
     /// Bytes from this port in the queue.
     bytes: u64,
-    /// True while it is a target in the wait queue.
+    /// True while the port is in `line`, the wait queue of targets.
     target: bool,
-    /// Sequence number of the pause that last made it a target: among equals, the one paused longest ago
-    /// comes first.
+    /// Sequence number of the last time the port became a target. Among ports with equal bytes, the one paused longest
+    /// ago comes first.
     last_target: u64,
 }
 
-/// Thresholds of the rules.
+/// The watermarks that the rules use.
 #[derive(Clone, Copy, Debug)]
 pub struct Marks {
     /// High watermark.
@@ -65,7 +65,7 @@ impl Marks {
     fn high(&self) -> u64 {
         number(self.xoff)
     }
-    /// Returns the bytes that one partner may have in flight.
+    /// Returns the amount that one partner may have in flight, in the unit of the watermarks.
     fn in_flight(&self) -> u64 {
         self.high().saturating_sub(number(self.target))
     }
@@ -77,25 +77,26 @@ fn number(amount: Amount) -> u64 {
     }
 }
 
-/// Targets of one egress queue.
+/// The targets of one egress queue.
 #[derive(Clone, Debug)]
 pub struct MaxMin {
     partners: Vec<Partner>,
-    /// Total that has left.
+    /// Frames and bytes that have left the queue in total.
     left: Occupancy,
-    /// For each waiting frame, the bytes that had left when it arrived.
+    /// By waiting frame: the bytes that had left when it arrived.
     left_before: VecDeque<u64>,
     /// Targets in the order in which they were paused.
     line: VecDeque<u32>,
-    /// Bytes that had left at the last release.
+    /// Amount that had left at the last release, in the unit of the watermarks.
     released_at: u64,
-    /// Bytes that had left, and the queue's length, when the targets last changed.
+    /// Amount that had left and the length of the queue when the targets last changed, in the unit of the watermarks.
     changed: (u64, u64),
-    /// True if a high watermark's worth has left since then while targets wait, and the queue has not fallen.
+    /// True if targets wait, a high watermark's worth has left since the last change, and the queue has not
+    /// become shorter.
     stands: bool,
-    /// Number of targets so far.
+    /// Number of targets so far, which numbers them.
     count: u64,
-    /// Scratch: bytes, time of the last pause and port of the partners that may send.
+    /// Scratch buffer: bytes, last target number and port of the partners that may send.
     heaviest: Vec<(u64, Reverse<u64>, u32)>,
 }
 
@@ -137,8 +138,8 @@ impl MaxMin {
         self.partners[port as usize].target
     }
 
-    /// Finds the partners to pause before a frame enters the queue `before`, and enqueues them. `sends` returns true
-    /// for a port that may send, by the state of this node.
+    /// Finds the partners to pause before a frame enters the queue, whose occupancy is `before`, and adds them to the
+    /// wait queue. `sends` returns true for a port that may send according to the state of this node.
     pub fn search(
         &mut self,
         marks: Marks,
@@ -148,7 +149,7 @@ impl MaxMin {
     ) {
         targets.clear();
         let (queue, high, in_flight) = (before.count(marks.xoff), marks.high(), marks.in_flight());
-        // There are no more targets than frames: below this, nothing can be due.
+        // There are no more targets than frames, so below this length no pause can be due.
         let stands = std::mem::take(&mut self.stands);
         if !stands && queue + in_flight * before.frames.min(self.partners.len() as u64) < high {
             return;
@@ -186,8 +187,8 @@ impl MaxMin {
         }
     }
 
-    /// Processes the departure of a frame. `after` is the queue without it; `low`: the queue was at or below
-    /// the low watermark. Returns the ports that may resume.
+    /// Processes the departure of a frame. `after` is the queue without the frame; `low` is true if the queue was at or
+    /// below the low watermark. Returns the ports that may resume.
     pub fn next(&mut self, marks: Marks, after: Occupancy, low: bool) -> Release {
         if after.frames == 0 {
             self.line.clear();
@@ -211,12 +212,12 @@ impl MaxMin {
     }
 }
 
-/// Ports that may resume.
+/// The ports that may resume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// All ports that are not targets may resume.
+    /// True if all ports that are not targets may resume.
     pub others: bool,
-    /// Target whose turn it is; it has been removed from the targets.
+    /// The target that may resume now; it is no longer a target.
     pub turn: Option<u32>,
 }
 
@@ -227,7 +228,7 @@ mod tests {
     const MARKS: Marks = Marks { xoff: Amount::Frames(12), target: Amount::Frames(10) };
     const FRAME: u16 = 1000;
 
-    /// A queue with its counter, filled and drained by hand.
+    /// A queue with its counter, filled and drained by the test.
     struct Queue {
         max_min: MaxMin,
         waiting: VecDeque<(u32, u16)>,
@@ -242,7 +243,7 @@ mod tests {
             let bytes = self.waiting.iter().map(|&(_, bytes)| u64::from(bytes)).sum();
             Occupancy { bytes, frames: self.waiting.len() as u64 }
         }
-        /// Adds a frame; returns the targets found before it.
+        /// Adds a frame and returns the targets found just before.
         fn comes(&mut self, from: u32, bytes: u16) -> Vec<u32> {
             let mut targets = Vec::new();
             let paused = &self.paused;
@@ -260,7 +261,8 @@ mod tests {
             self.paused.retain(|&port| self.max_min.is_target(port));
             release
         }
-        /// Adds rounds of frames from these ports, with one departure per round, until there is a target.
+        /// Adds rounds of frames from these ports, with one departure per round, until a target is found. Returns the
+        /// targets.
         fn fill(&mut self, round: &[u32], bytes: u16) -> Vec<u32> {
             for _ in 0..100 {
                 for &from in round {
@@ -277,7 +279,7 @@ mod tests {
 
     #[test]
     fn the_heaviest_is_enough() {
-        // Port 2 sends half of the arrivals, twice the departures.
+        // Port 2 sends half of the arrivals, which is twice the departure rate.
         let mut queue = Queue::new(4);
         assert_eq!(queue.fill(&[2, 0, 2, 1], FRAME)[0], 2);
         assert!(queue.occupancy().frames <= 10);
@@ -285,7 +287,7 @@ mod tests {
 
     #[test]
     fn who_is_paused_counts_as_nothing() {
-        // Port 2 fills the link, port 0 sends half its rate.
+        // Port 2 fills the link; port 0 sends at half its rate.
         let mut queue = Queue::new(3);
         let mut targets = Vec::new();
         for step in 0..40 {
@@ -299,7 +301,7 @@ mod tests {
             queue.leaves(0);
         }
         assert_eq!(targets, [2]);
-        // Its frames in flight raise the queue; the traffic of the other fits.
+        // The frames of port 2 that are in flight lengthen the queue; the traffic of the other port fits the link.
         for _ in 0..2 {
             assert!(queue.comes(2, FRAME).is_empty());
         }
@@ -307,7 +309,7 @@ mod tests {
 
     #[test]
     fn an_aggressor_alone_is_found() {
-        // Its egress is paused: nothing leaves.
+        // The egress port is paused, so nothing leaves.
         let mut queue = Queue::new(2);
         let found: Vec<Vec<u32>> = (0..11).map(|_| queue.comes(1, FRAME)).collect();
         assert_eq!(found[10], [1]);
@@ -326,7 +328,7 @@ mod tests {
 
     #[test]
     fn small_frames_make_no_aggressor() {
-        // Port 0 has twice the frames, port 1 fifteen times the bytes.
+        // Port 0 has twice the frames of port 1, which has fifteen times the bytes of port 0.
         let mut queue = Queue::new(2);
         let mut targets = Vec::new();
         for step in 0..60 {
@@ -351,7 +353,8 @@ mod tests {
         while queue.occupancy().frames > 1 {
             turns.extend(queue.leaves(4).turn);
         }
-        // Two frames are in flight for one partner: from four down to one there is room for two turns.
+        // Two frames are in flight per partner, so as the queue drains from four frames to one there is room for two
+        // turns.
         assert_eq!(turns, targets[..2]);
         assert_eq!(queue.leaves(4), Release { others: true, turn: None });
         assert!(targets.iter().all(|&port| !queue.max_min.is_target(port)));
@@ -373,7 +376,8 @@ mod tests {
         let mut targets = queue.fill(&[0, 1], FRAME);
         assert_eq!(targets.len(), 1);
         let other = 1 - targets[0];
-        // The other one sends at the drain rate: the queue does not fall, and the first would wait forever.
+        // The other port sends at the drain rate. The queue does not become shorter, and the first target would wait
+        // forever.
         for _ in 0..40 {
             queue.leaves(0);
             targets.extend(queue.comes(other, FRAME));

@@ -45,7 +45,7 @@ impl Configuration for LinkPauses {
     }
 }
 
-/// Bit times in a pause quantum (802.3 Annex 31B.2).
+/// Bit times per pause quantum (802.3 Annex 31B.2).
 pub const QUANTUM_BITS: u64 = 512;
 
 /// Returns the duration of `quanta` on a link of this rate, rounded down.
@@ -53,7 +53,7 @@ pub fn pause_time(quanta: u16, rate: BitRate) -> Time {
     rate.time_for_bits_floor(u64::from(quanta) * QUANTUM_BITS)
 }
 
-/// Contents of one pause frame.
+/// The contents of a pause frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub struct PauseSignal {
     /// Priorities to stop, bit n for priority n.
@@ -63,12 +63,12 @@ pub struct PauseSignal {
 }
 
 impl PauseSignal {
-    /// Returns true if it affects no priority.
+    /// Returns true if the signal affects no priority.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.xoff | self.xon == 0
     }
-    /// Merges a later signal into this one, which was not sent yet: one frame carries both.
+    /// Merges a later signal into this one, which has not been sent yet, so that one frame carries both.
     #[inline]
     #[must_use]
     pub fn then(self, later: PauseSignal) -> PauseSignal {
@@ -76,7 +76,7 @@ impl PauseSignal {
     }
 }
 
-/// Pauses that a transmitter must obey: the time until which each priority is stopped.
+/// The pauses that a transmitter must obey: the time until which each priority is stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub struct PauseTimers {
     #[recurs(with = PauseTimers::walk_until)]
@@ -89,9 +89,9 @@ impl PauseTimers {
         self.until.iter().for_each(|&until| walk.past(until));
     }
 
-    /// Applies a pause frame. `obeyed`: priorities for which pausing is enabled; the bits of others are
-    /// ignored. `until`: the end of the frame's reception plus the announced time. `now`: the time at which
-    /// XON takes effect.
+    /// Applies a pause frame. `obeyed` are the priorities for which pausing is enabled; bits of other priorities are
+    /// ignored. `until` is the end of the frame's reception plus the announced time, `now` the time at which XON takes
+    /// effect.
     pub fn apply(&mut self, signal: PauseSignal, obeyed: u8, until: Time, now: Time) {
         for priority in members(signal.xon & obeyed) {
             self.until[priority] = now;
@@ -100,7 +100,7 @@ impl PauseTimers {
             self.until[priority] = until;
         }
     }
-    /// Returns the end of the pause of the last of these priorities; a queue that several priorities share is
+    /// Returns the time at which the last pause of these priorities ends. A queue that several priorities share is
     /// stopped while any of them is paused.
     #[inline]
     pub fn until(&self, priorities: u8) -> Time {
@@ -112,7 +112,7 @@ impl PauseTimers {
         let set = |set, (priority, &until): (usize, &Time)| set | u8::from(until > now) << priority;
         self.until.iter().enumerate().fold(0, set)
     }
-    /// Returns the time at which the first current pause ends; [`Time::NEVER`] if there is none.
+    /// Returns the time at which the first of the current pauses ends; [`Time::NEVER`] if there is none.
     pub fn first_end(&self, now: Time) -> Time {
         self.until.iter().copied().filter(|&until| until > now).min().unwrap_or(Time::NEVER)
     }

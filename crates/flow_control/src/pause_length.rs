@@ -49,12 +49,12 @@ pub enum PauseQuanta {
     Computed,
 }
 
-/// Length of the pauses of a station.
+/// Length of the pauses that a station sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseLength {
-    /// In quanta of 512 bit times, by priority; 1 to 65535 each.
+    /// Fixed, in quanta of 512 bit times per priority; 1 to 65535 each.
     Fixed([u16; PRIORITIES]),
-    /// The time that the queue needs to drain.
+    /// Computed: the time that the queue needs to drain.
     Computed,
 }
 
@@ -65,7 +65,7 @@ impl From<u16> for PauseLength {
 }
 
 impl PauseLength {
-    /// Returns the shortest pause of these priorities in quanta; `least` if pauses are computed.
+    /// Returns the shortest pause of these priorities in quanta, or `least` if pauses are computed.
     pub fn shortest(&self, priorities: u8, least: u64) -> u16 {
         match self {
             PauseLength::Fixed(each) => members(priorities).map(|at| each[at]).min().unwrap_or(u16::MAX),
@@ -85,22 +85,22 @@ pub struct Drain {
     pub held: Occupancy,
     /// High and low watermark of the counter.
     pub marks: (Amount, Amount),
-    /// Bytes of the queue in which its frames wait, including those of other counters.
+    /// Bytes of the queue that holds the counter's frames, including frames of other counters.
     pub queue: u64,
     /// Drain rate of the queue.
     pub rate: BitRate,
-    /// Bytes around each frame on the wire there.
+    /// Bytes of overhead around each frame on the wire of that queue's link.
     pub overhead: u16,
 }
 
 impl Drain {
-    /// Returns the time until the counter is down at its low watermark.
+    /// Returns the time until the counter reaches its low watermark.
     pub fn time(&self) -> Time {
         let Occupancy { bytes, frames } = self.held;
         if self.held.within(self.marks.1) || frames == 0 {
             return Time::ZERO;
         }
-        // A low watermark in bytes is reached with the frame that crosses it: whole frames leave.
+        // Whole frames leave, so the frame that crosses a low watermark in bytes leaves entirely.
         let (over, of) = match self.marks.1 {
             Amount::Bytes(low) => (bytes - low, bytes),
             Amount::Frames(low) => (frames - low, frames),
@@ -110,13 +110,13 @@ impl Drain {
         let bits = u128::from(wire(queue, frames * queue / bytes)) * u128::from(over) / u128::from(of);
         self.rate.time_for_bits_ceil(u64::try_from(bits).unwrap_or(u64::MAX))
     }
-    /// Returns the length of a pause over a link, in quanta.
+    /// Returns the length of a pause to send over a link, in quanta.
     pub fn quanta(&self, link: &Renewal) -> u16 {
         let lasts = self.time() + link.response;
         let quanta = link.rates.1.bits_in_ceil(lasts).div_ceil(QUANTUM_BITS);
         u16::try_from(quanta.max(link.least_quanta(true))).unwrap_or(u16::MAX)
     }
-    /// Returns true if a pause over a link that is about to end may end.
+    /// Returns true if a pause that is about to end over this link need not be renewed.
     pub fn may_end(&self, link: &Renewal) -> bool {
         !self.held.reaches(self.marks.0) && self.time() + link.response <= link.latest_lead()
     }
@@ -136,7 +136,7 @@ impl PauseQuanta {
             PauseQuanta::Computed => PauseLength::Computed,
         }
     }
-    /// Validates the key. `single`: it applies to single priorities.
+    /// Validates the key. `single` is true if it applies to single priorities.
     pub(crate) fn check(&self, single: bool) -> Result<(), Remark> {
         let about = |message: String, help: &str| Remark::about("pause_quanta", message, help);
         let range = |quanta: u32| match quanta {
@@ -235,11 +235,11 @@ mod tests {
 
     #[test]
     fn twenty_frames_above_the_low_watermark() {
-        // 20 · 1542 B at 10 Gb/s, and 3.072 us (60 quanta) until the paused station obeys.
+        // 20 · 1542 B at 10 Gb/s, plus 3.072 us (60 quanta) until the paused station obeys.
         assert_eq!(drain(30, 30).time(), Time::from_ps(20 * 1_233_600));
         let bits: u64 = 20 * 1542 * 8 + 60 * 512;
         assert_eq!(drain(30, 30).quanta(&link()), bits.div_ceil(512) as u16);
-        // Every second frame of the queue belongs to another counter: twice as long.
+        // Every second frame of the queue belongs to another counter, which doubles the time.
         assert_eq!(drain(30, 60).time(), Time::from_ps(40 * 1_233_600));
         assert_eq!(drain(10, 60).time(), Time::ZERO);
     }
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_pause_ends_if_the_rest_is_about_to_leave() {
-        // Two longest frames and a pause frame leave between the last check and the end of the pause.
+        // Two longest frames and one pause frame are sent between the last check and the end of the pause.
         assert!(drain(12, 12).may_end(&link()));
         assert!(!drain(13, 13).may_end(&link()));
         assert!(!Drain { marks: (Amount::Frames(12), Amount::Frames(10)), ..drain(12, 12) }.may_end(&link()));

@@ -42,7 +42,7 @@ settings! {
     }
 }
 
-/// Describes keys as the settings that they are: one definition in the JSON Schema.
+/// Describes a wrapper type by the schema of its settings, so that the JSON Schema has one definition.
 macro_rules! described_as_settings {
     ($keys:ty) => {
         impl schemars::JsonSchema for $keys {
@@ -69,7 +69,7 @@ fn wrong<T>(key: &str, message: impl Into<String>, help: impl Into<String>) -> R
 const ONE_UNIT: &str = "expected both in bytes or both in frames";
 
 impl PauseSettings {
-    /// Fills in the defaults.
+    /// Sets the defaults.
     pub(crate) fn complete(&mut self) {
         let accounting = *self.accounting.get_or_insert(Accounting::Ingress);
         self.xoff.get_or_insert(Or::word());
@@ -82,7 +82,7 @@ impl PauseSettings {
         self.refresh.get_or_insert(true);
         self.response_time.get_or_insert(Or::word());
     }
-    /// Validates the settings. `single`: they apply to single priorities.
+    /// Validates the settings. `single` is true if they apply to single priorities.
     pub(crate) fn check(&self, single: bool, used: &[u32]) -> Findings {
         let mut found = Findings::default();
         self.check_priorities(single, used, &mut found);
@@ -128,12 +128,11 @@ impl PauseSettings {
     fn headroom(&self) -> Option<Amount> {
         self.headroom?.value()
     }
-    /// Returns the accounting; `None`: not given.
+    /// Returns the accounting, or its default if it is not given.
     fn accounting(&self) -> Accounting {
         self.accounting.unwrap_or(Accounting::Ingress)
     }
-    /// Returns the specification of a station, with defaults for omitted settings. `name`: the table of the
-    /// keys.
+    /// Returns the specification of a station, with defaults for omitted settings. `name` is the name of the table.
     pub(crate) fn spec(&self, name: &'static str, kind: PauseKind) -> PauseSpec {
         let marks = |(xoff, xon)| Watermarks { xoff, xon, headroom: self.headroom() };
         PauseSpec {
@@ -253,7 +252,7 @@ impl PauseSettings {
             let help = "expected xoff and xon too: the target watermark lies between them";
             return wrong("a target watermark without xoff and xon".to_string(), help);
         };
-        // A computed watermark is only known with the links.
+        // A computed watermark depends on the links, which are not known here.
         let Some(watermark) = target.watermark.value() else { return Ok(()) };
         if !watermark.comparable(xoff) {
             wrong(format!("watermark {watermark} has another unit than xoff {xoff}"), ONE_UNIT)

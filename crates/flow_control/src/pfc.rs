@@ -49,43 +49,43 @@ impl Configuration for PriorityPauses {
 }
 
 impl PriorityPauses {
-    /// The priorities, if they are given.
+    /// Returns the priorities, if they are given.
     pub(crate) fn priorities(&self) -> Option<&[u32]> {
         self.0.priorities.as_deref()
     }
-    /// The pauses of its priorities. All defaults must be filled in.
+    /// Returns the specification of the pauses. All defaults have been set.
     pub(crate) fn pauses(&self, name: &'static str) -> PauseSpec {
         let list = self.0.priorities.iter().flatten();
         let set = list.filter(|&&priority| priority <= 7).fold(0u8, |set, &p| set | 1 << p);
         self.0.spec(name, PauseKind::Priorities(set))
     }
-    /// PFC of these priorities.
+    /// Returns PFC with these priorities.
     #[cfg(test)]
     pub(crate) fn of(priorities: &[u32]) -> PriorityPauses {
         PriorityPauses(PauseSettings { priorities: Some(priorities.to_vec()), ..PauseSettings::default() })
     }
 }
 
-/// A pause requested by this station, as far as it can determine.
+/// A pause that this station has requested. Whether it is in force at the peer is an estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub struct OutstandingPause {
-    /// Time from which the XOFF must be renewed; zero if none is in force.
+    /// Time at which the XOFF must be renewed; zero if no XOFF is in force.
     #[recurs(past)]
     renew_at: Time,
 }
 
 impl OutstandingPause {
-    /// Returns true if XOFF must be sent now, because none is in force or it is about to expire.
+    /// Returns true if XOFF must be sent now because none is in force or the last one is about to expire.
     #[inline]
     pub fn is_due(&self, now: Time) -> bool {
         now >= self.renew_at
     }
-    /// Returns true if an XOFF is in force (as far as this station can determine).
+    /// Returns true if an XOFF is in force, according to this station's estimate.
     #[inline]
     pub fn in_force(&self) -> bool {
         self.renew_at > Time::ZERO
     }
-    /// Notes that XOFF is sent; it must be renewed at `renew_at`.
+    /// Records that XOFF is sent, and has to be renewed at `renew_at`.
     #[inline]
     pub fn set(&mut self, renew_at: Time) {
         self.renew_at = renew_at;
@@ -94,30 +94,30 @@ impl OutstandingPause {
     pub fn renew_at(&self) -> Time {
         self.renew_at
     }
-    /// Notes that XON is sent, or that the pause may expire: none is in force afterwards. Returns true if one
-    /// was.
+    /// Records that XON is sent or that the pause may expire; no XOFF is in force afterwards. Returns true if one was.
     #[inline]
     pub fn release(&mut self) -> bool {
         std::mem::take(&mut self.renew_at) > Time::ZERO
     }
 }
 
-/// Watermarks of one ingress port in numbers.
+/// The watermarks of one ingress port, as computed numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Levels {
     /// Occupancy at or above which XOFF is sent.
     pub xoff: Amount,
     /// Occupancy at or below which XON is sent.
     pub xon: Amount,
-    /// Total capacity: `xoff` and the headroom above it. A frame beyond it is lost.
+    /// Total capacity: `xoff` plus the headroom above it. Frames beyond it are lost.
     pub capacity: Amount,
 }
 
 impl Levels {
-    /// Computes the levels from configured watermarks. `headroom`: bytes needed above XOFF if the watermarks do not specify it. The
-    /// shortest and the longest frame convert bytes to frames and frames to bytes, rounded up.
+    /// Computes the levels from configured watermarks. `headroom` is the number of bytes needed above XOFF if the
+    /// watermarks do not specify it. The lengths of the shortest and of the longest frame convert bytes to frames and
+    /// vice versa, rounded up.
     pub fn new(marks: &Watermarks, headroom: u64, (min_frame, max_frame): (u16, u16)) -> Levels {
-        // Frames may all be small. No standard frame is shorter than this.
+        // All frames may be small. No standard frame is shorter than this.
         let smallest = u64::from(min_frame.clamp(1, frame::MIN_FRAME_BYTES));
         let capacity = match (marks.xoff, marks.headroom) {
             (Amount::Bytes(xoff), Some(Amount::Bytes(room))) => Amount::Bytes(xoff + room),
@@ -134,7 +134,8 @@ impl Levels {
         Levels { xoff: marks.xoff, xon: marks.xon, capacity }
     }
 
-    /// Returns the number of bytes below which a counter neither sends XOFF nor lacks room; 0 if a mark is in frames.
+    /// Returns the number of bytes below which a counter neither has to send XOFF nor lacks room; 0 if a watermark is
+    /// in frames.
     pub fn calm_below(&self) -> u64 {
         match (self.xoff, self.capacity) {
             (Amount::Bytes(xoff), Amount::Bytes(capacity)) => xoff.min(capacity.saturating_add(1)),
@@ -143,39 +144,38 @@ impl Levels {
     }
 }
 
-/// Result of admitting a frame to an [`IngressCounter`].
+/// The result of admitting a frame to an [`IngressCounter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
-    /// The frame is counted, or need not be.
+    /// The frame is counted, if necessary, and no XOFF is due.
     Fits,
     /// The frame is counted, and XOFF is due.
     AtXoff,
-    /// There is no room for the frame above XOFF: it is not counted, and lost.
+    /// The frame does not fit into the room above XOFF. It is not counted and is lost.
     Full,
 }
 
-/// Occupancy of the frames that arrived through one port with one priority, and the pause requested because
-/// of it.
+/// The occupancy of the frames that arrived through one port with one priority, and the pause that it has caused.
 #[derive(Clone, Copy, Debug, Default, Recurs)]
 pub struct IngressCounter {
-    /// Frames waiting in the station.
+    /// Occupancy of the frames that wait in the station.
     pub occupancy: Occupancy,
-    /// The pause in force.
+    /// The requested pause.
     pub pause: OutstandingPause,
-    /// Time since which the occupancy is above the low watermark.
+    /// Time since which the occupancy has been above the low watermark.
     #[recurs(recorded)]
     pub rising_since: Time,
 }
 
 impl IngressCounter {
-    /// Counts a frame that begins to wait. Returns true if XOFF is due.
+    /// Counts a frame that enters the station. Returns true if XOFF is due.
     #[inline(always)]
     #[must_use]
     pub fn add(&mut self, bytes: u16, levels: &Levels, now: Time) -> bool {
         self.add_calm(bytes, levels.xon, now);
         self.occupancy.reaches(levels.xoff) && self.pause.is_due(now)
     }
-    /// Variant of `add` for a frame with which the counter stays below [`Levels::calm_below`]: nothing is due.
+    /// Variant of `add` for a frame that leaves the counter below [`Levels::calm_below`], so that no XOFF is due.
     #[inline(always)]
     pub fn add_calm(&mut self, bytes: u16, xon: Amount, now: Time) {
         if self.occupancy.within(xon) {
@@ -194,14 +194,15 @@ impl IngressCounter {
             Counted::Fits
         }
     }
-    /// Removes a frame. Returns true if a pause is in force: [`IngressCounter::release`] may end it.
+    /// Removes a frame. Returns true if a pause is in force, which [`IngressCounter::release`] may end.
     #[inline(always)]
     #[must_use]
     pub fn remove(&mut self, bytes: u16) -> bool {
         self.occupancy.remove(bytes);
         self.pause.in_force()
     }
-    /// Ends the pause at the low watermark. Returns true if XON is due (provided that the station sends XON at all).
+    /// Ends the pause at or below the low watermark. Returns true if XON is due, provided that the station sends XON at
+    /// all.
     #[must_use]
     pub fn release(&mut self, levels: &Levels) -> bool {
         self.occupancy.within(levels.xon) && self.pause.release()
@@ -232,7 +233,7 @@ mod tests {
         assert!(!counter.add(64, &LEVELS, now));
         assert!(counter.add(64, &LEVELS, now));
         counter.pause.set(Time::from_us(100));
-        // In force: not repeated until it is about to expire.
+        // An XOFF in force is not repeated until it is about to expire.
         assert!(!counter.add(64, &LEVELS, Time::from_us(99)));
         assert!(counter.add(64, &LEVELS, Time::from_us(100)));
         counter.pause.set(Time::from_us(200));
@@ -242,7 +243,7 @@ mod tests {
         assert!(!counter.renew(&LEVELS, Time::from_us(199)));
         assert!(counter.renew(&LEVELS, Time::from_us(200)));
         assert!(leaves(&mut counter));
-        // Sent once.
+        // XON is sent once.
         assert!(!leaves(&mut counter));
         assert!(!counter.renew(&LEVELS, Time::from_us(300)));
     }
@@ -272,7 +273,7 @@ mod tests {
         assert_eq!(capacity(&marks(Amount::Bytes(1000), Some(Amount::Frames(2)))), Amount::Bytes(4044));
         assert_eq!(capacity(&marks(Amount::Frames(9), Some(Amount::Frames(2)))), Amount::Frames(11));
         assert_eq!(capacity(&marks(Amount::Frames(9), None)), Amount::Frames(9 + 153));
-        // A model without minimum: frames of 10 B.
+        // A model without a minimum frame length: frames of 10 B.
         let tiny = Levels::new(&marks(Amount::Frames(9), None), 9_734, (10, 1522)).capacity;
         assert_eq!(tiny, Amount::Frames(9 + 974));
     }

@@ -49,35 +49,35 @@ use units::{BitRate, Time};
 /// Delay limit of one sublayer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sublayer {
-    /// Its name in the standard.
+    /// Name of the sublayer in the standard.
     pub name: &'static str,
-    /// Transmit and receive side of one station together, in bit times at the rate of the PHY.
+    /// Delay of the transmit and receive side of one station together, in bit times at the rate of the PHY.
     pub bits: u64,
-    /// The clause of IEEE 802.3 that limits it.
+    /// Clause of IEEE 802.3 that limits the delay.
     pub clause: &'static str,
-    /// True if the number is published elsewhere too; otherwise it is recalled, see the page of this module.
+    /// True if the number has also been published elsewhere. If false it is from memory, see the page of this module.
     pub published: bool,
 }
 
-/// A PHY and its delays.
+/// A PHY and the delays of its sublayers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phy {
-    /// Its name, like "25GBASE-R RS-FEC".
+    /// Name, like "25GBASE-R RS-FEC".
     pub name: &'static str,
-    /// Its rate.
+    /// Rate of the PHY.
     pub rate: BitRate,
-    /// Its sublayers, including MAC, MAC Control and reconciliation.
+    /// Sublayers, including MAC, MAC Control and reconciliation.
     pub sublayers: &'static [Sublayer],
-    /// The limit of the response to a pause in quanta of 512 bit times, where it is not that of the rate.
+    /// Limit of the response to a pause in quanta of 512 bit times, if it differs from that of the rate.
     pub response_quanta: Option<u64>,
 }
 
-/// The PHY at both ends of a link, as far as its delay goes.
+/// The PHY at both ends of a link, for the computation of its delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhyName {
     /// The PHY of the link's rate with the longest delay.
     Slowest,
-    /// No PHY delay, stated on purpose.
+    /// An explicit choice of no PHY delay.
     Absent,
     /// One of [`PHYS`], by name.
     Named(&'static str),
@@ -94,7 +94,8 @@ impl PhyName {
             .chain(PHYS.iter().map(|phy| phy.name))
             .chain(port_types)
     }
-    /// Returns the PHY at a link of this rate; `None`: none of this name and rate is known, or there is to be none.
+    /// Returns the PHY of a link with this rate; `None` if there is no PHY of this name and rate, or if there is to be
+    /// no PHY delay.
     pub fn at(self, rate: BitRate) -> Option<&'static Phy> {
         match self {
             PhyName::Named(name) => Phy::named(name).filter(|phy| phy.rate == rate),
@@ -169,7 +170,7 @@ const PCS_100G: Sublayer = recalled("PCS", 35_328, "82");
 const PMA_100G: Sublayer = recalled("PMA", 9_216, "83");
 const PMD_100G: Sublayer = recalled("PMD", 2_048, "86, 88, 95");
 
-/// All known PHYs, by rate.
+/// All known PHYs, in order of rate.
 pub const PHYS: &[Phy] = &[
     phy(
         "10GBASE-R",
@@ -220,7 +221,7 @@ pub const PHYS: &[Phy] = &[
     ),
 ];
 
-/// The usual PHY of each rate: 10GBASE-SR, 25GBASE-SR and -CR, 40GBASE-SR4, 100GBASE-SR4 and -CR4 have it.
+/// The usual PHY of each rate: that of 10GBASE-SR, 25GBASE-SR and -CR, 40GBASE-SR4, 100GBASE-SR4 and -CR4.
 const USUAL: [&str; 7] = [
     "10GBASE-R",
     "25GBASE-R RS-FEC",
@@ -231,7 +232,7 @@ const USUAL: [&str; 7] = [
     "400GBASE-R",
 ];
 
-/// The port types of each PHY, as IEEE 802.3 and the labels of transceivers name them.
+/// The port types of each PHY, as in IEEE 802.3 and on the labels of transceivers.
 pub const PORT_TYPES: &[(&str, &[&str])] = &[
     ("10GBASE-R", &["10GBASE-SR", "10GBASE-LR", "10GBASE-ER"]),
     ("10GBASE-X", &["10GBASE-CX4", "10GBASE-LX4"]),
@@ -285,7 +286,7 @@ pub const PORT_TYPES: &[(&str, &[&str])] = &[
 ];
 
 impl Phy {
-    /// Returns the PHY of this name, or of the port type of this name, ignoring case.
+    /// Returns the PHY of this name, or the PHY of the port type of this name. Case is ignored.
     pub fn named(name: &str) -> Option<&'static Phy> {
         let name = name.trim();
         let is_it = |known: &str| known.eq_ignore_ascii_case(name);
@@ -300,19 +301,20 @@ impl Phy {
     pub fn at(rate: BitRate) -> impl Iterator<Item = &'static Phy> {
         PHYS.iter().filter(move |phy| phy.rate == rate)
     }
-    /// Returns the PHY of a rate with the longest delay, if any is known.
+    /// Returns the PHY with the longest delay of a rate, if any is known.
     pub fn slowest_at(rate: BitRate) -> Option<&'static Phy> {
         Phy::at(rate).max_by_key(|phy| phy.interface_bits())
     }
-    /// Returns the usual PHY of a rate, if any is known: that of its short optical and twinaxial port types.
+    /// Returns the usual PHY of a rate, if any is known: that of the short-range optical and twinaxial port types.
     pub fn usual_at(rate: BitRate) -> Option<&'static Phy> {
         USUAL.iter().find_map(|name| Phy::named(name).filter(|phy| phy.rate == rate))
     }
-    /// Returns the interface delay of one station in bit times: the sum over the sublayers.
+    /// Returns the interface delay of one station in bit times: the sum of its sublayers.
     pub fn interface_bits(&self) -> u64 {
         self.sublayers.iter().map(|sublayer| sublayer.bits).sum()
     }
-    /// Returns the interface delay of one station, and of one way over a link, rounded up.
+    /// Returns the interface delay of one station, rounded up. It is also the delay that the interfaces add to one
+    /// direction of a link.
     pub fn interface_delay(&self) -> Time {
         self.rate.time_for_bits_ceil(self.interface_bits())
     }
@@ -346,14 +348,14 @@ mod tests {
 
     #[test]
     fn sums_are_the_limits_of_the_response() {
-        // Evidence for the recalled numbers: the limits of clause 31B.3.7 are published.
+        // The limits of clause 31B.3.7 are published; they support the numbers that are from memory.
         let quanta = |name| bits(name) as f64 / QUANTUM_BITS as f64;
         for (name, limit) in [("25GBASE-R RS-FEC", 80.0), ("200GBASE-R", 453.0), ("400GBASE-R", 905.0)] {
             assert_eq!(quanta(name), limit, "{name}");
             assert_eq!(limit, response_quanta(Phy::named(name).unwrap().rate) as f64);
         }
         assert_eq!(quanta("10GBASE-T") + 8.0, 74.0);
-        // No PHY has a longer delay than the response limit of its station.
+        // No PHY has a delay above the response limit of its station.
         for phy in PHYS {
             let limit = phy.response_quanta.unwrap_or(response_quanta(phy.rate));
             assert!(phy.interface_bits() <= limit * QUANTUM_BITS, "{}", phy.name);
@@ -373,7 +375,7 @@ mod tests {
             assert_eq!(Phy::named(port_type).map(|phy| phy.name), Some(name));
         }
         assert_eq!(Phy::named("10GBASE-SR4"), None);
-        // Each port type has one PHY, of the rate that its name says.
+        // Each port type has one PHY, of the rate in its name.
         let types: Vec<_> =
             PORT_TYPES.iter().flat_map(|(phy, types)| types.iter().map(move |one| (phy, one))).collect();
         for (nth, (phy, one)) in types.iter().enumerate() {
@@ -387,7 +389,7 @@ mod tests {
         assert_eq!(slowest(56), None);
         let usual = |phy: &&Phy| Phy::usual_at(phy.rate).is_some_and(|usual| usual.name == phy.name);
         let usual: Vec<_> = PHYS.iter().filter(usual).map(|phy| phy.name).collect();
-        assert_eq!(usual, USUAL, "one for each rate");
+        assert_eq!(usual, USUAL, "there is one usual PHY per rate");
         assert!(PHYS.iter().all(|phy| Phy::usual_at(phy.rate).is_some()));
         // 71,168 bit times at 100 Gb/s.
         assert_eq!(Phy::named("100GBASE-R").unwrap().interface_delay(), Time::from_ps(711_680));

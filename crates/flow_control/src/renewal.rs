@@ -22,13 +22,13 @@ use crate::pause::{QUANTUM_BITS, pause_time};
 use frame::CONTROL_FRAME_BYTES;
 use units::{BitRate, Time, WireClock};
 
-/// Parameters that determine when a pause over a link must be renewed.
+/// The parameters that determine when a pause over a link must be renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Renewal {
     /// Rate of the direction of the pause frames in b/s; above 0, no default.
     pub rate: BitRate,
-    /// Lowest rate of the direction of the pause frames over time, and highest rate of the direction that is paused, whose bit
-    /// times quanta count. Default: `rate`.
+    /// Lowest rate over time of the direction of the pause frames, and highest rate of the paused direction, in whose
+    /// bit times quanta are counted. Default: `rate`.
     pub rates: (BitRate, BitRate),
     /// One-way delay of the link; no default.
     pub delay: Time,
@@ -41,7 +41,7 @@ pub struct Renewal {
 }
 
 impl Renewal {
-    /// The defaults for a link.
+    /// Returns the defaults for a link.
     pub fn of_link(rate: BitRate, delay: Time) -> Renewal {
         Renewal {
             rate,
@@ -61,39 +61,39 @@ impl Renewal {
         let shortest = self.shortest_interval();
         let usual = lasts.saturating_sub(early).max(half).max(shortest);
         let latest = lasts.saturating_sub(self.lead());
-        // No renewal of a pause that is too short arrives in time; it must not fill the link.
+        // If the pause is too short, no renewal arrives in time; renewals must still not fill the link.
         if latest < shortest { usual } else { usual.min(latest) }
     }
 
-    /// Returns the time from the decision to send a pause of `quanta` to the last one at which a renewal
-    /// arrives in time.
+    /// Returns the time from the decision to send a pause of `quanta` to the last moment at which the decision to renew
+    /// it is in time.
     pub fn renew_late(&self, quanta: u16) -> Time {
         let lasts = pause_time(quanta, self.rates.1);
         lasts.saturating_sub(self.lead()).max(self.shortest_interval())
     }
 
-    /// Returns how long before the end of a pause its last check is, plus the time of a longest frame: a frame whose transmission has just
-    /// begun does not count towards the drained bytes.
+    /// Returns the time from a pause's last check to its end, plus the time of a longest frame: a frame whose
+    /// transmission has just begun does not count towards the drained bytes.
     pub(crate) fn latest_lead(&self) -> Time {
         self.lead() + self.wire(self.max_frame)
     }
 
-    /// Returns the shortest pause that works, in quanta; more than 65535 if none does. `renewed`: it must continue without a gap where
-    /// needed; otherwise it only has to take effect.
+    /// Returns the shortest pause that works, in quanta; more than 65535 if none does. If `renewed` is true the pause
+    /// must continue without a gap when renewed; otherwise it only has to take effect.
     pub fn least_quanta(&self, renewed: bool) -> u64 {
         let least = if renewed { self.lead() + self.shortest_interval() } else { self.response };
-        // Quanta last a whole number of picoseconds, rounded down.
+        // The duration of a quantum is rounded down to whole picoseconds.
         self.rates.1.bits_in_ceil(least + Time::from_ps(1)).div_ceil(QUANTUM_BITS).max(1)
     }
 
-    /// Returns how long before the end of the pause the decision to renew must be made, both as if their frames began at once: the
-    /// response, and the frames that it may have to wait for. Two picoseconds account for rounding, and for a port that is free at the
-    /// instant in which both meet and sends a frame.
+    /// Returns the time by which the decision to renew must precede the end of the pause, if the first pause frame was
+    /// sent at once: the response time, and the frames for which the renewal may have to wait. Two picoseconds account
+    /// for rounding, and for a port that becomes free at the instant of the decision and sends another frame first.
     fn lead(&self) -> Time {
         self.response + self.wire(self.max_frame) + self.wire(CONTROL_FRAME_BYTES) + Time::from_ps(2)
     }
 
-    /// Returns the maximum time of this many bytes on the link.
+    /// Returns the maximum time that a frame of `bytes` takes on the link.
     fn wire(&self, bytes: u16) -> Time {
         let bits = (u64::from(bytes) + u64::from(self.overhead)) * 8;
         self.rates.0.time_for_bits_ceil(bits)
@@ -122,18 +122,19 @@ mod tests {
 
     #[test]
     fn the_shortest_pause_at_100g() {
-        // 394 quanta of response, and 1542 B, 84 B and twice 84 B: 14352 bits or 28.03 quanta.
+        // 394 quanta of response time; 1542 B, 84 B and twice 84 B are 14352 bits or 28.03 quanta.
         assert_eq!(at_100g().least_quanta(true), 394 + 29);
         assert_eq!(at_100g().least_quanta(false), 395);
     }
 
     #[test]
     fn short_pauses_are_renewed_before_they_end() {
-        // 700 quanta are 3584 ns. Half of them is too late: 2017.28 ns of response, 123.36 ns and 6.72 ns.
+        // 700 quanta are 3584 ns. A renewal after half of them is too late: 2017.28 ns of response time, 123.36 ns and
+        // 6.72 ns.
         let after = at_100g().renew_after(700);
         assert_eq!(after, Time::from_ps(3_584_000 - 2_017_280 - 123_360 - 6_720 - 2));
         assert!(after < Time::from_ns(1_792));
-        // 65535 quanta: two round trips, a frame, the response and a microsecond before.
+        // 65535 quanta are renewed two round trips, a frame, the response time and a microsecond before their end.
         let early = 4 * 500_000 + 123_360 + 2_017_280 + 1_000_000;
         assert_eq!(at_100g().renew_after(u16::MAX), Time::from_ps(335_539_200 - early));
     }
@@ -158,7 +159,7 @@ mod tests {
             let acts = after + wire(max_frame) + wire(64) + renewal.response;
             prop_assert!(acts < pause_time(quanta, rate), "{} and {}", acts, pause_time(quanta, rate));
             prop_assert!(after >= renewal.shortest_interval());
-            // A quantum less is too little.
+            // One quantum less is too short.
             let short = pause_time(u16::try_from(least - 1).unwrap(), rate).saturating_sub(renewal.lead());
             prop_assert!(short < renewal.shortest_interval() + Time::from_ps(1));
         }

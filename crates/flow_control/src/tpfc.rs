@@ -82,30 +82,31 @@ fn one() -> u32 {
     1
 }
 
-/// [`TargetSpec`], with the target watermark in numbers.
+/// [`TargetSpec`] with a numeric target watermark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Method by which targets are found.
     pub method: TargetMethod,
-    /// Occupancy at or above which a search begins.
+    /// Occupancy at or above which a search starts.
     pub watermark: Amount,
-    /// Occasion on which a sample is drawn.
+    /// Event at which a sample is drawn.
     pub sampling: Sampling,
-    /// Search time per frame examined.
+    /// Search time per examined frame.
     pub search_time: Time,
     /// Time at which XON is sent.
     pub xon_sent: XonSent,
 }
 
 impl TargetSpec {
-    /// Returns the target parameters with the watermark in numbers. `in_flight`: bytes that one partner has in flight; `longest`: the
-    /// longest frame. `None`: the computed distance exceeds the high watermark.
+    /// Returns the target parameters with a numeric watermark. `in_flight` is the number of bytes that one partner may
+    /// have in flight, `longest` the length of the longest frame. Returns `None` if the computed distance exceeds the
+    /// high watermark.
     pub fn with(&self, xoff: Amount, in_flight: u64, longest: u16) -> Option<Target> {
         let partners = u64::from(self.partners);
         let below = |high: u64, room: u64| high.checked_sub(partners.saturating_mul(room));
         let computed = match xoff {
             Amount::Bytes(high) => below(high, in_flight).map(Amount::Bytes),
-            // Frames in flight are full-size ones in the source.
+            // The source counts full-size frames in flight.
             Amount::Frames(high) => {
                 below(high, in_flight.div_ceil(longest.max(1).into())).map(Amount::Frames)
             }
@@ -149,7 +150,7 @@ pub enum Sampling {
     EveryEnqueue,
 }
 
-/// Ports to pause because of a frame that enters the queue.
+/// The ports to pause because of a frame that enters the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
     /// No port.
@@ -167,20 +168,20 @@ struct Share {
     pause: OutstandingPause,
 }
 
-/// One egress queue, its frames by ingress port, and the pauses requested because of it.
+/// The frames of one egress queue by ingress port, and the pauses that the queue has caused.
 #[derive(Clone, Debug)]
 pub struct EgressCounter {
     /// Number of ports of the station.
     ports: u32,
-    /// State by ingress port; empty until the first frame waits. Most queues of a large switch never hold a frame, and allocating all of
-    /// them would need memory proportional to the square of its ports.
+    /// State by ingress port; empty until the first frame waits. Most queues of a large switch never hold a frame, and
+    /// allocating all would need memory proportional to the square of the number of ports.
     shares: Vec<Share>,
-    /// Ingress ports with frames in the queue: N.
+    /// N: number of ingress ports with frames in the queue.
     present: u32,
     /// True if the next frame above the target watermark starts a search (one-shot sampling).
     armed: bool,
     targets: Vec<u32>,
-    /// Time since which the occupancy is above the low watermark.
+    /// Time since which the occupancy has been above the low watermark.
     rising_since: Time,
     /// Targets by max-min share; created on first use.
     max_min: Option<Box<MaxMin>>,
@@ -217,7 +218,7 @@ impl EgressCounter {
     pub fn pause(&self, port: u32) -> OutstandingPause {
         self.shares.get(port as usize).map_or_else(OutstandingPause::default, |share| share.pause)
     }
-    /// Heap bytes held, excluding the value itself.
+    /// Returns the heap memory of the counter in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.shares.capacity() * size_of::<Share>() + self.targets.capacity() * size_of::<u32>()
     }
@@ -230,9 +231,10 @@ impl EgressCounter {
         self.shares.get(port as usize).map_or(0, |share| share.frames)
     }
 
-    /// Determines the ports to pause when a frame is about to enter; `before` is the queue without it.
-    /// `draw(n)` returns a number below `n`, and `ingress_of(i)` the ingress port of the i-th waiting frame, for random sampling; without
-    /// it the port is drawn by the counts of frames, which is as likely.
+    /// Determines the ports to pause when a frame is about to enter; `before` is the queue without the frame. For
+    /// random sampling `draw(n)` returns a number below `n` and `ingress_of(i)` returns the ingress port of the i-th
+    /// waiting frame. Without `ingress_of` the port is drawn with probabilities in proportion to the numbers of frames,
+    /// which is equivalent.
     pub fn aim(
         &mut self,
         xoff: Amount,
@@ -247,7 +249,8 @@ impl EgressCounter {
             let marks = Marks { xoff, target: target.watermark };
             let (shares, ports) = (&self.shares, self.shares.len());
             let max_min = self.max_min.get_or_insert_with(|| Box::new(MaxMin::new(ports)));
-            // Also at the high watermark: a port that is paused for more than safety waits for its turn.
+            // The search also runs at the high watermark, which pauses all ports for safety: those that are targets as
+            // well wait for their turn.
             max_min.search(marks, before, |port| shares[port as usize].pause.is_due(now), &mut self.targets);
             return match (before.reaches(xoff), self.targets.is_empty()) {
                 (true, _) => Aim::All,
@@ -276,7 +279,7 @@ impl EgressCounter {
             }
             TargetMethod::MaxMin => {}
             TargetMethod::FairBandwidth => {
-                // Equation 7.2, b_i > b / N, without the division.
+                // Equation 7.2, b_i > b / N, rearranged to avoid the division.
                 let (frames, present) = (before.frames, u64::from(self.present));
                 let over = |share: &Share| u64::from(share.frames) * present > frames;
                 self.targets.extend(
@@ -287,7 +290,7 @@ impl EgressCounter {
         Aim::Targets
     }
 
-    /// Returns the ingress port of the `nth` frame, in the order of ports; `None`: it came through none.
+    /// Returns the ingress port of the `nth` frame, in order of ports; `None` if it came through no port.
     fn port_of(&self, nth: u64) -> Option<u32> {
         let mut seen = 0;
         let counts = (0u32..).zip(&self.shares);
@@ -298,7 +301,8 @@ impl EgressCounter {
         behind.find(|&(_, seen)| nth < seen).map(|(port, _)| port)
     }
 
-    /// Records since when the queue is above its low watermark, when a frame enters; `before` is the queue without it.
+    /// Returns the time since which the queue has been above its low watermark, when a frame enters; `before` is the
+    /// queue without the frame.
     #[inline]
     pub fn rising_since(&mut self, before: Occupancy, xon: Amount, now: Time) -> Time {
         if before.within(xon) {
@@ -307,7 +311,7 @@ impl EgressCounter {
         self.rising_since
     }
 
-    /// Adds a frame. `from`: its ingress port; `None` if it arrived from no link.
+    /// Adds a frame. `from` is its ingress port; `None` if the frame did not arrive over a link.
     #[inline]
     pub fn add(&mut self, from: Option<u32>, bytes: u16) {
         if let Some(max_min) = &mut self.max_min {
@@ -321,7 +325,7 @@ impl EgressCounter {
         }
     }
 
-    /// Removes a frame; `after` is the queue without it.
+    /// Removes a frame; `after` is the queue without the frame.
     #[inline]
     pub fn remove(&mut self, from: Option<u32>, bytes: u16, target: Option<&Target>, after: Occupancy) {
         if let Some(max_min) = &mut self.max_min {
@@ -339,9 +343,9 @@ impl EgressCounter {
         }
     }
 
-    /// Releases pauses in force after a frame has left the queue, which held `before` with it and holds
-    /// `after` now, and calls `xon` for each. At the low watermark all pauses are released, except those of
-    /// max-min targets, which wait for their turn.
+    /// Releases pauses after a frame has left the queue, and calls `xon` for each. The queue held `before` with the
+    /// frame and holds `after` now. At the low watermark all pauses are released except those of max-min targets, which
+    /// wait for their turn.
     pub fn release(
         &mut self,
         levels: &Levels,
@@ -350,8 +354,8 @@ impl EgressCounter {
         after: Occupancy,
         mut xon: impl FnMut(u32),
     ) {
-        // Appendices A and B examine the queue before the frame is removed, on every dequeue, even if the queue is empty: so a low
-        // watermark of zero is reached with the last frame.
+        // Appendices A and B examine the queue before the frame is removed, on every dequeue, even if the queue becomes
+        // empty. A low watermark of zero is therefore reached with the last frame.
         let low = before.within(levels.xon) || after.frames == 0;
         let (others, turn) = match (target, &mut self.max_min) {
             (Some(target), Some(max_min)) => {
@@ -371,8 +375,8 @@ impl EgressCounter {
         }
     }
 
-    /// Returns true if the pause towards `port` must be renewed: the queue is still above the low watermark. The pause of a max-min target
-    /// is not renewed: when it expires, the target has waited long enough for its turn.
+    /// Returns true if the pause towards `port` must be renewed because the queue is still above the low watermark. The
+    /// pause of a max-min target is not renewed: when it expires, the target has waited long enough.
     pub fn renew(&self, port: u32, xon: Amount, occupancy: Occupancy, now: Time) -> bool {
         let pause = self.pause(port);
         let waits = self.max_min.as_ref().is_some_and(|max_min| max_min.is_target(port));
@@ -400,7 +404,7 @@ mod tests {
             search_time: Time::from_ns(10),
             xon_sent: XonSent::Once,
         };
-        // Chapter 7: a high watermark of 66 frames, 11 full-size frames in flight for each partner.
+        // Chapter 7: a high watermark of 66 frames, and 11 full-size frames in flight per partner.
         let at =
             |partners, xoff, in_flight| spec(partners).with(xoff, in_flight, 1522).map(|it| it.watermark);
         assert_eq!(at(1, Amount::Frames(66), 11 * 1522), Some(Amount::Frames(55)));
@@ -436,7 +440,7 @@ mod tests {
             (aim, counter.targets().to_vec())
         };
         assert_eq!(aim(frames(5)).0, Aim::None);
-        // b = 6 frames of N = 3 partners: more than two frames make an aggressor.
+        // b = 6 frames of N = 3 partners: a partner with more than two frames is an aggressor.
         assert_eq!(aim(frames(6)), (Aim::Targets, vec![2]));
         assert_eq!(aim(frames(10)).0, Aim::All);
     }

@@ -42,10 +42,10 @@ impl Default for WatchdogSpec {
 }
 
 impl WatchdogSpec {
-    /// Validates the settings for a run of this length. `pauses`: a switch can be paused.
+    /// Validates the settings for a run of this length. `pauses` is true if a switch can be paused.
     ///
     /// # Errors
-    /// A detection time that every pause exceeds.
+    /// The detection time is 0, so that every pause would be a storm.
     pub fn check(&self, duration: Time, pauses: bool) -> Remarks {
         let detection = self.detection;
         let about = |message: String, help: &str| Remark::about("detection_time", message, help);
@@ -78,12 +78,12 @@ pub enum StormAction {
     Forward,
 }
 
-/// Result of a check of a queue.
+/// The result of checking a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// No action.
     Quiet,
-    /// Check again at this time.
+    /// The queue has to be checked again at this time.
     LookAt(Time),
     /// A storm has been detected; it began at this time.
     Storm(Time),
@@ -91,16 +91,16 @@ pub enum Verdict {
     Over,
 }
 
-/// State of one queue at its watchdog.
+/// The watchdog state of one queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueWatch {
-    /// Time since which it has been paused with frames waiting.
+    /// Time since which the queue has been paused with frames waiting.
     stuck_since: Option<Time>,
     storming: bool,
 }
 
 impl QueueWatch {
-    /// The queue is paused and has frames. Returns the time of the next check.
+    /// Records that the queue is paused and has frames. Returns the time of the next check.
     pub fn stuck(&mut self, spec: &WatchdogSpec, now: Time) -> Option<Time> {
         if self.stuck_since.is_some() || self.storming {
             return None;
@@ -108,15 +108,15 @@ impl QueueWatch {
         self.stuck_since = Some(now);
         Some(now + spec.detection)
     }
-    /// The queue is no longer paused, or there was a gap between two pauses.
+    /// Records that the queue is no longer paused, or that there was a gap between two pauses.
     pub fn free(&mut self) {
         self.stuck_since = None;
     }
-    /// Returns true if it is in a storm.
+    /// Returns true if the queue is in a storm.
     pub fn is_storming(&self) -> bool {
         self.storming
     }
-    /// Checks the queue; `paused_until` is the present end of its last pause.
+    /// Checks the queue; `paused_until` is the current end of its last pause.
     pub fn look(&mut self, spec: &WatchdogSpec, now: Time, paused_until: Time) -> Verdict {
         if self.storming {
             let over = paused_until + spec.restoration;
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(queue.look(&SPEC, us(12), us(20)), Verdict::LookAt(us(13)));
         assert_eq!(queue.look(&SPEC, us(13), us(20)), Verdict::Storm(us(3)));
         assert!(queue.is_storming());
-        // The pause was renewed until 30.
+        // The pause was renewed until 30 us.
         assert_eq!(queue.look(&SPEC, us(24), us(30)), Verdict::LookAt(us(34)));
         assert_eq!(queue.look(&SPEC, us(34), us(30)), Verdict::Over);
         assert_eq!(queue, QueueWatch::default());
@@ -172,9 +172,9 @@ mod tests {
         queue.free();
         assert_eq!(queue.look(&SPEC, us(13), us(20)), Verdict::Quiet);
         assert_eq!(queue.stuck(&SPEC, us(14)), Some(us(24)));
-        // A check scheduled earlier comes first and is postponed.
+        // A check scheduled earlier comes first, and is postponed.
         assert_eq!(queue.look(&SPEC, us(20), us(40)), Verdict::LookAt(us(24)));
-        // A pause that ends in the very instant was not too long.
+        // A pause that ends at the very instant of the check was not too long.
         assert_eq!(queue.look(&SPEC, us(24), us(24)), Verdict::Quiet);
     }
 }

@@ -1,9 +1,9 @@
-//! Published headroom of real switches, row by row.
+//! Tests that the SONiC model reproduces the published headroom of real switches, row by row.
 
 use flow_control::headroom::{Headroom, SonicModel};
 use units::{BitRate, Length};
 
-/// Differences of a chip from the defaults.
+/// Returns the model with the chip-specific values of this SKU.
 fn of_switch(sku: &str, model: SonicModel) -> SonicModel {
     const OLDER_RESPONSE: f64 = 3.8 * 1024.0;
     const TILES: f64 = 15.0;
@@ -56,9 +56,10 @@ fn every_row_of_nine_published_tables() {
     }
 }
 
-/// The published values are memory. If frames fill their cells, as those of 9216 B nearly do, a byte is a byte: rows below the accounting
-/// in bit times are then too small for the slowest PHY of the rate. If all frames have 64 B, a byte takes as much memory as in the switch's
-/// own model, and no row suffices for two longest frames of the port on the way.
+/// Counts the published rows that are smaller than the headroom computed in bit times. The published values are memory
+/// sizes. If frames fill their cells, as those of 9216 B nearly do, one byte of traffic takes one byte of memory, and
+/// 152 rows are too small for the slowest PHY of the rate. If all frames have 64 B, a byte takes as much memory as in
+/// the switch's own model, and no row suffices for two longest frames of the port in flight.
 #[test]
 fn rows_that_the_accounting_in_bit_times_calls_too_small() {
     let mut short = [0, 0];

@@ -1,22 +1,22 @@
-//! Matches the inputs and outputs of a crossbar: the rules are those of `crossbar`.
+//! Matches the inputs and outputs of a crossbar; `crossbar` describes the rules.
 //!
-//! Requests are kept as sets of ports: most of the time few ports have requests, and one bit scan finds the next in turn.
+//! Requests are kept as sets of ports. Usually few ports have requests, and one bit scan finds the next in turn.
 
 use crate::crossbar::{Arbitration, CrossbarKeys};
 
-/// A set of ports, a bit each.
+/// A set of ports: bit n for port n.
 pub type Ports = u128;
 
-/// The most ports of a crossbar.
+/// Maximum number of ports of a crossbar.
 pub const MOST_PORTS: usize = Ports::BITS as usize;
 
-/// The ports of a set, from the lowest on.
+/// Iterates over the ports of a set, in ascending order.
 #[inline]
 pub fn ports_of(set: Ports) -> PortsOf {
     PortsOf { words: [set as u64, (set >> u64::BITS) as u64] }
 }
 
-/// The ports of a set that are left.
+/// An iterator over the ports of a set.
 #[derive(Clone, Debug)]
 pub struct PortsOf {
     words: [u64; 2],
@@ -34,7 +34,7 @@ impl Iterator for PortsOf {
             nth * u64::BITS as usize + port as usize
         })
     }
-    /// Used by `for_each`: most crossbars have few ports, and an empty second word.
+    /// Makes `for_each` fast: most crossbars have few ports, so the second word is empty.
     #[inline(always)]
     fn fold<B, F: FnMut(B, usize) -> B>(self, init: B, mut f: F) -> B {
         let (mut folded, [mut word, mut next], mut first) = (init, self.words, 0);
@@ -51,28 +51,28 @@ impl Iterator for PortsOf {
     }
 }
 
-/// The first member of a non-empty set at or after a port, wrapping around.
+/// Returns the first member of a non-empty set at or after a port, wrapping around.
 #[inline]
 fn next(of: Ports, from: usize) -> usize {
     let later = of & Ports::MAX << from;
     if later == 0 { of } else { later }.trailing_zeros() as usize
 }
 
-/// The next of these classes: from the turn on, or from the first.
+/// Returns the first of these classes at or after `turn`, wrapping around.
 #[inline]
 fn next_class(of: u32, turn: u8) -> u32 {
     let later = of & u32::MAX << turn;
     if later == 0 { of } else { later }.trailing_zeros()
 }
 
-/// Requests of inputs for outputs.
+/// The requests of inputs for outputs.
 #[derive(Clone, Debug)]
 pub struct Requests {
     ports: usize,
-    /// Outputs with at least one request; per output, the requesting inputs.
+    /// Outputs with at least one request, and the requesting inputs of each output.
     outputs: Ports,
     inputs: Vec<Ports>,
-    /// Per output and requesting input, the classes that may cross, as bits.
+    /// By output and requesting input: the classes that may cross, as bits.
     classes: Vec<u32>,
 }
 
@@ -104,13 +104,13 @@ impl Requests {
     pub fn is_empty(&self) -> bool {
         self.outputs == 0
     }
-    /// Bytes of its tables.
+    /// Returns the memory of the tables in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.inputs.capacity() * size_of::<Ports>() + self.classes.capacity() * size_of::<u32>()
     }
 }
 
-/// An input sends a frame of this class to an output.
+/// A match: this input sends a frame of this class to this output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crossing {
     /// The input.
@@ -127,22 +127,23 @@ pub struct Arbiter {
     kind: Arbitration,
     iterations: u64,
     ports: usize,
-    /// Per output, the input at which its search begins; per input, the output.
+    /// By output, the input at which its search begins; by input, the output at which its search begins.
     grants: Vec<usize>,
     accepts: Vec<usize>,
-    /// Per output and input, the class that has priority.
+    /// By output and input: the class that has priority.
     turns: Vec<u8>,
     /// The output that chooses first.
     first: usize,
-    /// Inputs, and outputs, that are matched by now.
+    /// Inputs and outputs that have been matched so far.
     taken: Ports,
     filled: Ports,
-    /// By input that outputs have granted, which.
+    /// By input: the outputs that have granted its request.
     granted: Vec<Ports>,
 }
 
 impl Arbiter {
-    /// Creates the arbiter of a crossbar with `ports` inputs and outputs, at most [`MOST_PORTS`]; all pointers are at the first.
+    /// Creates the arbiter of a crossbar with `ports` inputs and outputs, at most [`MOST_PORTS`]. All pointers start at
+    /// 0.
     pub fn new(keys: &CrossbarKeys, ports: usize) -> Arbiter {
         Arbiter {
             kind: keys.arbitration,
@@ -158,7 +159,7 @@ impl Arbiter {
         }
     }
 
-    /// Matches inputs and outputs. True: there are pairs left that it could have matched, as it has iterated too few times.
+    /// Matches inputs and outputs. Returns true if further iterations would have matched more pairs.
     pub fn pick(&mut self, requests: &Requests, matches: &mut Vec<Crossing>) -> bool {
         (self.taken, self.filled) = (0, 0);
         match self.kind {
@@ -179,7 +180,8 @@ impl Arbiter {
                 .any(|output| requests.inputs[output] & !self.taken != 0)
     }
 
-    /// Returns the match if all requests are for one output, as [`Arbiter::pick`] would find it; `None` if they are for several.
+    /// Returns the match that [`Arbiter::pick`] would find if all requests are for one output; `None` if they are for
+    /// several.
     #[inline]
     pub fn pick_for_one(&mut self, requests: &Requests) -> Option<Crossing> {
         let outputs = requests.outputs;
@@ -195,7 +197,7 @@ impl Arbiter {
         Some(crossing)
     }
 
-    /// Matches the only requesting input with its output, as [`Arbiter::pick`] would.
+    /// Matches the only requesting input with its output, with the effect of [`Arbiter::pick`].
     #[inline]
     pub fn grant_alone(&mut self, crossing: Crossing) {
         let Crossing { input, output, class } = crossing;
@@ -219,7 +221,7 @@ impl Arbiter {
         }
     }
 
-    /// One iteration of iSLIP; returns false if no match was added.
+    /// Runs one iteration of iSLIP. Returns false if it added no match.
     fn iterate(&mut self, first: bool, requests: &Requests, matches: &mut Vec<Crossing>) -> bool {
         let mut offered: Ports = 0;
         for output in ports_of(requests.outputs & !self.filled) {
@@ -244,7 +246,7 @@ impl Arbiter {
         if port + 1 == self.ports { 0 } else { port + 1 }
     }
 
-    /// Returns the next input, from the pointer of an output on, that is not matched and requests the output.
+    /// Returns the first unmatched input that requests the output, at or after the output's pointer.
     #[inline]
     fn grant(&self, output: usize, requests: &Requests) -> Option<usize> {
         let requests = requests.inputs[output] & !self.taken;
@@ -261,7 +263,7 @@ impl Arbiter {
         matches.push(Crossing { input, output, class: class as usize });
     }
 
-    /// Bytes of its tables.
+    /// Returns the memory of the tables in bytes.
     pub fn memory_bytes(&self) -> usize {
         (self.grants.capacity() + self.accepts.capacity()) * size_of::<usize>()
             + self.turns.capacity()
@@ -278,7 +280,7 @@ mod tests {
         Arbiter::new(&CrossbarKeys { arbitration, ..CrossbarKeys::default() }, ports)
     }
 
-    /// From classes by input and output.
+    /// Builds requests from a table of classes by input and output.
     fn requests(ports: usize, classes: &[u32]) -> Requests {
         let mut requests = Requests::new(ports);
         let requested = classes.iter().enumerate().filter(|it| *it.1 != 0);
@@ -310,8 +312,8 @@ mod tests {
         }
     }
 
-    /// McKeown 1999, section 3.1 and figure 5: under full load the pointers of two outputs part after one slot, and both
-    /// are served in each slot from then on.
+    /// Tests McKeown 1999, section 3.1 and figure 5: under full load the pointers of two outputs diverge after one
+    /// slot, and both outputs are served in each slot from then on.
     #[test]
     fn islip_desynchronises() {
         let mut arbiter = Arbiter::new(
@@ -337,8 +339,8 @@ mod tests {
         assert_eq!(classes, [0, 2, 7, 0, 2, 7]);
     }
 
-    /// The saturation throughput of FIFO inputs under uniform traffic, per slot: the head of each input is for a random output.
-    /// Karol et al. 1987, table I.
+    /// Returns the saturation throughput per slot of FIFO inputs under uniform traffic, where the head of each input is
+    /// for a random output. Karol et al. 1987, table I.
     #[test]
     fn fifo_inputs_saturate_where_karol_says() {
         for (ports, expected) in [(2usize, 0.75), (4, 0.6553), (8, 0.6184)] {
@@ -365,7 +367,7 @@ mod tests {
         }
     }
 
-    /// All pointers: grants, accepts, turns and the first output.
+    /// Returns all pointers: grants, accepts, turns and the first output.
     fn pointers(arbiter: &Arbiter) -> (&[usize], &[usize], &[u8], usize) {
         (&arbiter.grants, &arbiter.accepts, &arbiter.turns, arbiter.first)
     }
@@ -392,7 +394,7 @@ mod tests {
             islip in any::<bool>(),
         ) {
             let kind = if islip { Arbitration::Islip } else { Arbitration::RoundRobin };
-            // As many iterations as ports always find a maximal match.
+            // With as many iterations as ports, the match is always maximal.
             let keys = CrossbarKeys { arbitration: kind, iterations: 16, ..CrossbarKeys::default() };
             let mut arbiter = Arbiter::new(&keys, ports);
             for requested in requested {
@@ -415,7 +417,7 @@ mod tests {
             }
         }
 
-        /// A lone request is matched identically on the fast path.
+        /// Tests that the fast path matches a lone request like the general path.
         #[test]
         fn alone_is_as_among_others(
             ports in 1usize..9,
@@ -436,7 +438,8 @@ mod tests {
             }
         }
 
-        /// Requests for one output are, too; requests for several outputs do not take that path.
+        /// Tests that the fast path matches requests for one output like the general path, and does not apply to
+        /// requests for several.
         #[test]
         fn one_output_is_as_among_others(
             ports in 1usize..9,
@@ -468,7 +471,8 @@ mod tests {
             }
         }
 
-        /// An input that always has requests is served within as many matches as there are ports, squared.
+        /// Tests that an input that always has requests is served within a number of matches that is the square of the
+        /// number of ports.
         #[test]
         fn nobody_starves(ports in 2usize..7, islip in any::<bool>()) {
             let kind = if islip { Arbitration::Islip } else { Arbitration::RoundRobin };

@@ -119,9 +119,9 @@ impl Configuration for BackwardPointParams {
 pub struct BackwardPoint {
     params: BackwardPointParams,
     point: PointId,
-    /// Length of the queue at the last sample.
+    /// Length of the queue in bytes at the last sample.
     before: u64,
-    /// Frames since then.
+    /// Frames since the last sample.
     passed: u32,
 }
 
@@ -136,7 +136,7 @@ impl BackwardPoint {
         self.passed == 0
     }
 
-    /// Qoff - w Qdelta in bytes, cut off towards 0.
+    /// Returns the feedback Qoff - w Qdelta in bytes, rounded towards 0.
     fn feedback(&self, length: u64) -> i32 {
         let length = length as f64;
         let (offset, delta) = (self.params.set_point.get() as f64 - length, length - self.before as f64);
@@ -269,9 +269,9 @@ impl RateConfiguration for BackwardReactionParams {
 #[derive(Clone, Debug)]
 pub struct BackwardReaction {
     params: BackwardReactionParams,
-    /// The rate of the link, in bits per second.
+    /// Rate of the link in bits per second.
     line: u64,
-    /// The rate in bits per second, and the congestion point that set it; `None`: no congestion.
+    /// Rate in bits per second, and the congestion point that set it; `None` without congestion.
     active: Option<(u64, PointId)>,
     stopped_until: Time,
 }
@@ -320,7 +320,8 @@ impl RateControl for BackwardReaction {
 
     fn handle_timeout(&mut self, _now: Time, _random: &mut impl FnMut() -> u64) {}
 
-    /// A limiter at the rate of the link stays unlimited: no congestion point would ever raise its rate.
+    /// Adapts to a new rate of the link. A limiter that sent at the old rate of the link becomes unlimited, because no
+    /// congestion point would ever raise its rate.
     fn on_link_rate(&mut self, line: BitRate, _now: Time) {
         let unlimited = self.active.is_some_and(|(rate, _)| rate >= self.line);
         self.line = line.bps();
@@ -344,7 +345,7 @@ impl RateControl for BackwardReaction {
     }
 
     fn quiet(&self) -> Quiet {
-        // Every frame that it slows down carries a tag.
+        // Every frame of a limited flow carries a tag.
         if self.active.is_none() { Quiet::ALWAYS } else { Quiet::NEVER }
     }
 }
@@ -381,10 +382,10 @@ mod tests {
                 _ => None,
             }
         };
-        // 16 frames are aimed at: 20 after 0 are 4 too many, and 20 more than before.
+        // The set point is 16 frames. A queue of 20 after 0 is 4 too long and has grown by 20.
         assert_eq!(sample(30_000, None), Some(-4 - 2 * 20));
         assert_eq!(sample(33_000, None), Some(-6 - 2 * 2));
-        // 12 frames, 10 less: room for 4 + 20.
+        // A queue of 12 after 22 is 4 below the set point and has shrunk by 10: feedback 4 + 20.
         assert_eq!(sample(18_000, None), None);
         assert_eq!(sample(18_000, Some(Tag::Limited(PointId(8)))), None);
         assert_eq!(sample(18_000, Some(Tag::Limited(HERE))), Some(4));
@@ -417,14 +418,14 @@ mod tests {
         let mut reaction = BackwardReactionParams::default().start(LINE);
         // Positive feedback only affects sources that have received negative feedback.
         assert_eq!((notify(&mut reaction, HERE, 5), reaction.tag(Time::ZERO)), (10_000_000_000, None));
-        // 1 - 44/128, then half at most.
+        // 44/128 is subtracted; a cut never exceeds a half.
         assert_eq!(notify(&mut reaction, HERE, -44), 6_562_500_000);
         assert_eq!(notify(&mut reaction, HERE, -100), 3_281_250_000);
         assert_eq!(reaction.tag(Time::ZERO), Some((Tag::Limited(HERE), 12)));
-        // 4 * 8 Mb/s per frame, from that congestion point only.
+        // The rate rises by 4 * 8 Mb/s per frame, and only by feedback from that congestion point.
         assert_eq!(notify(&mut reaction, PointId(8), 10), 3_281_250_000);
         assert_eq!(notify(&mut reaction, HERE, 10), 3_601_250_000);
-        // Another one slows down: it is followed from then on.
+        // Another congestion point sends negative feedback; the rate follows that one from then on.
         assert_eq!(notify(&mut reaction, PointId(8), -16), 3_151_093_750);
         assert_eq!(notify(&mut reaction, HERE, 10), 3_151_093_750);
         // The rate never exceeds that of the link, however large the feedback.
@@ -457,7 +458,7 @@ mod tests {
             let rate = notify(&mut reaction, HERE, frames);
             reaction.stopped_until = Time::ZERO;
             assert!((10_000_000..=LINE.bps()).contains(&rate));
-            assert!(frames > 0 || rate <= before, "bad news raises no rate");
+            assert!(frames > 0 || rate <= before, "negative feedback never raises the rate");
         }
     }
 

@@ -3,7 +3,7 @@
 use keys::Remark;
 use units::{BitRate, Bytes, Never, Or, Time, Unlimited};
 
-/// A key and its value, for messages.
+/// Formats a key and its value for messages.
 fn named(key: &str, value: impl std::fmt::Display) -> String {
     let article = if key.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     format!("{article} {key} of {value}")
@@ -30,7 +30,7 @@ pub(crate) fn within(key: &str, value: f64, least: f64, most: f64) -> Result<(),
     Err(Remark::about(key, named(key, value), format!("expected a number, {least} to {most}")))
 }
 
-/// Above the first, at most the second.
+/// Checks that a value is above `least` and at most `most`.
 pub(crate) fn above(key: &str, value: f64, least: f64, most: f64) -> Result<(), Remark> {
     if value > least && value <= most {
         return Ok(());
@@ -73,7 +73,7 @@ pub(crate) fn tag_length(length: Bytes) -> Result<(), Remark> {
     Err(Remark::about("tag_length", format!("tags of {length}"), "expected at most \"64 B\", like \"12 B\""))
 }
 
-/// Checks an interval: at least a microsecond; one shorter than a frame gives no information.
+/// Checks an interval, which must be at least a microsecond: an interval shorter than a frame carries no information.
 pub(crate) fn interval(key: &str, time: Time) -> Result<(), Remark> {
     if time >= Time::from_us(1) {
         return Ok(());
@@ -81,7 +81,7 @@ pub(crate) fn interval(key: &str, time: Time) -> Result<(), Remark> {
     Err(Remark::about(key, named(key, time), "expected a time with unit, at least \"1 us\""))
 }
 
-/// Checks the short interval, the long one for calm periods, and the threshold of calm.
+/// Checks the short interval, the long interval for calm periods, and the threshold of calm.
 pub(crate) fn intervals(short: Time, long: Or<Time, Never>, near: f64) -> Result<(), Remark> {
     interval("interval", short)?;
     if let Some(long) = long.value().filter(|&long| long < short) {
@@ -105,11 +105,12 @@ pub(crate) fn least_and_most(least: BitRate, most: Or<BitRate, Unlimited>) -> Re
     }
 }
 
-/// Minimum number of sources that overload a queue.
+/// Minimum number of sources that can overload a queue.
 const FEWEST: f64 = 2.0;
 
-/// Warns of a gain at which one sampled cut reduces the load by more than twice the excess. `each` is the reduction by a gain of 1,
-/// as a multiple of the excess, where one source alone fills the link; of several, one at a time is sampled.
+/// Warns of a gain with which one sampled cut reduces the load by more than twice the excess. `each` is the reduction
+/// at a gain of 1, as a multiple of the excess, if a single source fills the link. If several sources fill it, each
+/// sample cuts only one of them.
 pub(crate) fn overshoots(key: &str, gain: f64, each: f64) -> Option<Remark> {
     let most = 2.0 * FEWEST / each;
     (gain >= most).then(|| {
@@ -122,7 +123,7 @@ pub(crate) fn overshoots(key: &str, gain: f64, each: f64) -> Option<Remark> {
     })
 }
 
-/// Warns of a congestion point that uses only the length of its queue, and not its growth.
+/// Warns of a congestion point that considers only the length of its queue, not its growth.
 pub(crate) fn no_weight(weight: f64) -> Option<Remark> {
     (weight == 0.0).then(|| {
         let message = "a weight of 0 at the congestion points: a queue that follows its length alone swings";

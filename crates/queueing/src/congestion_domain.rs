@@ -36,7 +36,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Octets of a CN-TAG.
+/// Length of a CN-TAG in octets.
 pub const CN_TAG_BYTES: u8 = 4;
 
 /// Keys of a station in a congestion notification domain.
@@ -74,21 +74,21 @@ pub enum Choice {
     InteriorReady,
 }
 
-/// The defence of a port for a priority.
+/// The defence mode of a port for a priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Defence {
-    /// No priority with congestion notification.
+    /// The priority has no congestion notification.
     Disabled,
-    /// Received frames get another priority.
+    /// The priority of received frames is replaced.
     Edge,
-    /// Frames keep their priority; no CN-TAG is sent.
+    /// Frames keep their priority; CN-TAGs are not sent.
     Interior,
-    /// CN-TAGs are sent.
+    /// Frames keep their priority; CN-TAGs are sent.
     InteriorReady,
 }
 
 impl Defence {
-    /// As tables call it.
+    /// Returns the name used in result tables.
     pub fn name(self) -> &'static str {
         match self {
             Defence::Disabled => "disabled",
@@ -99,16 +99,16 @@ impl Defence {
     }
 }
 
-/// Content of a congestion notification TLV: bit n for priority n.
+/// The content of a congestion notification TLV: bit n for priority n.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CnTlv {
     /// Priorities with congestion notification.
     pub controlled: u8,
-    /// Priorities whose defence is down.
+    /// Ready indicators: priorities whose received frames keep their priority.
     pub ready: u8,
 }
 
-/// The defences of a port, for all of its priorities.
+/// The defence modes of a port for all priorities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortDefence {
     priorities: u8,
@@ -117,7 +117,7 @@ pub struct PortDefence {
 }
 
 impl PortDefence {
-    /// Creates the defences for these priorities; no TLV has been received.
+    /// Creates the defence modes for these priorities. No TLV has been received.
     pub fn new(priorities: u8, choice: Choice) -> PortDefence {
         PortDefence { priorities, choice, received: CnTlv::default() }
     }
@@ -127,7 +127,7 @@ impl PortDefence {
         self.received = tlv;
     }
 
-    /// The defence for a priority.
+    /// Returns the defence mode for a priority.
     pub fn of(&self, priority: Priority) -> Defence {
         let has = |set: u8| set >> priority.0 & 1 != 0;
         if !has(self.priorities) {
@@ -143,7 +143,7 @@ impl PortDefence {
         }
     }
 
-    /// The TLV that it sends.
+    /// Returns the TLV to send.
     pub fn tlv(&self) -> CnTlv {
         let those = |least: Defence| {
             let own = members(self.priorities).filter(|&it| self.of(Priority(it as u8)) >= least);
@@ -152,9 +152,9 @@ impl PortDefence {
         CnTlv { controlled: those(Defence::Edge), ready: those(Defence::Interior) }
     }
 
-    /// Exchanges TLVs between two ends of a link until neither changes.
+    /// Exchanges TLVs between both ends of a link until neither changes.
     pub fn settle(ends: &mut [PortDefence; 2]) {
-        // Each TLV can move a priority by one state; there are two moves.
+        // Each TLV can move a priority by one state, and at most two moves are possible.
         for _ in 0..3 {
             let tlvs = [ends[0].tlv(), ends[1].tlv()];
             ends[0].receive(tlvs[1]);
@@ -164,7 +164,8 @@ impl PortDefence {
 }
 
 impl DomainKeys {
-    /// The priorities as a set, and the alternate of each for frames from outside; or the first error.
+    /// Returns the priorities as a set, and the alternate priority of each for frames from outside the domain; or the
+    /// first error.
     pub fn spec(&self) -> Result<(u8, [Priority; PRIORITIES]), Remark> {
         let set = distinct_priorities("priorities", &self.priorities)?;
         if set == u8::MAX {
@@ -210,7 +211,7 @@ mod tests {
         PortDefence::settle(&mut ends);
         let before = ends;
         PortDefence::settle(&mut ends);
-        assert_eq!(ends, before, "there is more to say");
+        assert_eq!(ends, before, "the exchange of TLVs had not settled");
         ends.map(|end| end.of(THREE))
     }
 
@@ -223,7 +224,7 @@ mod tests {
             (own(Choice::Auto), own(Choice::Auto), [InteriorReady; 2]),
             (own(Choice::Auto), outside, [Edge, Disabled]),
             (own(Choice::Auto), own(Choice::Disabled), [Edge, Disabled]),
-            // It advertises the priority, and not readiness.
+            // The neighbour advertises the priority, but not readiness.
             (own(Choice::Auto), own(Choice::Edge), [Interior, Edge]),
             (own(Choice::Auto), own(Choice::Interior), [InteriorReady, Interior]),
             (own(Choice::Interior), own(Choice::InteriorReady), [Interior, InteriorReady]),
@@ -241,7 +242,7 @@ mod tests {
         let tlv = |controlled, ready| CnTlv { controlled, ready };
         let states = [
             (tlv(0, 0), Defence::Edge, tlv(8, 0)),
-            // The neighbour is ready for a priority that it does not have.
+            // The neighbour is ready for a priority that it does not advertise.
             (tlv(0, 8), Defence::Edge, tlv(8, 0)),
             (tlv(8, 0), Defence::Interior, tlv(8, 8)),
             (tlv(8, 8), Defence::InteriorReady, tlv(8, 8)),

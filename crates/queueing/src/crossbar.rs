@@ -123,7 +123,7 @@ pub enum Room {
     Frame,
 }
 
-/// Speed of a crossbar relative to a link, in steps of 1/64.
+/// The speed of a crossbar relative to a link, in steps of 1/64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speedup(u32);
 
@@ -131,17 +131,17 @@ impl Speedup {
     const STEPS: u32 = 64;
     const LARGEST: f64 = 16.0;
 
-    /// From a number, 1 to 16; `None` if it is no multiple of 1/64.
+    /// Converts a number from 1 to 16; `None` if it is not a multiple of 1/64.
     pub fn new(speedup: f64) -> Option<Speedup> {
         let steps = speedup * f64::from(Speedup::STEPS);
         let fits = (1.0..=Speedup::LARGEST).contains(&speedup) && steps.fract() == 0.0;
         fits.then_some(Speedup(steps as u32))
     }
-    /// As a number.
+    /// Returns the speedup as a number.
     pub fn get(self) -> f64 {
         f64::from(self.0) / f64::from(Speedup::STEPS)
     }
-    /// Time in the crossbar of a transfer that takes `ps` on the link; rounded up.
+    /// Returns the time in the crossbar of a transfer that takes `ps` on the link, rounded up.
     pub fn of(self, ps: u64) -> u64 {
         match ps.checked_mul(u64::from(Speedup::STEPS)) {
             Some(steps) => steps.div_ceil(u64::from(self.0)),

@@ -49,11 +49,11 @@ impl Default for DynamicThreshold {
 }
 
 impl DynamicThreshold {
-    /// Returns the rules of a switch's memory with this limit, and warnings. `lossless`: some classes are counted
-    /// at ingress.
+    /// Returns the rules of a switch's memory with this limit, and warnings. `lossless` is true if some classes are
+    /// counted at ingress.
     ///
     /// # Errors
-    /// If the memory is not given in bytes.
+    /// The memory is not given in bytes.
     pub fn spec(
         &self,
         total: Option<Amount>,
@@ -71,7 +71,7 @@ impl DynamicThreshold {
             .remarks();
         Ok((self.of(bytes), unused))
     }
-    /// The rules of a memory of `total` bytes.
+    /// Returns the rules of a memory of `total` bytes.
     pub fn of(&self, total: u64) -> SharedMemorySpec {
         SharedMemorySpec {
             total,
@@ -83,10 +83,10 @@ impl DynamicThreshold {
     }
 }
 
-/// The rules of a shared memory.
+/// The rules of a memory that is one shared pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedMemorySpec {
-    /// All memory in bytes.
+    /// Total memory in bytes.
     pub total: u64,
     /// Limit of a queue, as a multiple of the free memory. Default 1.
     pub alpha: Alpha,
@@ -94,12 +94,12 @@ pub struct SharedMemorySpec {
     pub minimum: u64,
     /// Bytes above the threshold that only lossless classes may use. Default 0.
     pub headroom: u64,
-    /// Distance in bytes below the threshold at which a lossless queue sends XON. Default 0.
+    /// Distance below the threshold in bytes at which a lossless queue sends XON. Default 0.
     pub resume_offset: u64,
 }
 
 impl SharedMemorySpec {
-    /// Shared memory in bytes with this number of queues; `None` if minima and headroom exceed the total.
+    /// Returns the shared memory in bytes with this number of queues; `None` if minima and headroom exceed the total.
     pub fn shared(&self, queues: u64) -> Option<u64> {
         self.total.checked_sub(self.headroom)?.checked_sub(self.minimum.checked_mul(queues)?)
     }
@@ -115,13 +115,13 @@ impl Alpha {
     const FRACTION_BITS: u32 = 10;
     const LARGEST: f64 = 1024.0;
 
-    /// From a number, 1/1024 to 1024; `None` if it is no multiple of 1/1024.
+    /// Converts a number from 1/1024 to 1024; `None` if it is not a multiple of 1/1024.
     pub fn new(alpha: f64) -> Option<Alpha> {
         let steps = alpha * f64::from(1 << Alpha::FRACTION_BITS);
         let fits = steps >= 1.0 && alpha <= Alpha::LARGEST && steps.fract() == 0.0;
         fits.then_some(Alpha(steps as u32))
     }
-    /// As a number.
+    /// Returns the multiple as a number.
     pub fn get(self) -> f64 {
         f64::from(self.0) / f64::from(1 << Alpha::FRACTION_BITS)
     }
@@ -129,13 +129,15 @@ impl Alpha {
     pub(crate) fn of(self, bytes: u64) -> u64 {
         ((u128::from(bytes) * u128::from(self.0)) >> Alpha::FRACTION_BITS) as u64
     }
-    /// Bytes that each of `queues` busy queues converges to in a shared memory: α / (1 + n α) of it, in whole bytes.
+    /// Returns the bytes to which each of n = `queues` busy queues converges in a shared memory of `bytes`: its share α
+    /// / (1 + n α), in whole bytes.
     pub fn share(self, bytes: u64, queues: u64) -> u64 {
         let (alpha, one) = (u128::from(self.0), 1u128 << Alpha::FRACTION_BITS);
         (u128::from(bytes) * alpha / (one + u128::from(queues) * alpha)) as u64
     }
-    /// The maximum marking threshold of an egress queue at which marks come before pauses, for any distribution over the ingress
-    /// ports: α / (ports (1 + classes α)) of the shared memory. It is the bound of the DCQCN paper, whose β is classes times α.
+    /// Returns the highest marking threshold of an egress queue with which marks come before pauses, however the frames
+    /// are distributed over the ingress ports: α / (ports (1 + classes α)) of the shared memory. This is the bound of
+    /// the DCQCN paper, whose β is classes times α.
     pub fn marks_before_pauses(self, bytes: u64, ports: u64, classes: u64) -> u64 {
         let (alpha, one) = (u128::from(self.0), 1u128 << Alpha::FRACTION_BITS);
         let parts = u128::from(ports.max(1)) * (one + u128::from(classes) * alpha);

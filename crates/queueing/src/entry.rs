@@ -1,4 +1,4 @@
-//! Assignment of managers to queues, by entries that list traffic classes, ports or both, and one for all others.
+//! Assigns managers to queues, by entries that list traffic classes, ports or both, and one entry for all others.
 
 use crate::port_selector::{Claim, PortFacts, PortSelector, PortSet, first_claims};
 use crate::reference_rate::amount_at_rate;
@@ -7,7 +7,7 @@ use keys::Remark;
 use units::{BitRate, Length};
 
 impl ManagerEntry {
-    /// Its one manager, whose parameters are right.
+    /// Returns the only manager of the entry, whose parameters are valid.
     pub fn manager(&self) -> Result<ManagerSpec, Remark> {
         let one_of = || format!("expected exactly one of {}", ManagerSpec::NAMES.join(", "));
         match self.managers()[..] {
@@ -19,19 +19,19 @@ impl ManagerEntry {
             }
         }
     }
-    /// Its ports.
+    /// Returns the ports of the entry.
     pub fn selector(&self) -> PortSelector {
         let delay = self.length.map(Length::fibre_delay);
         PortSelector { ports: self.ports.clone(), to: Vec::new(), rate: self.rate, delay }
     }
-    /// Returns true if it lists this class.
+    /// Returns true if the entry lists this class.
     pub fn names(&self, class: u32) -> bool {
         self.classes.as_ref().is_some_and(|classes| classes.contains(&class))
     }
 }
 
 impl ManagerSpec {
-    /// The parameters of RED in its queue, alone or beside path rate control.
+    /// Returns the parameters of RED, of RED alone or combined with path rate control.
     pub fn red(&self) -> Option<RedParams> {
         match self {
             ManagerSpec::Red(red) => Some(*red),
@@ -39,7 +39,7 @@ impl ManagerSpec {
             _ => None,
         }
     }
-    /// Thresholds of RED or step marking at a port of this rate.
+    /// Returns the manager with the thresholds of RED or step marking scaled to a port of this rate.
     #[must_use]
     pub fn at_port_rate(self, rate: BitRate) -> ManagerSpec {
         let red = |red: RedParams| RedParams {
@@ -64,45 +64,45 @@ impl ManagerSpec {
 /// A queue manager for some ports and traffic classes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortManager {
-    /// Its ports.
+    /// Ports to which the entry applies.
     pub ports: PortSelector,
-    /// Its traffic classes, bit n for class n.
+    /// Traffic classes to which the entry applies, bit n for class n.
     pub classes: u8,
-    /// True if the classes are listed; otherwise they are all that no other entry lists.
+    /// True if the classes are listed. If false, the entry applies to all classes that no other entry lists.
     pub is_listed: bool,
     /// The manager.
     pub manager: ManagerSpec,
 }
 
-/// Managers of the queues of a switch.
+/// The managers of all queues of a switch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ManagerAssignment {
-    /// The manager of each class at ports that no entry selects; empty if no class has one.
+    /// By class: the manager at ports that no entry selects. Empty if no class has one.
     pub by_class: Vec<Option<ManagerSpec>>,
     /// All entries, if any of them selects ports; otherwise empty.
     pub by_port: Vec<PortManager>,
 }
 
 impl From<Vec<Option<ManagerSpec>>> for ManagerAssignment {
-    /// Managers by class, at all ports.
+    /// Assigns managers by class at all ports.
     fn from(by_class: Vec<Option<ManagerSpec>>) -> ManagerAssignment {
         ManagerAssignment { by_class, by_port: Vec::new() }
     }
 }
 
 impl ManagerAssignment {
-    /// The managers of all entries.
+    /// Iterates over the managers of all entries.
     pub fn all(&self) -> impl Iterator<Item = &ManagerSpec> {
         let by_class = self.by_class.iter().flatten().filter(|_| self.by_port.is_empty());
         by_class.chain(self.by_port.iter().map(|own| &own.manager))
     }
-    /// The managers that a class has at some port.
+    /// Iterates over the managers that a class has at any port.
     pub fn of_class(&self, class: usize) -> impl Iterator<Item = &ManagerSpec> {
         let by_class = self.by_class.get(class).and_then(Option::as_ref);
         let by_port = self.by_port.iter().filter(move |own| own.classes >> class & 1 != 0);
         by_class.into_iter().chain(by_port.map(|own| &own.manager))
     }
-    /// The manager of each class of a port. Where two entries claim a class, it has none.
+    /// Returns the manager of each class of a port. If two entries claim a class, it has none.
     pub fn of_port(&self, port: &PortFacts<'_>, classes: usize) -> Vec<Option<ManagerSpec>> {
         if self.by_port.is_empty() {
             return self.by_class.clone();
@@ -114,10 +114,10 @@ impl ManagerAssignment {
         };
         (0..classes).map(manager).collect()
     }
-    /// The entries whose managers a class of a port has: none, one, or two that share a queue.
+    /// Returns the entries that give a class of a port its managers: none, one, or two that share the queue.
     ///
     /// # Errors
-    /// Two entries that claim it and cannot share a queue.
+    /// Two entries that both claim the class and cannot share the queue.
     pub fn claimed(&self, port: &PortFacts<'_>, class: usize) -> Result<Vec<usize>, [usize; 2]> {
         let own = self.by_port.iter().enumerate();
         let own = own.filter(|(_, own)| own.classes >> class & 1 != 0 && own.ports.fits(port));
@@ -139,8 +139,7 @@ impl ManagerAssignment {
     }
 }
 
-/// Assigns the managers of entries to this number of traffic classes; the second value has a remark per invalid
-/// entry.
+/// Assigns the managers of the entries to this number of traffic classes. Also returns one remark per invalid entry.
 pub fn assign(entries: &[ManagerEntry], classes: usize) -> (ManagerAssignment, Vec<Remark>) {
     let mut found = ManagerAssignment { by_class: vec![None; classes], by_port: Vec::new() };
     let (mut rest, mut wrong) = (None, Vec::new());
@@ -183,7 +182,7 @@ fn about(message: String, help: impl Into<String>) -> Remark {
     Remark::about("classes", message, help)
 }
 
-/// The classes of an entry, bit by bit, and its numbers that are none.
+/// Returns the classes that an entry lists as bits, and a remark for each number that is not a class.
 fn listed(entry: &ManagerEntry, classes: usize) -> (u8, Vec<Remark>) {
     let Some(list) = &entry.classes else { return (u8::MAX, Vec::new()) };
     let (mut mask, mut wrong) = (0, Vec::new());
@@ -231,7 +230,7 @@ fn claim_classes(manager: ManagerSpec, list: &[u32], managers: &mut [Option<Mana
     wrong
 }
 
-/// Returns the manager that does the work of both in one queue: of path rate control and RED (McAlpine 2005, section 8).
+/// Combines two managers in one queue: path rate control and RED (McAlpine 2005, section 8).
 fn in_one_queue(one: ManagerSpec, other: ManagerSpec) -> Option<ManagerSpec> {
     match (one, other) {
         (ManagerSpec::PathPoint(point), ManagerSpec::Red(red))

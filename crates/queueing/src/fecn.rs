@@ -272,32 +272,32 @@ pub struct RatePoint {
     overhead: u32,
     /// Bytes around each frame on the link.
     line_overhead: u32,
-    /// The rate of the link, now and when the last interval ended.
+    /// Rate of the link now, and at the end of the last interval.
     capacity: f64,
     capacity_before: f64,
-    /// The advertised rate, and the one before.
+    /// Advertised rate now, and before the last interval.
     rate: f64,
     rate_before: f64,
-    /// The limit of increases.
+    /// Upper limit of the next increase.
     increase: f64,
-    /// If the capacity is measured: its meter, and its last value.
+    /// Meter and last value of the capacity, if the capacity is measured.
     meter: Option<(ServiceMeter, f64)>,
-    /// Bits that have arrived in this interval.
+    /// Bits that have arrived in the current interval.
     bits: u64,
     began: Time,
-    /// End of the interval; `None`: no frame has arrived yet.
+    /// End of the current interval; `None` before the first frame.
     ends: Option<Time>,
     /// Frames above the severe threshold since the last message.
     severe_frames: u32,
 }
 
 impl RatePoint {
-    /// The advertised rate.
+    /// Returns the advertised rate.
     pub fn rate(&self) -> BitRate {
         BitRate::from_bps(self.rate as u64)
     }
 
-    /// The queue control for a queue of `queue` bytes.
+    /// Returns the queue control factor for a queue of `queue` bytes.
     fn queue_control(&self, queue: u64) -> f64 {
         let RatePointParams { queue_control, above_set_point: a, below_set_point: b, slope, floor, .. } =
             self.params;
@@ -310,7 +310,7 @@ impl RatePoint {
         }
     }
 
-    /// Capacity of the queue in an interval that ends now, with `own` bytes in it.
+    /// Returns the capacity of the queue in the interval that ends now; `own` bytes are in the queue.
     fn served(&mut self, own: u64, length: Time, ends: Time) -> f64 {
         let link = self.capacity;
         if let Some((meter, last)) = &mut self.meter {
@@ -321,7 +321,7 @@ impl RatePoint {
         link
     }
 
-    /// The load of an interval with this arrival rate, at whose end `queue` bytes wait.
+    /// Returns the load of an interval with this arrival rate, at the end of which `queue` bytes wait.
     fn load(&self, arrived: f64, capacity: f64, queue: u64) -> f64 {
         let load = arrived / capacity;
         if self.params.queue_control != QueueControl::Additive {
@@ -332,8 +332,8 @@ impl RatePoint {
         (load + more).clamp(load / 2.0, load / self.params.floor)
     }
 
-    /// Ends an interval and sets the next rate, with `own` bytes in its queue and `queue` in its scope. Returns true if the load was
-    /// near 1.
+    /// Ends an interval and sets the next rate. `own` bytes are in the queue and `queue` bytes in its scope. Returns
+    /// true if the load was near 1.
     fn step(&mut self, (own, queue): (u64, u64), ends: Time) -> bool {
         let RatePointParams { average_weight, average_with, near_share, .. } = self.params;
         let capacity = self.capacity;
@@ -376,7 +376,7 @@ impl RatePoint {
         near
     }
 
-    /// Advances to `now`; since the last call its queue and its scope held these bytes.
+    /// Advances to `now`. The queue and its scope have held these numbers of bytes since the last call.
     fn advance(&mut self, now: Time, held: (u64, u64), random: &mut impl FnMut() -> u64) {
         let short = self.params.interval;
         let first = || match self.params.phase {
@@ -392,7 +392,7 @@ impl RatePoint {
             self.began = ends;
             ends += self.params.long_interval.value().filter(|_| near).unwrap_or(short);
             if idle && self.params.idle == Idle::Hold && ends <= now {
-                // No further change until the next arrival.
+                // The rate does not change again until the next arrival.
                 self.began = ends + Time::from_ps((now - ends).ps() / short.ps() * short.ps());
                 ends = self.began + short;
             }
@@ -400,14 +400,14 @@ impl RatePoint {
         self.ends = Some(ends);
     }
 
-    /// Bytes in its queue and in its scope, with a frame of `frame` bytes that has just left.
+    /// Returns the bytes in the queue and in its scope, including a frame of `frame` bytes that has just left.
     fn held(&self, fill: &Fill, frame: u64) -> (u64, u64) {
         let own = fill.queue.bytes + frame;
         let all = if self.params.scope == RateScope::Queue { own } else { fill.scope + frame };
         (own, all)
     }
 
-    /// Returns true if a frame that arrives above the severe threshold causes a message.
+    /// Counts a frame that arrives; returns true if the queue is above the severe threshold and a message is due.
     fn sends_severe(&mut self, queue: u64) -> bool {
         if !self.params.severe_messages || queue <= self.params.severe.get() {
             return false;
@@ -455,15 +455,15 @@ impl QueueManager for RatePoint {
     }
 
     fn quiet(&self) -> Quiet {
-        // The times of all frames are measured.
+        // The meter needs the times of all frames.
         if self.meter.is_some() {
             return Quiet::NEVER;
         }
-        // What passes one queue is not counted in the others.
+        // The quiet count of one queue does not include the frames of the others.
         if self.params.scope == RateScope::Port {
             return Quiet::OF_DEPARTURES;
         }
-        // Until the interval ends; but the next frame may exceed the severe threshold.
+        // The manager is quiet until the interval ends, unless the next frame may exceed the severe threshold.
         let interval = self.ends.filter(|_| !self.params.severe_messages);
         interval.map_or(Quiet::NEVER, |until| Quiet { until, ..Quiet::ALWAYS })
     }

@@ -1,4 +1,4 @@
-//! Steps of FECN by hand, its golden vectors, and its invariants.
+//! Steps of FECN computed by hand, its golden vectors, and its invariants.
 
 use super::*;
 use crate::fecn_source::RateReactionParams;
@@ -13,7 +13,8 @@ const FRAME: u64 = 1_500;
 fn none() -> u64 {
     unreachable!("nothing is random here")
 }
-/// Runs an interval with this many arriving bits per second, which ends with `frames` frames in the queue. Returns the rate in Mb/s.
+/// Runs an interval in which `arrived` bits per second arrive and which ends with `frames` frames in the queue. Returns
+/// the rate in Mb/s.
 fn after(point: &mut RatePoint, arrived: f64, frames: u64) -> f64 {
     point.bits = (arrived * 1e-3) as u64;
     let ends = point.ends.unwrap_or(Time::from_ms(1));
@@ -50,17 +51,19 @@ fn additive_control_adds_to_the_load() {
         limit_increase: false,
         ..RatePointParams::default()
     };
-    // Half of the link arrives; k = 0.1: the queue is empty, at the set point, at twice it, and so long that the factor ends.
+    // Half the rate of the link arrives, k = 0.1. The queue is empty, at the set point, at twice the set point, and so
+    // long that the factor is at its floor.
     for (frames, load) in [(0, 0.4), (16, 0.5), (32, 0.6), (1_600, 5.0)] {
         let mut point = additive.start(&LINK);
         close(after(&mut point, 5e9, frames), f64::min(500.0 / load, 10_000.0));
     }
-    // A small load is at most halved.
+    // A small load is reduced to no less than half.
     let mut point = additive.start(&LINK);
     close(after(&mut point, 1e9, 0), 500.0 / 0.05);
 }
 
-/// A class that gets 3 Gb/s of a link of 10 Gb/s, by times of arrival and departure: 3 frames in 12.16 us of waiting and transmission.
+/// Tests a class that gets 3 Gb/s of a 10 Gb/s link, from times of arrival and departure: 3 frames in 12.16 us of
+/// waiting and transmission.
 #[test]
 fn a_measured_capacity_is_that_of_the_class() {
     let measured = RatePointParams {
@@ -75,11 +78,11 @@ fn a_measured_capacity_is_that_of_the_class() {
     for nth in 0..100u64 {
         let at = Time::from_us(10 * nth);
         let _ = point.on_enqueue(at, &holding(0), capable(1_500), &mut none);
-        // Leaves after 2.84 us, and takes 1.216 us.
+        // The frame leaves after 2.84 us and takes 1.216 us to transmit.
         let _ = point.on_dequeue(at + Time::from_ps(2_837_333), &holding(0), capable(1_500), &mut none);
     }
     let _ = point.on_enqueue(Time::from_ms(1), &holding(0), capable(1_500), &mut none);
-    // 12,160 bits in 4.0533 us are 3 Gb/s; 1.216 Gb/s have arrived.
+    // 12,160 bits in 4.0533 us are 3 Gb/s. 1.216 Gb/s have arrived.
     close(point.rate / 1e6, 500.0 * 3.0 / 1.216);
 }
 
@@ -98,8 +101,8 @@ fn the_queue_of_a_switch_is_all_that_waits_in_it() {
     close(rate(RateScope::Port), 500.0 * 0.6875);
 }
 
-/// Four sources at the advertised rate: first the golden vector, then a queue above the set point, one above the
-/// severe threshold, and a link that drops to a tenth.
+/// Tests four sources at the advertised rate: first the golden vector, then a queue above the set point, a queue above
+/// the severe threshold, and a link that drops to a tenth of its rate.
 #[test]
 fn steps_by_hand_with_every_enhancement() {
     let mut point = RatePointParams::default().start(&LINK);
@@ -107,21 +110,23 @@ fn steps_by_hand_with_every_enhancement() {
         let arrived = 4.0 * point.rate;
         after(point, arrived, frames)
     };
-    // 10.02 / 4 = 2.505 at all times; 500 + 500 * 1.414 limits the first, then (2505 + the one before the last) / 2.
+    // 10.02 / 4 = 2.505 in all intervals. The first rate is limited by 500 + 500 * 1.414; each later one is (2505 + the
+    // rate before the last) / 2.
     for expected in [1_207.0, 1_502.5, 1_856.0, 2_003.75] {
         close(step(&mut point, 0), expected);
     }
     assert_eq!(point.increase, 0.5e9 * 1.414 * 1.414 * 1.414 * 1.414);
     // f(32) = 11/12: (2500 * 11/12 + 1856) / 2.
     close(step(&mut point, 32), 2_073.833);
-    // f(96) = 11/16: (1718.75 + 2003.75) / 2; the limit shrinks.
+    // f(96) = 11/16: (1718.75 + 2003.75) / 2. The limit of increases shrinks.
     let before = point.increase;
     close(step(&mut point, 96), 1_861.25);
     assert_eq!(point.increase, before * 0.707);
-    // The link drops to a tenth: r = 186.125, the previous rate 207.3833. 7445 Mb/s arrived: load 7445 / (0.55 * 1000).
+    // The link drops to a tenth: r = 186.125, and the previous rate becomes 207.3833. 7445 Mb/s arrived, so the load is
+    // 7445 / (0.55 * 1000).
     point.on_link_rate(BitRate::from_gbps(1));
     close(step(&mut point, 160), (186.125 * 550.0 / 7_445.0 + 207.383_3) / 2.0);
-    // Continues from there; a faster link by itself has no effect.
+    // The rate continues from there; a faster link by itself has no effect.
     point.on_link_rate(LINE);
     let (last, before) = (point.rate / 1e6, point.rate_before / 1e6);
     close(step(&mut point, 16), f64::min((2_500.0 + before) / 2.0, last + point.increase / 1e6));
@@ -139,7 +144,7 @@ fn without_any_enhancement_it_is_r_over_z() {
     let mut point = basic.start(&LINK);
     close(after(&mut point, 2e9, 0), 2_500.0);
     close(after(&mut point, 12.5e9, 90), 2_000.0);
-    // A slower link does not change the rate directly, but the load is relative to the new capacity.
+    // A slower link does not change the rate directly, but the load becomes relative to the new capacity.
     point.on_link_rate(BitRate::from_gbps(5));
     close(after(&mut point, 8e9, 0), 1_250.0);
     let last = RatePointParams { average_weight: 0.5, average_with: AverageWith::Last, ..basic };
@@ -160,7 +165,7 @@ fn an_idle_queue_holds_its_rate_or_raises_it() {
     // 500 * (1 + 1 + 1.414 + 1.999 + 2.827 + 3.998).
     close(raised, 500.0 + 500.0 * (1.414f64.powi(5) - 1.0) / 0.414);
     assert_eq!(ends, Some(Time::from_ms(6)));
-    // However long: no faster than the link.
+    // However long the queue stays idle, the rate does not exceed that of the link.
     let mut point = RatePointParams { idle: Idle::Raise, ..RatePointParams::default() }.start(&LINK);
     point.advance(Time::from_ms(1_000), (0, 0), &mut none);
     assert_eq!(point.rate(), LINE);
@@ -178,7 +183,8 @@ fn frames_count_with_or_without_what_is_around_them() {
 
 #[test]
 fn intervals_end_with_the_queue_as_it_was() {
-    // A frame waits from 0.9 ms to 1.2 ms: at 1 ms it is in the queue, although the queue is only checked when the frame leaves.
+    // A frame waits from 0.9 ms to 1.2 ms. At 1 ms it is in the queue, although the queue is checked only when the
+    // frame leaves.
     let mut point = RatePointParams::default().start(&LINK);
     let long = Fill { queue: Occupancy { bytes: 100 * FRAME, frames: 100 }, ..Fill::default() };
     let _ = point.on_enqueue(Time::from_us(900), &long, capable(1_500), &mut none);
@@ -187,7 +193,7 @@ fn intervals_end_with_the_queue_as_it_was() {
     other.bits = 8 * 1_520;
     other.advance(Time::from_ms(1), (101 * FRAME, 101 * FRAME), &mut none);
     assert_eq!((point.rate, point.increase), (other.rate, other.increase));
-    // Two T: a load near 1 makes the next interval long.
+    // The long interval is 2 T: a load near 1 makes the next interval long.
     let calm = RatePointParams { long_interval: Or::Value(Time::from_ms(4)), ..RatePointParams::default() };
     let mut point = calm.start(&LINK);
     for (arrived, ends) in [(9.6e9, 5), (9.4e9, 6)] {
@@ -272,12 +278,12 @@ fn a_source_tags_by_time_or_by_count() {
             tagged.push(us);
         }
     }
-    // The first that is a millisecond after the last one.
+    // A frame is tagged if it is the first at least a millisecond after the last tag.
     assert_eq!(tagged, [0, 1_200, 2_400, 3_600, 4_800]);
     let mut counting = RateReactionParams { tag_every: 3, ..RateReactionParams::default() }.start(LINE);
     let tags: Vec<bool> = (0..7).map(|_| counting.tag(Time::ZERO).is_some()).collect();
     assert_eq!(tags, [true, false, false, true, false, false, true]);
-    // Two T: two rates within 5 % make it wait longer.
+    // Two rates within 5 % of each other lengthen the interval between tags to 2 T.
     let calm =
         RateReactionParams { long_interval: Or::Value(Time::from_ms(4)), ..RateReactionParams::default() };
     let mut source = calm.start(LINE);
@@ -319,7 +325,7 @@ fn severe_messages_only_ever_lower_a_rate() {
     };
     assert_eq!(rate(0, back(4_000)), 4_000);
     assert_eq!(rate(1, severe), 500);
-    // The next tag holds, and severe messages do not count for an interval.
+    // The rate of the next tag applies, and severe messages are ignored for an interval.
     assert_eq!((rate(2, back(3_000)), rate(1_000, severe)), (3_000, 3_000));
     assert_eq!((rate(1_001, severe), rate(1_002, back(100)), rate(9_000, severe)), (500, 100, 100));
 }

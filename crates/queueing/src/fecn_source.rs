@@ -1,4 +1,4 @@
-//! The host part of FECN: the control of a rate limiter that tags frames and sends at the rate that tags bring back.
+//! The host part of FECN: a rate limiter that tags frames and sends at the rate that returned tags carry.
 //!
 //! The scheme, its source, and what is not modelled are in `fecn.rs`.
 
@@ -119,12 +119,12 @@ pub struct RateReaction {
     line: u64,
     initial: u64,
     rate: u64,
-    /// Time at which the last tag came back; `None`: none has, or it has expired.
+    /// Time at which the last tag returned; `None` if no tag has returned or the last one has expired.
     feedback_at: Option<Time>,
-    /// True if its rate was near the previous one.
+    /// True if the rate of the last tag was near the previous one.
     near: bool,
     tagged_at: Option<Time>,
-    /// Frames since the last with a tag.
+    /// Frames sent since the last tagged one.
     untagged: u32,
     /// Time until which severe messages are ignored.
     deaf_until: Time,
@@ -140,7 +140,7 @@ impl RateReaction {
         rate.clamp(self.params.min_rate.bps().min(self.line), self.line)
     }
 
-    /// Returns true if the frame that leaves now carries a tag.
+    /// Returns true if the frame that leaves now is to carry a tag.
     fn is_due(&self, now: Time) -> bool {
         let Some(last) = self.tagged_at else { return true };
         if self.params.tag_every > 0 {
@@ -149,7 +149,7 @@ impl RateReaction {
         now - last >= self.between_tags()
     }
 
-    /// The time between two tags.
+    /// Returns the time between two tags.
     fn between_tags(&self) -> Time {
         let long = self.params.long_interval.value().filter(|_| self.near);
         long.unwrap_or(self.params.interval)
@@ -192,7 +192,7 @@ impl RateControl for RateReaction {
 
     fn on_link_rate(&mut self, line: BitRate, _now: Time) {
         self.at_link(line);
-        // Without feedback it has the initial rate.
+        // Without feedback, the initial rate applies.
         self.rate = if self.feedback_at.is_some() { self.bounded(self.rate) } else { self.initial };
     }
 
@@ -205,7 +205,7 @@ impl RateControl for RateReaction {
     }
 
     fn quiet(&self) -> Quiet {
-        // Until the next tag, if tags are sent by time.
+        // If tags are sent by time, the control is quiet until the next tag.
         let tag_at =
             self.tagged_at.filter(|_| self.params.tag_every == 0).map(|last| last + self.between_tags());
         tag_at.map_or(Quiet::NEVER, |until| Quiet { until, ..Quiet::ALWAYS })

@@ -1,4 +1,4 @@
-//! Stable range of FECN's rates.
+//! The range in which FECN's rates are stable.
 
 use crate::fecn::RatePointParams;
 use crate::fecn_options::{AverageWith, QueueControl};
@@ -6,7 +6,7 @@ use keys::Remark;
 use units::BitRate;
 
 impl RatePointParams {
-    /// Checks whether rates oscillate at a link of this rate; the remark has the range in which they do not.
+    /// Returns a remark with the stable range if rates oscillate on a link of this rate.
     pub(crate) fn swings(&self, link: BitRate) -> Option<Remark> {
         let (key, slope) = match self.queue_control {
             QueueControl::Off => return None,

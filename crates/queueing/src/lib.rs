@@ -1,13 +1,14 @@
 //! Admission to queues, and congestion feedback to their sources.
 //!
-//! Limits decide whether there is room: [`BufferSpec`] and [`SharedMemory`]. A queue manager ([`QueueManager`]), one for
-//! each queue, decides on marks, early drops and messages. Rate limiters hold back what messages complain of
-//! ([`RateControl`]). All are sans-IO: what waits, the time and random bits go in, a verdict or a rate comes out.
+//! Limits ([`BufferSpec`] and [`SharedMemory`]) determine whether there is room for a frame. Each queue has a queue
+//! manager ([`QueueManager`]), which decides on marks, early drops and congestion messages. Rate limiters at the hosts
+//! ([`RateControl`]) reduce the rate of flows for which messages arrive. All are sans-IO: their inputs are the state of
+//! the queue, the time and random bits; their output is a verdict or a rate.
 //!
 //! ```
 //! use queueing::RedParams;
 //!
-//! // From 5 to 15 frames on average, up to 2 in a hundred are marked; above 30 all are.
+//! // Averages from 5 to 15 frames: up to 2 % are marked. Above 30 frames: all are marked.
 //! let red = RedParams::default();
 //! assert_eq!([3.0, 10.0, 31.0].map(|average| red.probability(average)), [Some(0.0), Some(0.01), None]);
 //! ```
@@ -85,31 +86,32 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Length, Time};
 
-/// Makes the closed enum of queue managers, its specification, its dispatch and its pages from one list.
+/// Defines the closed enum of queue managers, its specification, its dispatch and its pages from one list.
 macro_rules! queue_managers {
     ($($(#[$doc:meta])* $key:ident: $name:ident($params:ident)),* $(,)?) => {
         $(pub use $key::{$name, $params};)*
 
-        /// Which manager a queue has, with its parameters.
+        /// The specification of a queue manager: its kind and its parameters.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum ManagerSpec {
             $($(#[$doc])* $name($params),)*
         }
 
-        /// Its parameters and its state, of which no part is an instant that lies still.
+        /// Compares parameters and state. No part of the state is a time that remains valid when the clock is shifted.
         impl recurrence::Recurs for Manager {
             fn walk(&self, walk: &mut recurrence::Walk) {
                 walk.shown(self);
             }
         }
 
-        /// A queue manager at work.
+        /// The state of a queue manager.
         #[derive(Clone, Debug)]
         pub enum Manager {
             $($(#[$doc])* $name($name),)*
         }
 
-        /// Each mechanism's name, the file that is its page, and the definition of its keys in the JSON Schema.
+        /// By mechanism: its name, the source file of its reference page, and the definition of its keys in the JSON
+        /// Schema.
         pub const PAGES: &[(&str, &str, &str)] = &[
             ("tail_drop", include_str!("tail_drop.rs"), "Buffer"),
             ("dynamic_threshold", include_str!("dynamic_threshold.rs"), "DynamicThreshold"),
@@ -144,17 +146,17 @@ macro_rules! queue_managers {
         }
 
         impl ManagerEntry {
-            /// All managers that it has; one is accepted.
+            /// Returns all managers of the entry, of which exactly one is accepted.
             fn managers(&self) -> Vec<ManagerSpec> {
                 [$(self.$key.map(ManagerSpec::$name),)*].into_iter().flatten().collect()
             }
         }
 
         impl ManagerSpec {
-            /// All queue managers by the name that a scenario uses.
+            /// Names of all queue managers in a scenario.
             pub const NAMES: &[&str] = &[$(stringify!($key),)*];
 
-            /// Its name.
+            /// Returns the name of the manager.
             pub fn name(&self) -> &'static str {
                 match self { $(ManagerSpec::$name(_) => stringify!($key),)* }
             }
@@ -163,7 +165,7 @@ macro_rules! queue_managers {
         impl Configuration for ManagerSpec {
             type Machine = Manager;
 
-            /// Places begin at the name of the manager.
+            /// Checks the parameters. Paths of remarks begin at the name of the manager.
             fn check(&self) -> Result<(), Remark> {
                 match self {
                     $(ManagerSpec::$name(params) => params.check().map_err(|why| why.within(stringify!($key))),)*

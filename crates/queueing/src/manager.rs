@@ -1,4 +1,4 @@
-//! Interface between a queue and its queue manager.
+//! The interface between a queue and its queue manager.
 
 use crate::quiet::{Deferred, Quiet};
 use crate::step::Moment;
@@ -8,12 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Amount, BitRate, Bytes, Time};
 
-/// A queue manager's decision about a frame.
+/// The decision of a queue manager about a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// No action.
     Pass,
-    /// The frame is marked "congestion experienced" from here on.
+    /// The frame is marked "congestion experienced".
     Mark,
     /// The frame is dropped.
     Drop,
@@ -21,43 +21,48 @@ pub enum Verdict {
     Notify(Report),
 }
 
-/// Content of a message to the source of a frame.
+/// The content of a message to the source of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// By the scheme: quantised, signed, or the length of the queue.
+    /// Feedback in the format of the scheme: quantised, signed, or a queue length.
     pub feedback: u32,
-    /// Distance of the queue above its set point, in units of 64 B; 0 if the scheme does not report it.
+    /// Distance of the queue from its set point, in units of 64 B and negative above the set point; 0 if the scheme
+    /// does not report it.
     pub offset: i16,
     /// Growth since the last sample, in units of 64 B; 0 if the scheme does not report it.
     pub delta: i16,
 }
 
 impl Report {
-    /// Report of a queue of `length` bytes, with its set point and its length at the last sample (`before`).
+    /// Returns the report of a queue of `length` bytes, with its set point and its length at the last sample
+    /// (`before`).
     pub(crate) fn of_queue(feedback: u32, set_point: u64, length: u64, before: u64) -> Report {
         Report { feedback, offset: units_of_64(set_point, length), delta: units_of_64(length, before) }
     }
 }
 
-/// A difference of two lengths in units of 64 B, towards zero, as a field of a CNM has it: no more than it holds.
+/// Returns the difference of two lengths in units of 64 B, rounded towards zero and limited to the range of the field
+/// in a CNM.
 fn units_of_64(one: u64, other: u64) -> i16 {
     let units = (i128::from(one) - i128::from(other)) / 64;
     units.clamp(i16::MIN.into(), i16::MAX.into()) as i16
 }
 
 impl Verdict {
-    /// A message with this feedback only.
+    /// Returns a message that carries only this feedback.
     pub fn notify(feedback: u32) -> Verdict {
         Verdict::Notify(Report { feedback, ..Report::default() })
     }
 }
 
-/// State of a queue as passed to its manager, without the frame under decision.
+/// The state of a queue that is passed to its manager, without the frame under decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fill {
-    /// The other frames that wait in the queue, or at the port if it is one for a port. The frame that is being transmitted waits no more.
+    /// Other frames that wait in the queue, or at the port if the manager serves a port. A frame in transmission no
+    /// longer waits.
     pub queue: Occupancy,
-    /// Bytes of the other frames that wait at the port or in the switch, if its manager is one for either; inputs of a crossbar included.
+    /// Bytes of the other frames that wait at the port or in the switch, if the manager serves either. Includes the
+    /// inputs of a crossbar.
     pub scope: u64,
 }
 
@@ -74,34 +79,34 @@ pub enum Color {
     Red,
 }
 
-/// Properties of a frame that a manager uses.
+/// The properties of a frame that a manager uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameFacts {
-    /// That of its flow.
+    /// Color of the flow.
     pub color: Color,
     /// Length in bytes from DA to FCS.
     pub bytes: u16,
     /// True if its endpoints support ECN marks (ECT of RFC 3168).
     pub ecn_capable: bool,
-    /// The tag that a rate limiter has put on it.
+    /// Tag that a rate limiter has added to the frame.
     pub tag: Option<Tag>,
 }
 
-/// Properties of its port that a manager uses.
+/// The properties of a port that a manager uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkFacts {
     /// Rate of the link.
     pub rate: BitRate,
     /// Bytes around each frame on the wire.
     pub overhead: u32,
-    /// The queue, as congestion messages and tags name it.
+    /// Identifier of the queue in congestion messages and tags.
     pub point: PointId,
-    /// A scheduler shares the link among its classes by weight.
+    /// True if a scheduler shares the link among its classes by weight.
     pub shared: bool,
 }
 
 impl Color {
-    /// As a scenario calls it.
+    /// Returns the name used in scenarios.
     pub fn name(self) -> &'static str {
         match self {
             Color::Green => "green",
@@ -112,32 +117,34 @@ impl Color {
 }
 
 impl LinkFacts {
-    /// Time for which a frame of `bytes` occupies the link, rounded up.
+    /// Returns the time for which a frame of `bytes` occupies the link, rounded up.
     pub(crate) fn time_of(&self, bytes: u32) -> Time {
         self.rate.time_for_bits_ceil((u64::from(bytes) + u64::from(self.overhead)) * 8)
     }
 }
 
-/// When a queue manager must be notified of departures.
+/// The time at which a queue manager has to be notified of departures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departures {
     /// Immediately: a departure may have consequences.
     AtOnce,
-    /// Before its next other call, each with its own time: it records departures, and otherwise only stamps tagged frames.
+    /// Before the manager's next other call, each with its own time. The manager only records departures and stamps
+    /// tagged frames.
     Late,
-    /// As late, and only of a frame that leaves the queue empty.
+    /// Before the manager's next other call, and only of frames that leave the queue empty.
     LateIfEmpty,
-    /// Never: departures do not affect it.
+    /// Never: departures do not affect the manager.
     Ignored,
 }
 
-/// A queue manager at work: one for each queue, which is one traffic class of one egress port.
+/// The state machine of a queue manager. Each queue, that is, each traffic class of an egress port, has its own.
 ///
-/// Both calls are made in order for every frame, even if its port is free and it does not wait, except for those that
-/// arrive and leave while the manager is [`quiet`](QueueManager::quiet). No departure is reported for a frame that
-/// is lost on entry. `random` gives 64 random bits per call, from a stream of the queue's own.
+/// Both calls are made in order for every frame, even if the port is free and the frame does not wait. The exceptions
+/// are frames that arrive and leave while the manager is [`quiet`](QueueManager::quiet). No departure is reported for a
+/// frame that is lost on entry. `random` returns 64 random bits per call, from the queue's own stream.
 pub trait QueueManager {
-    /// A frame arrives. Buffer limits are checked afterwards, so that a manager also sees frames that they refuse.
+    /// Decides about a frame that arrives. Buffer limits are checked afterwards, so a manager also sees frames that
+    /// they refuse.
     fn on_enqueue(
         &mut self,
         now: Time,
@@ -146,7 +153,7 @@ pub trait QueueManager {
         random: &mut impl FnMut() -> u64,
     ) -> Verdict;
 
-    /// A frame has left and is about to be transmitted.
+    /// Decides about a frame that has left the queue and is about to be transmitted.
     fn on_dequeue(
         &mut self,
         _now: Time,
@@ -157,18 +164,20 @@ pub trait QueueManager {
         Verdict::Pass
     }
 
-    /// Returns when it must be notified of departures.
+    /// Returns when the manager has to be notified of departures.
     fn departures(&self) -> Departures {
         Departures::AtOnce
     }
 
-    /// Period in which it needs no calls for frames without a tag: for arrivals as long as they are counted, for
-    /// departures until that time. Not called for a manager that is notified of departures at once.
+    /// Returns the period in which the manager needs no calls for untagged frames. For arrivals it lasts as long as
+    /// they are counted; for departures, until its end time. Not called for a manager that is notified of departures at
+    /// once.
     fn quiet(&self) -> Quiet {
         Quiet::NEVER
     }
 
-    /// Processes a frame after those counted while it was quiet, and returns the next quiet period: a single call.
+    /// Accounts for the frames counted in the quiet period, processes this frame, and returns the verdict and the next
+    /// quiet period, all in a single call.
     fn observe(
         &mut self,
         moment: Moment,
@@ -177,7 +186,7 @@ pub trait QueueManager {
         random: &mut impl FnMut() -> u64,
     ) -> (Verdict, Quiet) {
         if deferred.frames > 0 {
-            // Nothing has changed since the last call of `quiet`.
+            // The quiet period is unchanged since the last call of `quiet`.
             self.on_deferred(deferred.frames, self.quiet().bytes - deferred.left);
         }
         let verdict = match moment {
@@ -187,35 +196,37 @@ pub trait QueueManager {
         (verdict, self.quiet())
     }
 
-    /// Accounts for `frames` of `bytes` in total that arrived while it was quiet. Called before any other call.
+    /// Accounts for `frames` frames of `bytes` bytes in total that arrived in the quiet period. Called before any other
+    /// call.
     fn on_deferred(&mut self, _frames: u64, _bytes: u64) {}
 
-    /// A tagged frame enters or leaves. Called after the call for that; returns the new tag. `port` returns the number of
-    /// bytes that wait at the port in all classes.
+    /// Returns the new tag of a tagged frame that enters or leaves. Called after `on_enqueue` or `on_dequeue`. `port`
+    /// returns the number of bytes that wait at the port in all classes.
     fn stamp(&mut self, _moment: Moment, tag: Tag, _port: impl FnOnce() -> u64) -> Tag {
         tag
     }
 
-    /// Returns true if it writes into tags on their way back.
+    /// Returns true if the manager writes into tags on their way back.
     fn stamps_returned(&self) -> bool {
         false
     }
 
-    /// A returned tag has arrived through the port, against the direction of its frame. Returns the new tag.
+    /// Returns the new value of a returned tag, which has arrived through the port against the direction of its frame.
     fn stamp_returned(&mut self, tag: Tag, _port: impl FnOnce() -> u64) -> Tag {
         tag
     }
 
-    /// The rate of the link has changed; recomputes the values derived from it.
+    /// Recomputes the values derived from the rate of the link, which has changed.
     fn on_link_rate(&mut self, rate: BitRate);
 
-    /// Returns true if its thresholds follow the rate of the port, so that a quiet period ends with a change of that rate.
+    /// Returns true if the thresholds scale with the rate of the port, so that a change of that rate ends a quiet
+    /// period.
     fn has_scaled_thresholds(&self) -> bool {
         false
     }
 }
 
-/// Parameters of a queue manager.
+/// The parameters of a queue manager.
 pub trait Configuration {
     /// The state machine that these parameters configure.
     type Machine: QueueManager;
@@ -223,25 +234,25 @@ pub trait Configuration {
     /// Returns the first invalid parameter.
     fn check(&self) -> Result<(), Remark>;
 
-    /// Returns the keys without effect.
+    /// Returns the keys that have no effect.
     fn unused(&self) -> Vec<Remark> {
         Vec::new()
     }
-    /// If it marks frames: its behaviour where no endpoint supports marks.
+    /// Returns the behaviour where no endpoint supports marks, if the manager marks frames.
     fn unmarked(&self) -> Option<&'static str> {
         None
     }
-    /// If it drops frames: which ones, and the alternative where no frame may be lost.
+    /// Returns which frames the manager drops, if any, and the alternative where no frame may be lost.
     fn drops(&self) -> Option<(&'static str, &'static str)> {
         None
     }
 
-    /// Colors whose frames have keys of their own.
+    /// Returns the colors that have keys of their own.
     fn colors(&self) -> Vec<Color> {
         Vec::new()
     }
 
-    /// The length of the queue that it aims at.
+    /// Returns the queue length that the manager aims at.
     fn set_point(&self) -> Option<Bytes> {
         None
     }
@@ -251,28 +262,28 @@ pub trait Configuration {
         Measures::Queue
     }
 
-    /// Octets of the sampled frame that its messages repeat, at least.
+    /// Returns the minimum number of octets of the sampled frame that messages repeat.
     fn header_octets(&self) -> u8 {
         0
     }
 
-    /// Priority of its messages; `None`: that of the frame.
+    /// Returns the priority of messages; `None` if it is that of the frame.
     fn message_priority(&self) -> Option<u8> {
         None
     }
 
-    /// A manager of an empty queue. The parameters have passed [`check`](Configuration::check).
+    /// Creates a manager of an empty queue. The parameters have passed [`check`](Configuration::check).
     fn start(&self, link: &LinkFacts) -> Self::Machine;
 }
 
 /// The queues whose frames a manager measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measures {
-    /// Its own.
+    /// The manager's own queue.
     Queue,
-    /// Its own, with the frames that wait for it at the inputs of a crossbar.
+    /// The manager's own queue, and the frames that wait for it at the inputs of a crossbar.
     Inputs,
-    /// All queues of the port. One manager serves those that have it.
+    /// All queues of the port. The queues with this manager share one instance.
     Port,
     /// All queues of the switch.
     Switch,
@@ -301,7 +312,7 @@ pub enum Counts {
 }
 
 impl Counts {
-    /// The length of the queue in the unit of `unit`.
+    /// Returns the length of the queue in the unit of `unit`.
     pub(crate) fn of(self, fill: &Fill, frame: FrameFacts, unit: Amount) -> u64 {
         let mut queue = fill.queue;
         if self == Counts::WithFrame {
@@ -311,14 +322,14 @@ impl Counts {
     }
 }
 
-/// Number of bytes that may arrive after a frame before any of them can find more than `most` bytes in the queue,
-/// including its own; 0 if `most` is a number of frames.
+/// Returns the number of bytes that may arrive after this frame before any frame can find more than `most` bytes in the
+/// queue, including its own; 0 if `most` is a number of frames.
 pub(crate) fn room_below(most: Amount, fill: &Fill, frame: FrameFacts) -> u64 {
     let Amount::Bytes(most) = most else { return 0 };
     most.saturating_sub(fill.queue.bytes + u64::from(frame.bytes))
 }
 
-/// The number of an amount, without its unit.
+/// Returns the number of an amount, without its unit.
 pub(crate) fn number(amount: Amount) -> u64 {
     match amount {
         Amount::Bytes(number) | Amount::Frames(number) => number,

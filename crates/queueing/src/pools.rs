@@ -80,7 +80,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// As a scenario calls it.
+    /// Returns the name used in scenarios.
     pub fn name(self) -> &'static str {
         match self {
             Side::Ingress => "ingress",
@@ -166,64 +166,64 @@ pub struct Attachment {
 /// A pool with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolSpec {
-    /// Its name.
+    /// Name of the pool.
     pub name: String,
-    /// Where it is accounted.
+    /// Side at which the pool is accounted.
     pub side: Side,
-    /// Bytes that are shared.
+    /// Shared memory in bytes.
     pub size: u64,
-    /// Headroom that is shared, in bytes; `None`: each group has its own.
+    /// Headroom in bytes that all groups share; `None` if each group has its own.
     pub headroom: Option<u64>,
 }
 
 /// A profile with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfileSpec {
-    /// Its name.
+    /// Name of the profile.
     pub name: String,
-    /// Rules of each group or queue with it.
+    /// Rules of each group or queue with this profile.
     pub rules: Rules,
-    /// True if frames that find no room are trimmed.
+    /// True if frames for which there is no room are trimmed.
     pub trims: bool,
 }
 
-/// The ports that have a profile, and their groups or queues.
+/// The ports that have a profile, and the groups or queues there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachmentSpec {
-    /// The profile's number.
+    /// Index of the profile.
     pub profile: usize,
-    /// Groups or queues, bit by bit.
+    /// Groups or queues, bit n for number n.
     pub members: u8,
     /// True if the groups or queues are listed.
     pub is_listed: bool,
-    /// Its ports.
+    /// Ports to which the profile is attached.
     pub ports: PortSelector,
 }
 
-/// The memory of a switch in pools.
+/// The memory of a switch, divided into pools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolsSpec {
     /// The pools.
     pub pools: Vec<PoolSpec>,
     /// The profiles.
     pub profiles: Vec<ProfileSpec>,
-    /// Profiles of ports.
+    /// Attachments of profiles to ports.
     pub attachments: Vec<AttachmentSpec>,
-    /// The priority group of each priority.
+    /// Priority group of each priority.
     pub groups: [u8; PRIORITIES],
 }
 
 /// The profiles of a port, by priority group and by egress queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortProfiles {
-    /// By priority group.
+    /// Index of the profile by priority group.
     pub ingress: [Option<usize>; PRIORITIES],
-    /// By traffic class.
+    /// Index of the profile by traffic class.
     pub egress: [Option<usize>; PRIORITIES],
 }
 
 impl MemoryKeys {
-    /// Converts the keys.
+    /// Converts the keys to a specification.
     ///
     /// # Errors
     /// One remark per invalid value.
@@ -402,14 +402,14 @@ impl Attachment {
 }
 
 impl PoolsSpec {
-    /// More than any queue holds.
+    /// A limit that no queue reaches.
     const UNBOUNDED: u64 = u64::MAX / 4;
 
-    /// The pool of a profile.
+    /// Returns the pool of a profile.
     pub fn pool_of(&self, profile: usize) -> &PoolSpec {
         &self.pools[usize::from(self.profiles[profile].rules.pool)]
     }
-    /// The profiles of a port. Where two attachments claim a group or queue, the first counts.
+    /// Returns the profiles of a port. If two attachments claim a group or queue, the first applies.
     pub fn of_port(&self, port: &PortFacts<'_>) -> PortProfiles {
         let profile = |found: Result<Option<usize>, [usize; 2]>| {
             let entry = found.unwrap_or_else(|[first, _]| Some(first));
@@ -418,10 +418,10 @@ impl PoolsSpec {
         let of_side = |side| std::array::from_fn(|number| profile(self.claimed(port, side, number)));
         PortProfiles { ingress: of_side(Side::Ingress), egress: of_side(Side::Egress) }
     }
-    /// The attachment of a group or queue of a port.
+    /// Returns the attachment of a group or queue of a port.
     ///
     /// # Errors
-    /// Two attachments that claim it.
+    /// Two attachments that both claim it.
     pub fn claimed(
         &self,
         port: &PortFacts<'_>,
@@ -440,12 +440,12 @@ impl PoolsSpec {
             .collect();
         precedence(&claims)
     }
-    /// Traffic classes of a port whose frames are trimmed, bit by bit.
+    /// Returns the traffic classes of a port whose frames are trimmed, bit n for class n.
     pub fn trimmed(&self, port: &PortProfiles) -> u8 {
         let trims = |class: &usize| port.egress[*class].is_some_and(|profile| self.profiles[profile].trims);
         (0..PRIORITIES).filter(trims).fold(0, |set, class| set | 1 << class)
     }
-    /// Headroom in bytes that the profiles of these ports reserve, per pool.
+    /// Returns the headroom in bytes, by pool, that the profiles of these ports reserve.
     pub fn reserved(&self, ports: &[PortProfiles]) -> Vec<u64> {
         let mut reserved = vec![0u64; self.pools.len()];
         for profile in ports.iter().flat_map(|port| port.ingress).flatten() {
@@ -455,8 +455,8 @@ impl PoolsSpec {
         }
         reserved
     }
-    /// The empty memory of a switch with these ports. Rules have the numbers of profiles, followed by those of groups and queues
-    /// without a profile.
+    /// Creates the empty memory of a switch with these ports. Rules are numbered like profiles, followed by the rules
+    /// of groups and queues without a profile.
     pub fn memory(&self, ports: &[PortProfiles]) -> SharedMemory {
         let reserved = self.reserved(ports);
         let pools = self.pools.iter().zip(reserved);
@@ -474,7 +474,8 @@ impl PoolsSpec {
         pools.push(Pool::new(PoolsSpec::UNBOUNDED, 0));
         SharedMemory::new(pools, rules)
     }
-    /// XOFF of a profile, and the XON at that level, where `busy` groups or queues like it fill the pool.
+    /// Returns XOFF of a profile, and the XON that belongs to it, when `busy` groups or queues with that profile fill
+    /// the pool.
     pub fn levels(&self, profile: usize, busy: u64) -> (u64, u64) {
         let rules = &self.profiles[profile].rules;
         let limit = match rules.limit {

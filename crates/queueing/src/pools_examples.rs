@@ -1,4 +1,4 @@
-//! Pools compared with sums by hand, and errors of keys.
+//! Pools compared with results computed by hand, and errors of keys.
 
 use crate::dynamic_threshold::Alpha;
 use crate::pools::{Attachment, MemoryKeys, PoolKeys, PoolMode, PoolsSpec, ProfileKeys, Side};
@@ -10,7 +10,7 @@ fn pool(side: Side, size: u64, headroom: Option<u64>) -> PoolKeys {
     PoolKeys { side, size: Bytes::new(size), mode: PoolMode::Dynamic, headroom: headroom.map(Bytes::new) }
 }
 
-/// A profile with α = 2^n, in bytes: reserved, headroom, XON and its offset.
+/// Returns a profile with α = 2^n and these values in bytes: reserved, headroom, XON and its offset.
 fn profile(n: i32, reserved: u64, headroom: u64, xon: Option<u64>, offset: Option<u64>) -> ProfileKeys {
     ProfileKeys {
         discard_action: Default::default(),
@@ -49,7 +49,7 @@ fn spec(keys: &MemoryKeys) -> PoolsSpec {
     keys.spec().unwrap_or_else(|wrong| panic!("{wrong:?}"))
 }
 
-/// A port of a leaf to a host.
+/// Returns the facts of a leaf's port to a host.
 fn to_host(neighbour: &str, gbps: u64, delay: Time) -> PortFacts<'_> {
     let rate = BitRate::from_gbps(gbps);
     PortFacts { neighbour, to_host: true, heights: [1, 0], rate, delay, is_named: &|_| false }
@@ -60,7 +60,8 @@ fn memory(spec: &PoolsSpec, ports: usize) -> SharedMemory {
     spec.memory(&vec![port; ports])
 }
 
-/// Bytes that a group takes before XOFF, a byte at a time, and the bytes at which it may resume.
+/// Fills a group one byte at a time until XOFF, then drains it until it may resume. Returns the bytes at XOFF and at
+/// XON.
 fn xoff_and_xon(memory: &mut SharedMemory) -> (u64, u64) {
     let mut group = Holding::default();
     while !memory.must_pause(0, &group) {
@@ -76,18 +77,19 @@ fn xoff_and_xon(memory: &mut SharedMemory) -> (u64, u64) {
 
 #[test]
 fn trident_of_the_dcqcn_paper() {
-    // 12 MB, 32 ports of 8 classes, 22.4 KB of headroom each.
+    // 12 MB; 32 ports of 8 classes with 22.4 KB of headroom each.
     let (memory, ports, classes, flight) = (12_000_000, 32, 8, 22_400);
     let shared = memory - classes * ports * flight;
     assert_eq!(shared, 6_265_600);
-    // Static: 24.47 KB each.
+    // Static threshold: 24.47 KB each.
     let xoff = shared / (classes * ports);
     assert_eq!(xoff, 24_475);
     let mut own = profile(0, 0, flight, None, None);
     (own.alpha, own.threshold) = (None, Some(Bytes::new(xoff)));
     let fixed = spec(&keys(shared, None, own));
     assert_eq!(fixed.levels(0, 1), (24_475, 24_475));
-    // All groups at XOFF with their headroom: the memory is full to less than a byte per group, and no frame was refused.
+    // All groups are at XOFF and use their headroom. The memory is full to less than a byte per group, and no frame was
+    // refused.
     let mut at_work = self::memory(&fixed, ports as usize);
     let mut groups = vec![Holding::default(); (ports * classes) as usize];
     for group in &mut groups {
@@ -102,10 +104,10 @@ fn trident_of_the_dcqcn_paper() {
     }
     let held: u64 = groups.iter().map(|group| group.own + group.headroom).sum();
     assert_eq!(memory - held, 0);
-    // Dynamic, β = 8: α = β / 8. ECN has to begin at 21.75 KB at most.
+    // Dynamic threshold, β = 8: α = β / 8. ECN marking has to begin at 21.75 KB at most.
     let alpha = Alpha::ONE;
     assert_eq!(alpha.marks_before_pauses(shared, ports, classes), 21_755);
-    // There the worst case just holds: all queues of all ports that long, of frames of one ingress port.
+    // At that length the worst case just holds: all queues of all ports have it, with frames of a single ingress port.
     let at = 21_755;
     assert!(shared - classes * ports * at >= ports * at);
     let at = at + 1;
@@ -114,26 +116,27 @@ fn trident_of_the_dcqcn_paper() {
 
 #[test]
 fn the_memory_of_the_hpcc_simulator() {
-    // 16 MiB at 50G is 32 MiB at 100G; 4 KiB a port and class, 37.5 KB of headroom a port at 100G and 1 us, 3 KiB of offset,
-    // α of 1/8 at the rate of hosts.
+    // 16 MiB at 50G correspond to 32 MiB at 100G. There are 4 KiB per port and class, 37.5 KB of headroom per port at
+    // 100G and 1 us, an offset of 3 KiB, and an α of 1/8 at the rate of hosts.
     let (ports, classes, headroom) = (33u64, 8, 37_500);
     assert_eq!(3 * 100_000_000_000u64 / 1_000_000 / 8, headroom);
     let shared = 32 * 1024 * 1024 - ports * headroom - ports * classes * 4096;
     assert_eq!(shared, 31_235_588);
     let own = spec(&keys(shared, None, profile(-3, 4096, headroom, None, Some(3072))));
-    // T = (shared - used) / 8 equals the used bytes at a ninth.
+    // T = (shared - used) / 8 equals the used bytes when a ninth is used.
     assert_eq!(own.levels(0, 1), (4096 + 3_470_620, 4096 + 3_470_620 - 3072));
     let (xoff, xon) = xoff_and_xon(&mut memory(&own, 1));
-    // A byte at a time: the first that reaches floor((shared - used) / 8), where the fixed point is 3,470,620.9.
+    // With one byte at a time, XOFF is the first length that reaches floor((shared - used) / 8); the fixed point is
+    // 3,470,620.9.
     assert_eq!((xoff, xon), (4096 + 3_470_621, 4096 + 3_467_890));
-    // XON as its code has it: shared + 3 KiB <= T, where T has risen as the group fell.
+    // XON by the simulator's rule: shared + 3 KiB <= T, where T has risen while the group drained.
     assert!(3_467_890 + 3072 <= (shared - 3_467_890) / 8 && 3_467_891 + 3072 > (shared - 3_467_891) / 8);
 }
 
 #[test]
 fn shipped_profiles() {
-    // Tomahawk (7060CX-32S T0, 100G, 40 m), Tomahawk 5 (7060X6-64PE), Spectrum-4 (SN5600, 400G, 40 m): pool, shared headroom,
-    // exponent, size, xoff, xon and its offset; XOFF and XON of a single busy group.
+    // Tomahawk (7060CX-32S T0, 100G, 40 m), Tomahawk 5 (7060X6-64PE), Spectrum-4 (SN5600, 400G, 40 m). Columns: pool,
+    // shared headroom, exponent, size, xoff, xon and its offset; XOFF and XON of a single busy group.
     for (size, shared, n, reserved, xoff, xon, offset, levels) in [
         (10_875_072, Some(4_194_112), -3, 1_248, 177_632, Some(2_288), Some(2_288), (1_209_589, 1_207_301)),
         (166_115_492, Some(29_423_360), 0, 18_796, 612_140, Some(0), Some(3_556), (83_076_542, 83_072_986)),
@@ -143,7 +146,8 @@ fn shipped_profiles() {
         assert_eq!(own.levels(0, 1), levels);
         let (found_xoff, found_xon) = xoff_and_xon(&mut memory(&own, 1));
         assert!(found_xoff.abs_diff(levels.0) <= 1, "{found_xoff} for {}", levels.0);
-        // With an offset the threshold rises while the group drains: XON is where own = reserved + α free - offset.
+        // With an offset, the threshold rises while the group drains, and XON is the length at which own = reserved + α
+        // free - offset.
         match offset {
             None => assert_eq!(found_xon, levels.1),
             Some(offset) => {
@@ -153,7 +157,7 @@ fn shipped_profiles() {
             }
         }
     }
-    // 128 ports of two groups reserve 156.7 MB of 29.4 MB in total.
+    // 128 ports with two groups each reserve 156.7 MB, with a shared headroom of 29.4 MB in total.
     let own = spec(&keys(166_115_492, Some(29_423_360), profile(0, 18_796, 612_140, Some(0), Some(3_556))));
     let mut port = own.of_port(&to_host("h0", 400, Time::ZERO));
     port.ingress = [3, 4].iter().fold([None; 8], |mut all, &group| {

@@ -1,7 +1,7 @@
-//! Selection of the ports of a switch that a setting applies to: by role, name, neighbour, rate and cable length.
+//! Selects the ports of a switch to which a setting applies, by role, name, neighbour, rate and cable length.
 //!
-//! Several settings may fit a port. The one that states all conditions of the others, and more, takes precedence; if there is
-//! no such setting, two of them claim the port, which is an error.
+//! Several settings may fit a port. The one that states all conditions of the others, and more, takes precedence. If
+//! there is no such setting, two settings claim the port, which is an error.
 
 use keys::{Forms, by_form, nearest};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -34,7 +34,7 @@ impl PortSet {
         ("switches", PortSet::Switches),
     ];
 
-    /// Returns true if it states what the other states, or more.
+    /// Returns true if this set states the conditions of the other, or stricter ones.
     fn covers(&self, other: &PortSet) -> bool {
         let narrower = [(PortSet::Hosts, PortSet::Down), (PortSet::Up, PortSet::Switches)];
         let is_named = |ports: &PortSet| matches!(ports, PortSet::Named(_));
@@ -87,28 +87,28 @@ impl JsonSchema for PortSet {
     }
 }
 
-/// Conditions that a port has to meet; without any, all ports are selected.
+/// The conditions that a port has to meet. Without conditions, all ports are selected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortSelector {
-    /// Role, or names.
+    /// Role or names of the ports.
     pub ports: Option<PortSet>,
-    /// Names of neighbours; empty: all.
+    /// Names of neighbours; empty if all neighbours match.
     pub to: Vec<String>,
-    /// Rate of the link, as it is written.
+    /// Configured rate of the link.
     pub rate: Option<BitRate>,
-    /// Largest delay of the cable.
+    /// Maximum delay of the cable.
     pub delay: Option<Time>,
 }
 
-/// Facts of a port that selectors compare.
+/// The facts of a port that selectors compare.
 pub struct PortFacts<'a> {
     /// Name of the node at the other end.
     pub neighbour: &'a str,
     /// True if that node is a host.
     pub to_host: bool,
-    /// Links from the node to the nearest host, and from the neighbour.
+    /// Number of links from the node to the nearest host, and from the neighbour to the nearest host.
     pub heights: [u32; 2],
-    /// Rate of the link, as it is written.
+    /// Configured rate of the link.
     pub rate: BitRate,
     /// One-way delay of the cable.
     pub delay: Time,
@@ -117,7 +117,7 @@ pub struct PortFacts<'a> {
 }
 
 impl PortSelector {
-    /// Returns true if a port meets all conditions.
+    /// Returns true if the port meets all conditions.
     pub fn fits(&self, port: &PortFacts<'_>) -> bool {
         let [own, other] = port.heights;
         let has_role = match &self.ports {
@@ -133,11 +133,11 @@ impl PortSelector {
             && self.rate.is_none_or(|only| only == port.rate)
             && self.delay.is_none_or(|most| port.delay <= most)
     }
-    /// Returns true if there is no condition.
+    /// Returns true if there are no conditions.
     pub fn is_empty(&self) -> bool {
         *self == PortSelector::default()
     }
-    /// Returns true if it has every condition of the other, as strict or stricter.
+    /// Returns true if this selector has every condition of the other, equally or more strictly.
     fn covers(&self, other: &PortSelector) -> bool {
         let is_shorter = match (self.delay, other.delay) {
             (_, None) => true,
@@ -150,14 +150,14 @@ impl PortSelector {
     }
 }
 
-/// A setting that fits a port and a queue or group there.
+/// A setting that fits a port, and a queue or group there.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim<'a> {
-    /// Its number among the settings.
+    /// Index of the setting.
     pub entry: usize,
-    /// Its ports.
+    /// Ports of the setting.
     pub selector: &'a PortSelector,
-    /// True if it lists the queues or groups that it is for.
+    /// True if the setting lists its queues or groups.
     pub is_listed: bool,
 }
 
@@ -170,7 +170,7 @@ impl Claim<'_> {
     }
 }
 
-/// Returns the entries of the claims over which no other takes precedence.
+/// Returns the entries of the claims over which no other claim takes precedence.
 pub fn first_claims(claims: &[Claim<'_>]) -> Vec<usize> {
     let is_first = |one: &&Claim<'_>| claims.iter().all(|other| !other.precedes(one));
     claims.iter().filter(is_first).map(|claim| claim.entry).collect()

@@ -157,29 +157,29 @@ pub struct PathPoint {
     params: PathPointParams,
     point: PointId,
     capacity: BitRate,
-    /// No message before it.
+    /// Time before which no message is sent.
     next_message: Time,
-    /// RED in the same queue, whose verdict comes first.
+    /// RED in the same queue; its verdict is computed first.
     red: Option<Box<Red>>,
 }
 
 impl PathPoint {
-    /// Converts bytes to a level.
+    /// Converts bytes to a congestion level.
     fn level(&self, bytes: u64) -> u32 {
         thousandths(bytes, self.params.buffer)
     }
 
-    /// Returns true if a frame that finds a queue of this length causes a message.
+    /// Returns true if a frame that finds a queue of this length triggers a message.
     fn samples(&self, bytes: u64, random: &mut impl FnMut() -> u64) -> bool {
         let PathPointParams { first_share: first, every_share: every, .. } = self.params;
         let share = bytes as f64 / self.params.buffer.get() as f64;
         let probability = (share - first) / (every - first);
-        // 53 bits: as many as a float has.
+        // 53 random bits have the precision of an `f64`.
         probability > 0.0 && ((random() >> 11) as f64) < probability * (1u64 << 53) as f64
     }
 }
 
-/// Bytes in thousandths of a buffer.
+/// Converts bytes to thousandths of a buffer.
 pub(crate) fn thousandths(bytes: u64, buffer: Bytes) -> u32 {
     u32::try_from(u128::from(bytes) * 1000 / u128::from(buffer.get())).unwrap_or(u32::MAX)
 }

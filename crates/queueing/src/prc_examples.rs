@@ -1,4 +1,4 @@
-//! Steps of path rate control by hand, the fields that congestion points write, and invariants of both.
+//! Steps of path rate control computed by hand, the fields that congestion points write, and invariants of both.
 
 use super::*;
 use crate::prc_source::{Law, Method, PathReaction, PathReactionParams};
@@ -31,12 +31,12 @@ fn started(change: fn(&mut PathReactionParams)) -> PathReaction {
     change(&mut params);
     params.start(LINE)
 }
-/// The rate in Mb/s after a message of the receiver.
+/// Returns the rate in Mb/s after a message of the receiver.
 fn after_feedback(reaction: &mut PathReaction, at: Time, level: u32) -> f64 {
     reaction.on_feedback(at, Feedback::Returned(Tag::Path(PathNews { level, ..NEWS })), &mut none);
     rate(reaction)
 }
-/// The rate in Mb/s after an answer to an earlier probe.
+/// Returns the rate in Mb/s after the answer to an earlier probe.
 fn answered(reaction: &mut PathReaction, at: Time, probed_at: Time, level: u32) -> f64 {
     let news = PathNews { probed_at: Some(probed_at), level, ..NEWS };
     reaction.on_feedback(at, Feedback::Returned(Tag::Path(news)), &mut none);
@@ -51,24 +51,24 @@ fn close(found: f64, expected: f64) {
 
 #[test]
 fn steps_of_the_scaled_law_by_hand() {
-    // A round trip of 10 us and an interval of 40: h = 50 us. The buffer takes 52.4288 us at 10 Gb/s.
+    // With a round trip of 10 us and an interval of 40 us, h is 50 us. The buffer takes 52.4288 us at 10 Gb/s.
     let mut reaction = started(|_| {});
     close(rate(&reaction), 625.0);
-    // No congestion: a quarter per loop time, 40 us of 50.
+    // No congestion: the rate grows by a quarter per loop time, for 40 us of 50 us.
     close(answered(&mut reaction, us(10), us(0), 0), 750.0);
     close(after_feedback(&mut reaction, us(50), 0), 900.0);
-    // Half of the buffer: 0.524288 h after an empty queue, the target is 0.16777216 h.
+    // The queue is half of the buffer, which is 0.524288 h, after an empty queue. The target is 0.16777216 h.
     let pressure = 0.4 * 0.524288 + 0.226 * 0.8 * (0.524288 - 0.16777216);
     let grown = |rate: f64| 0.01 * 0.8 * (10_000.0 / rate).ln();
     let expected = 900.0 * (1.0 + grown(900.0) - pressure);
     close(after_feedback(&mut reaction, us(90), 500), expected);
-    // At the target again: it has shrunk, and growth is no search any more.
+    // The queue is back at the target and has become shorter; the search for bandwidth has ended.
     let shrunk = 0.4 * (0.16777216 - 0.524288);
     let expected = expected * (1.0 + f64::min(0.25, grown(expected) - shrunk));
     close(after_feedback(&mut reaction, us(130), 160), expected);
-    // At a constant level only the term that equalises rates is left.
+    // At a constant level, only the term that equalises rates remains.
     close(after_feedback(&mut reaction, us(170), 160), expected * (1.0 + grown(expected)));
-    // A late message counts for longer, up to four intervals.
+    // A late message counts for a longer time, up to four intervals.
     let (before, late) = (rate(&reaction), 0.01 * 3.2 * (10_000.0 / rate(&reaction)).ln());
     close(after_feedback(&mut reaction, us(1_170), 160), before * (1.0 + late));
 }
@@ -79,22 +79,22 @@ fn steps_of_the_fixed_law_by_hand() {
     close(answered(&mut reaction, us(10), us(0), 0), 781.25);
     // F = 20 - 16 + 2 * 20.
     close(after_feedback(&mut reaction, us(50), 200), 781.25 * (1.0 - 0.003 * 44.0));
-    // F = 16 - 16 + 2 * (16 - 20): room, by a thousandth of the path.
+    // F = 16 - 16 + 2 * (16 - 20) is negative: the rate grows by a thousandth of the path's rate.
     close(after_feedback(&mut reaction, us(90), 160), 781.25 * 0.868 + 10.0);
-    // F = 300 - 16 + 568: at most half. Then the queue is empty: five thousandths.
+    // F = 300 - 16 + 568: the rate is at most halved. Then the queue is empty, and the rate grows by five thousandths.
     close(after_feedback(&mut reaction, us(130), 3_000), (781.25 * 0.868 + 10.0) / 2.0);
     close(after_feedback(&mut reaction, us(170), 0), (781.25 * 0.868 + 10.0) / 2.0 + 50.0);
 }
 
 #[test]
 fn it_rests_where_rates_are_equal_and_the_queue_is_above_the_target() {
-    // N sources at C/N: the level at which s ln(N) = b (t - t0)/h.
+    // N sources at C/N have the level at which s ln(N) = b (t - t0)/h.
     for sources in [2.0f64, 16.0, 128.0] {
         let mut reaction = started(|it| it.min_rate = BitRate::from_bps(1));
         answered(&mut reaction, us(10), us(0), 0);
         let above = 0.01 * sources.ln() / 0.226 * 50.0 / 52.4288;
         let level = ((0.16 + above) * 1000.0).round() as u32;
-        // From a distant value the rate converges to C/N, to the precision of the level.
+        // From a distant value the rate converges to C/N, within the precision of the level.
         for n in 0..20_000 {
             after_feedback(&mut reaction, us(50 + 40 * n), level);
         }
@@ -105,7 +105,7 @@ fn it_rests_where_rates_are_equal_and_the_queue_is_above_the_target() {
 
 #[test]
 fn a_long_loop_begins_slowly() {
-    // Half of 84 % of the buffer within 540 us: 407.8 Mb/s; and growth by that amount per loop time.
+    // Half of 84 % of the buffer within 540 us gives 407.8 Mb/s, and growth by the same amount per loop time.
     let mut reaction = started(|_| {});
     let room = 0.84 * 52.4288 / 2.0 / 540.0;
     let first = 10_000.0 * room;
@@ -117,7 +117,7 @@ fn an_empty_path_is_searched_again() {
     let mut reaction = started(|_| {});
     answered(&mut reaction, us(10), us(0), 0);
     let congested = after_feedback(&mut reaction, us(50), 900);
-    // Four loop times without a queue, 200 us from the first on.
+    // Four loop times without a queue, which are 200 us from the first level of 0 on.
     let slow: Vec<f64> = (0..5).map(|n| after_feedback(&mut reaction, us(90 + 40 * n), 0)).collect();
     assert!(slow[0] > congested && slow.windows(2).all(|pair| pair[1] / pair[0] < 1.1), "{slow:?}");
     close(after_feedback(&mut reaction, us(290), 0), slow[4] * 1.2);
@@ -135,7 +135,7 @@ fn asks_and_what_follows() {
     };
     assert_eq!(first_probe(Method::Feedback), (LevelsOn::WayBack, 7, Some(7), Some(us(340))));
     assert_eq!(first_probe(Method::Probes), (LevelsOn::WayThere, 0, Some(7), Some(us(60))));
-    // Once the path is known, probes take the priority of the data.
+    // Once the path is known, probes have the priority of the data.
     assert_eq!(first_probe(Method::RoundTrip), (LevelsOn::Neither, 0, None, Some(us(60))));
     assert_eq!(first_probe(Method::Messages), (LevelsOn::Neither, 0, Some(7), None));
 }
@@ -163,8 +163,8 @@ fn the_slowest_link_and_the_shortest_round_trip() {
 
 #[test]
 fn a_level_is_measured_by_the_port_that_it_is_of() {
-    // On a port ten times as fast as the slowest link, a level corresponds to a tenth of the time: the excess over the target counts a
-    // tenth, and the share that the rate grows towards is one of the faster port.
+    // If the port is ten times as fast as the slowest link, a level corresponds to a tenth of the time. The excess over
+    // the target then counts a tenth, and the rate tends to a share of the faster port.
     let slow = PathNews { probed_at: Some(us(0)), slowest: BitRate::from_gbps(1), ..NEWS };
     let after = |link: BitRate| {
         let mut reaction = started(|_| {});
@@ -178,7 +178,7 @@ fn a_level_is_measured_by_the_port_that_it_is_of() {
         reaction.on_feedback(us(50), Feedback::Returned(Tag::Path(news)), &mut none);
         (before, rate(&reaction))
     };
-    // At the target only the term that makes rates equal is left, 0.01 * 40/50 * ln(C/R).
+    // At the target only the term that equalises rates remains: 0.01 * 40/50 * ln(C/R).
     for link in [BitRate::from_gbps(1), LINE] {
         let (before, found) = after(link);
         close(found, before * (1.0 + 0.008 * libm::log(link.bps_f64() / 1e6 / before)));
@@ -187,7 +187,8 @@ fn a_level_is_measured_by_the_port_that_it_is_of() {
 
 #[test]
 fn frames_of_many_sources_make_the_loop_of_a_slow_link_long() {
-    // Eight of 1522 B take 97.408 us at 1 Gb/s: the term that makes rates equal counts 40 us of these, not of 50.
+    // Eight frames of 1522 B take 97.408 us at 1 Gb/s, so the term that equalises rates counts 40 us of 97.408 us, not
+    // of 50 us.
     let mut reaction = started(|_| {});
     reaction.on_sent(us(0), 1_522, true, &mut none);
     let slow = PathNews { probed_at: Some(us(0)), slowest: BitRate::from_gbps(1), level: 160, ..NEWS };
@@ -203,7 +204,7 @@ fn a_round_trip_is_a_level() {
     let mut reaction = started(|it| it.method = Method::RoundTrip);
     answered(&mut reaction, us(10), us(0), 900);
     close(rate(&reaction), 625.0);
-    // 26.2144 us above the minimum are half of the buffer; levels from switches are ignored.
+    // 26.2144 us above the minimum correspond to half of the buffer. Levels from switches are ignored.
     let late = Time::from_ns(50_000 + 10_000 + 26_214) + Time::from_ps(400);
     let pressure = 0.4 * 0.52 + 0.226 * 0.8 * (0.52 - 0.16777216);
     let found = answered(&mut reaction, late, us(50), 900) / 625.0;
@@ -237,7 +238,7 @@ fn a_missing_answer_halves_the_rate() {
     reaction.handle_timeout(us(4_000), &mut none);
     close(rate(&reaction), 312.5);
     assert_eq!((reaction.next_probe(), reaction.poll_timeout()), (Some(us(4_000)), None));
-    // From now on the time at which a message is late is known: four intervals.
+    // The time after which a message is late is now known: four intervals.
     answered(&mut reaction, us(4_010), us(4_000), 0);
     assert!(reaction.probe(us(5_000)).is_some());
     assert_eq!(reaction.poll_timeout(), Some(us(5_160)));
@@ -273,7 +274,8 @@ fn rates_stay_between_the_least_and_that_of_the_path() {
             let old = rate(&reaction);
             let new = after_feedback(&mut reaction, now, level);
             assert!((10.0..=10_000.0).contains(&new), "{new}");
-            // A queue that is too long and growing does not raise the rate of a limiter that has its share among few.
+            // A queue that is too long and growing does not raise the rate of a limiter that already has its share
+            // among few sources.
             let worse = level >= before.max(400) + 100;
             assert!(!worse || new <= old, "{level} after {before}: {new} after {old}");
             before = level.min(100_000);
@@ -290,7 +292,7 @@ fn congestion_points_write_the_level_of_their_port() {
     };
     let there = Tag::Path(PathNews { levels: LevelsOn::WayThere, level: 300, ..NEWS });
     let faster = Tag::Path(PathNews { slowest: BitRate::from_gbps(40), ..NEWS });
-    // 32 KiB of 64: 50 %. Only a higher level is written, hops and the slowest link always.
+    // 32 KiB of 64 KiB are 50 %. A level is written only if it is higher; hops and the slowest link are always written.
     let news = written(point.stamp(Moment::Enqueue, there, || 32_768));
     assert_eq!((news.level, news.at, news.hops, news.slowest), (500, Some((HERE, LINE)), 3, LINE));
     let news = written(point.stamp(Moment::Enqueue, there, || 16_384));
@@ -298,7 +300,8 @@ fn congestion_points_write_the_level_of_their_port() {
     let news = written(point.stamp(Moment::Enqueue, faster, || 65_536));
     assert_eq!((news.level, news.slowest), (0, LINE));
     assert_eq!(point.stamp(Moment::Dequeue, there, || 65_536), there);
-    // On the way back only probes that request it; more than the buffer of a port is more than 100 %.
+    // On the way back, a level is written only into probes that request it. More bytes than the buffer of a port are
+    // more than 100 %.
     let back = Tag::Path(NEWS);
     assert_eq!(written(point.stamp_returned(back, || 131_072)).level, 2_000);
     assert_eq!(point.stamp_returned(there, || 131_072), there);
@@ -323,7 +326,7 @@ fn messages_are_random_by_level_and_never_soon_after_another() {
         verdicts.filter(|verdict| *verdict != Verdict::Pass).count()
     };
     assert_eq!((messages(0.15, 10), messages(0.81, 10), messages(0.81, 1)), (0, 10_000, 1_000));
-    // Half of the way from 16 % to 80 %.
+    // 0.48 is half-way from 16 % to 80 %.
     assert!((4_800..5_200).contains(&messages(0.48, 10)));
     let mut point = with_messages.start(&LINK);
     let verdict = point.on_enqueue(us(0), &fill(131_072), capable(1_500), &mut bits(1));

@@ -1,4 +1,5 @@
-//! The host part of path rate control: probes a path, and sets the rate of a limiter by the levels that come back.
+//! The host part of path rate control: probes a path, and sets the rate of a limiter from the returned congestion
+//! levels.
 //!
 //! The scheme, its source, and what is not modelled are in `prc.rs`.
 
@@ -96,11 +97,12 @@ impl Default for PathReactionParams {
     }
 }
 
-/// Before the first answer: the time after which it counts as missing.
+/// Timeout of the first probe, before any answer has arrived.
 const FIRST_PATIENCE: Time = Time::from_ms(4);
-/// Number of sources of which a slow link sends a frame each before their feedback takes effect.
+/// Number of sources in the loop time of a slow link: the link sends one frame of each before their feedback takes
+/// effect.
 const MANY_SOURCES: f64 = 8.0;
-/// Above it, a level is over a hundred times the buffer: no sum overflows.
+/// Upper limit of levels: a hundred times the buffer. It keeps sums from overflowing.
 const HIGHEST_LEVEL: u32 = 100_000;
 
 impl RateConfiguration for PathReactionParams {
@@ -163,7 +165,8 @@ impl RateConfiguration for PathReactionParams {
         let full = if self.method == Method::RoundTrip { self.buffer } else { point.buffer };
         Some(Bytes::new((full.get() as f64 * self.target_share) as u64))
     }
-    /// A round-trip time measures queues without support by switches.
+    /// Returns true if the method requires congestion points. Round-trip times measure queues without support by
+    /// switches.
     fn needs_points(&self) -> bool {
         self.method != Method::RoundTrip
     }
@@ -204,8 +207,8 @@ impl RateConfiguration for PathReactionParams {
     }
 }
 
-/// The length gain from which on a loop oscillates: where s^2 + (a s + b) e^-s, the loop in units of its delay, has
-/// roots s = iw, a = w sin w and b = w^2 cos w.
+/// Returns the length gain above which a loop oscillates: in units of the loop's delay, s^2 + (a s + b) e^-s has roots
+/// s = iw with a = w sin w and b = w^2 cos w.
 fn most_length_gain(growth_gain: f64) -> f64 {
     let (mut low, mut high) = (0.0, std::f64::consts::FRAC_PI_2);
     for _ in 0..60 {
@@ -216,38 +219,38 @@ fn most_length_gain(growth_gain: f64) -> f64 {
             high = middle;
         }
     }
-    // To a precision that rounds a cosine of 0 to 0.
+    // The precision of the result is chosen such that a cosine of 0 rounds to 0.
     (low * low * libm::cos(low) * 1e6).round() / 1e6
 }
 
 impl PathReactionParams {
-    /// Time that a link needs for a share of the buffer.
+    /// Returns the time that a link needs to send a share of the buffer.
     fn time_of(&self, share: f64, link: f64) -> f64 {
         share * self.buffer.get() as f64 * 8e12 / link
     }
 }
 
-/// The control of a limiter. Rates are in bits per second, other floats in picoseconds or without a unit.
+/// The state of a limiter's control. Rates are in bits per second; other floats are in picoseconds or dimensionless.
 #[derive(Clone, Debug)]
 pub struct PathReaction {
     params: PathReactionParams,
-    /// The rate of the link of the host.
+    /// Rate of the host's link.
     line: f64,
-    /// Path properties from the answers.
+    /// Path properties reported by answers.
     known: Option<PathFacts>,
-    /// Rate of the port that the last level is of.
+    /// Rate of the port that reported the last level.
     port: f64,
     rate: f64,
-    /// No congestion has been observed yet, or none recently.
+    /// True until congestion is observed, and again when none has been observed for some time.
     searching: bool,
-    /// The last level, the time of its arrival, and the time since which levels are 0.
+    /// Last level, time of its arrival, and time since which levels have been 0.
     level: u32,
     reported_at: Option<Time>,
     empty_since: Option<Time>,
     next_probe: Time,
     /// Time of the first probe without an answer.
     awaited_since: Option<Time>,
-    /// Since when the link has its rate.
+    /// Time since which the link has had its current rate.
     link_since: Time,
     /// Departure of the last frame, and the longest frame so far, in bytes.
     sent_at: Time,
@@ -259,7 +262,8 @@ impl PathReaction {
         self.known.map_or(self.line, |path| path.slowest.bps_f64())
     }
 
-    /// The shortest round trip, and an interval; or the time in which the slowest link sends a frame of each of many sources.
+    /// Returns the loop time: the shortest round trip plus an interval, or, if longer, the time in which the slowest
+    /// link sends one frame of each of many sources.
     fn loop_time(&self) -> Time {
         let probed_at = self.known.map_or(Time::ZERO, |path| path.round_trip) + self.params.interval;
         let turn = MANY_SOURCES * f64::from(self.longest) * 8e12 / self.slowest();
@@ -275,7 +279,7 @@ impl PathReaction {
         rate.max(self.params.min_rate.bps_f64().min(most)).min(most)
     }
 
-    /// Processes a level, and sets the next rate.
+    /// Processes a level and sets the next rate.
     fn step(&mut self, now: Time, level: u32) {
         let level = level.min(HIGHEST_LEVEL);
         let interval = self.params.interval;
@@ -288,7 +292,7 @@ impl PathReaction {
         self.rate = self.bounded(factor);
     }
 
-    /// "scaled": the rate after a level that arrived this long after the last one.
+    /// Returns the rate of the law "scaled" after a level that arrived this long after the last one.
     fn scaled(&mut self, now: Time, level: u32, since: Time) -> f64 {
         let PathReactionParams { equal_gain, growth_gain, length_gain, target_share, .. } = self.params;
         let loop_time = self.loop_time();
@@ -314,7 +318,7 @@ impl PathReaction {
         self.rate * (1.0 + growth.clamp(-0.5, 0.25))
     }
 
-    /// "fixed": the rate after a level.
+    /// Returns the rate of the law "fixed" after a level.
     fn fixed(&mut self, level: u32) -> f64 {
         let percent = |level: u32| f64::from(level) / 10.0;
         let (length, aim) = (percent(level), 100.0 * self.params.target_share);
@@ -329,7 +333,7 @@ impl PathReaction {
         }
     }
 
-    /// Processes an answer or a message of the receiver.
+    /// Processes the answer to a probe, or a message of the receiver.
     fn on_news(&mut self, now: Time, news: &PathNews) {
         if news.probed_at.is_some_and(|probed_at| probed_at < self.link_since) {
             return;
@@ -346,13 +350,13 @@ impl PathReaction {
         });
         if first {
             self.next_probe = probed_at + self.round();
-            // The bytes that arrive in one loop time at this rate must fit into half of the buffer above the target.
+            // At this rate, the bytes that arrive in one loop time must fit into half of the buffer above the target.
             let room = self.params.time_of(1.0 - self.params.target_share, self.slowest()) / 2.0;
             let fits = self.slowest() * room / self.loop_time().ps() as f64;
             self.rate = self.bounded(self.rate.min(fits));
         }
         match self.params.method {
-            // From here on the absence of messages indicates that there is no congestion.
+            // From now on the absence of messages indicates that there is no congestion.
             Method::Messages => self.reported_at = self.reported_at.or(Some(now)),
             Method::RoundTrip if first => {}
             Method::RoundTrip => {
@@ -364,24 +368,24 @@ impl PathReaction {
         }
     }
 
-    /// Processes the level of a port.
+    /// Processes a level, and the rate of the port that reported it.
     fn step_at(&mut self, now: Time, news: &PathNews) {
         self.port = news.at.map_or(self.slowest(), |(_, link)| link.bps_f64());
         self.step(now, news.level);
     }
 
-    /// The time between two probes.
+    /// Returns the time between two probes.
     fn round(&self) -> Time {
         let messages = if self.params.method == Method::Feedback { self.params.ask_every } else { 1 };
         self.params.interval * u64::from(messages)
     }
 
-    /// Time after which an answer counts as missing.
+    /// Returns the timeout of a probe.
     fn patience(&self) -> Time {
         self.known.map_or(FIRST_PATIENCE, |path| (self.params.interval * 4).max(path.round_trip * 2))
     }
 
-    /// Time from which the absence of messages of congestion points indicates that there is no congestion.
+    /// Returns the time from which the absence of messages of congestion points indicates that there is no congestion.
     fn all_is_well_at(&self) -> Option<Time> {
         let slowed = self.params.method == Method::Messages && self.rate < self.slowest();
         self.reported_at.filter(|_| slowed).map(|at| at + self.params.interval * 4)
@@ -443,8 +447,8 @@ impl RateControl for PathReaction {
         (self.sent_at, self.longest) = (now, self.longest.max(bytes));
     }
 
-    /// The link may have been the slowest of the path, or become it: probes again. The shortest round trip is kept, because a new one
-    /// would include queues that are not empty.
+    /// Adapts to a new rate of the link. The link may have been, or may become, the slowest of the path, so the control
+    /// probes again. It keeps the shortest round trip, because a new one would include queues that are not empty.
     fn on_link_rate(&mut self, line: BitRate, now: Time) {
         self.line = line.bps_f64();
         self.known = self.known.filter(|_| self.params.method != Method::Messages);

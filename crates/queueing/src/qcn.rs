@@ -44,10 +44,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Or, Time, Unlimited};
 
-/// The largest feedback: six bits.
+/// Maximum feedback: six bits.
 const MOST: u64 = 63;
-/// Part of the sample base between two samples, by the three highest bits of the feedback: 1 % to 8 % of full frames at
-/// the default base of 150 kB.
+/// Distance between two samples as a fraction of the sample base, by the three highest bits of the feedback. At the
+/// default base of 150 kB, 1 % to 8 % of full frames are sampled.
 const SAMPLE: [(u64, u64); 8] = [(1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (43, 300), (37, 300)];
 
 /// Keys of a congestion point of QCN.
@@ -140,14 +140,14 @@ impl Configuration for CongestionPointParams {
 #[derive(Clone, Debug)]
 pub struct CongestionPoint {
     params: CongestionPointParams,
-    /// Length of the queue at the last sample.
+    /// Length of the queue in bytes at the last sample.
     before: u64,
-    /// Bytes that enter until the next sample; `None`: no frame has arrived yet.
+    /// Bytes left to enter before the next sample; `None` before the first frame.
     until_sample: Option<i64>,
 }
 
 impl CongestionPoint {
-    /// |Fb| in six bits, 0 if there is no congestion.
+    /// Returns |Fb| in six bits; 0 if there is no congestion.
     fn feedback(&self, length: u64) -> u64 {
         let (set_point, weight) = (self.params.set_point.get() as f64, self.params.weight);
         let (offset, delta) = (length as f64 - set_point, length as f64 - self.before as f64);
@@ -155,18 +155,18 @@ impl CongestionPoint {
         ((offset + weight * delta).clamp(0.0, most) * MOST as f64 / most) as u64
     }
 
-    /// Mean of the bytes until the next sample.
+    /// Returns the mean number of bytes to the next sample.
     fn mean_distance(&self, feedback: u64) -> u64 {
         let (part, whole) = SAMPLE[feedback as usize / 8];
         self.params.sample_base.get() * part / whole
     }
 
-    /// Bytes until the next sample.
+    /// Draws the number of bytes to the next sample.
     fn distance(&self, feedback: u64, random: &mut impl FnMut() -> u64) -> i64 {
         jittered(self.mean_distance(feedback), self.params.jitter_share, random()) as i64
     }
 
-    /// Counts a frame; returns true if it exceeds the distance to the next sample.
+    /// Counts a frame. Returns true if it exceeds the distance to the next sample.
     fn is_beyond(&mut self, bytes: u16, random: &mut impl FnMut() -> u64) -> bool {
         let left = match self.until_sample {
             Some(left) => left,
@@ -197,7 +197,7 @@ impl QueueManager for CongestionPoint {
         if by_distance {
             self.until_sample = Some(self.distance(feedback, random));
         } else {
-            // A frame longer than the distance is always picked.
+            // A frame longer than the mean distance is always sampled.
             let (length, mean) = (u64::from(frame.bytes), self.mean_distance(feedback));
             if length < mean && random() >= u64::MAX / mean * length {
                 return Verdict::Pass;
@@ -216,11 +216,12 @@ impl QueueManager for CongestionPoint {
     }
 
     fn quiet(&self) -> Quiet {
-        // The bytes through one queue are not counted in the others.
+        // The quiet count of one queue does not include the bytes of the others.
         if self.params.scope == Scope::Port {
             return Quiet::OF_DEPARTURES;
         }
-        // The bytes until the next sample, which is the frame that exceeds them; with a probability each frame may be sampled.
+        // The manager is quiet for the bytes to the next sample; the frame that exceeds them is sampled. If sampling is
+        // random, any frame may be sampled.
         let until_sample = self.until_sample.and_then(|left| u64::try_from(left).ok());
         until_sample.map_or(Quiet::NEVER, Quiet::for_bytes)
     }
@@ -323,7 +324,7 @@ impl RateConfiguration for ReactionPointParams {
 }
 
 impl ReactionPointParams {
-    /// The highest rate at such a link, in bits per second.
+    /// Returns the maximum rate on a link of rate `line`, in bits per second.
     fn highest(&self, line: BitRate) -> u64 {
         self.max_rate.value().map_or(line.bps(), |most| most.bps().min(line.bps()))
     }
@@ -333,23 +334,23 @@ impl ReactionPointParams {
 #[derive(Clone, Debug)]
 pub struct ReactionPoint {
     params: ReactionPointParams,
-    /// The highest rate, in bits per second.
+    /// Maximum rate, in bits per second.
     most: u64,
-    /// True if that is below the rate of the link.
+    /// True if the maximum rate is below the rate of the link.
     limits: bool,
-    /// The rates; `None`: no congestion.
+    /// Current rates; `None` without congestion.
     active: Option<Rates>,
     stages: Stages,
 }
 
-/// Number of cycles completed since the last cut.
+/// Numbers of cycles completed since the last cut, by counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stages {
     bytes: u32,
     timer: u32,
 }
 
-/// Rates in bits per second, and the remainder of the cycles.
+/// Rates in bits per second, and what remains of the current cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rates {
     current: u64,
@@ -359,26 +360,26 @@ struct Rates {
 }
 
 impl ReactionPoint {
-    /// The target rate, in bits per second; `None`: no congestion.
+    /// Returns the target rate in bits per second; `None` without congestion.
     pub fn target(&self) -> Option<u64> {
         self.active.map(|rates| rates.target)
     }
 
-    /// Bytes of the next cycle of the byte counter.
+    /// Draws the length of the next cycle of the byte counter.
     fn bytes_of_cycle(&self, random: u64) -> i64 {
         let full = self.params.byte_reset.get();
         let mean = if self.stages.bytes < self.params.recovery_cycles { full } else { full / 2 };
         jittered(mean, self.params.jitter_share, random) as i64
     }
 
-    /// The time of the next cycle of the timer.
+    /// Draws the length of the next cycle of the timer.
     fn time_of_cycle(&self, random: u64) -> Time {
         let full = self.params.time_reset.ps();
         let mean = if self.stages.timer < self.params.recovery_cycles { full } else { full / 2 };
         Time::from_ps(jittered(mean, self.params.jitter_share, random).max(1))
     }
 
-    /// A cycle is over.
+    /// Ends a cycle: raises the target rate and the current rate.
     fn increase(&mut self) {
         let Some(mut rates) = self.active else { return };
         let Stages { bytes, timer } = self.stages;
@@ -391,7 +392,7 @@ impl ReactionPoint {
         } else {
             self.params.active_increase.bps()
         };
-        // The first cycle after a cut, whichever counter ends it: once.
+        // Only the first cycle after a cut may lower the target, whichever counter ends it.
         let first = bytes + timer == 1;
         if lower_target && first && rates.target / 10 > rates.current {
             rates.target = (rates.target / 8).max(rates.current);
@@ -439,7 +440,7 @@ impl RateControl for ReactionPoint {
             }
             self.increase();
         }
-        // The limiter is empty and the rate is that of the link: the reaction point is deleted.
+        // The limiter is empty and the rate is at its maximum: the reaction point is deleted.
         if last && self.active.is_some_and(|rates| rates.current >= self.most) {
             self.active = None;
             self.stages = Stages { bytes: 0, timer: 0 };
@@ -479,9 +480,9 @@ impl RateControl for ReactionPoint {
     fn quiet(&self) -> Quiet {
         match self.active {
             None => Quiet::ALWAYS,
-            // It may end with the next frame.
+            // The reaction point may be deleted with the next frame.
             Some(rates) if rates.current >= self.most => Quiet::NEVER,
-            // The bytes of the cycle, which ends with the frame that exceeds them.
+            // The control is quiet for the bytes of the cycle; the frame that exceeds them ends the cycle.
             Some(rates) => u64::try_from(rates.bytes_left).map_or(Quiet::NEVER, Quiet::for_bytes),
         }
     }
@@ -493,7 +494,7 @@ impl RateControl for ReactionPoint {
     }
 }
 
-/// A number between `1 - share` and `1 + share` times the mean, by random bits.
+/// Returns a number between `1 - share` and `1 + share` times the mean, determined by random bits.
 fn jittered(mean: u64, share: f64, random: u64) -> u64 {
     let unit = (random >> 11) as f64 / (1u64 << 53) as f64;
     (mean as f64 * (1.0 - share + 2.0 * share * unit)) as u64
@@ -522,7 +523,7 @@ mod tests {
         let notice = Notice { feedback, ..Notice::default() };
         point.on_feedback(Time::ZERO, Feedback::Message(notice), &mut || 0);
     }
-    /// A full cycle of the byte counter, in one frame after the other, more waiting.
+    /// Runs a full cycle of the byte counter with consecutive frames; more frames wait.
     fn cycle(point: &mut ReactionPoint) {
         let stage = point.stages.bytes;
         while point.stages.bytes == stage {
@@ -542,7 +543,7 @@ mod tests {
         for (length, before, feedback) in vectors {
             assert_eq!(point(before).feedback(length), feedback, "{length} B after {before} B");
         }
-        // A queue that shrinks fast enough is no congestion, however long it is.
+        // A queue that shrinks fast enough is not congested, however long it is.
         assert_eq!(point(100_000).feedback(70_000), 0);
     }
 
@@ -565,7 +566,7 @@ mod tests {
                 assert_eq!(quiet.until_sample, observing.until_sample, "frame {nth}");
             }
             if nth * 9_000 > interval {
-                assert_eq!(frames, 0, "the frame that goes beyond is sampled");
+                assert_eq!(frames, 0, "the frame that exceeds the distance is sampled");
                 return;
             }
         }
@@ -573,7 +574,8 @@ mod tests {
 
     #[test]
     fn a_probability_picks_as_often_on_average_and_forgets() {
-        // A queue that stays at 90 kB has feedback 31 after the first sample: 500 B of 37.5 kB, one frame of 75.
+        // A queue that stays at 90 kB has feedback 31 after the first sample. Frames have 500 B and the mean distance
+        // is 37.5 kB, so one frame in 75 is sampled.
         let full = Fill { queue: Occupancy { bytes: 89_500, frames: 179 }, ..Fill::default() };
         let params = CongestionPointParams { sampling: Samples::Random, ..CongestionPointParams::default() };
         let mut point = CongestionPoint { params, before: 90_000, until_sample: None };
@@ -597,10 +599,11 @@ mod tests {
         let count = gaps.len() as f64;
         let mean = gaps.iter().sum::<f64>() / count;
         let deviation = (gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / count).sqrt();
-        // Geometric: the standard deviation is the mean, nearly; by distances it is less than a tenth of it.
+        // Distances are geometric: the standard deviation is nearly the mean. With regular sampling it is less than a
+        // tenth of the mean.
         assert!((mean - 75.0).abs() < 3.0, "{mean}");
         assert!((deviation / mean - 1.0).abs() < 0.05, "{deviation} of {mean}");
-        // Every frame may be picked: none may pass without a call.
+        // Every frame may be sampled, so none may pass without a call.
         assert_eq!(point.quiet(), Quiet::NEVER);
     }
 
@@ -608,17 +611,18 @@ mod tests {
     fn samples_come_sooner_the_more_congestion_there_is() {
         let distances: Vec<i64> = (0..8).map(|n| point(0).distance(8 * n, &mut || 0)).collect();
         assert_eq!(distances, [150_000, 75_000, 50_000, 37_500, 30_000, 25_000, 21_500, 18_500]);
-        // A queue that remains at 90 kB: the first sample finds growth, the others do not.
+        // The queue remains at 90 kB: the first sample sees growth, the others do not.
         let full = Fill { queue: Occupancy { bytes: 89_500, frames: 179 }, ..Fill::default() };
         let mut point = point(0);
         let verdicts: Vec<_> =
             (0..800).map(|_| point.on_enqueue(Time::ZERO, &full, capable(500), &mut || 0)).collect();
         let samples: Vec<_> = (1..).zip(verdicts).filter(|(_, verdict)| *verdict != Verdict::Pass).collect();
-        // After 150 kB as without congestion; 63 makes 18.5 kB; (90 - 26) kB * 63 / 130 kB = 31 make 37.5 kB.
+        // The first distance is 150 kB, as without congestion; feedback 63 gives 18.5 kB; (90 - 26) kB * 63 / 130 kB =
+        // 31 gives 37.5 kB.
         let expected =
             [(301, 63), (339, 31), (415, 31), (491, 31), (567, 31), (643, 31), (719, 31), (795, 31)];
         let sample = |(frame, feedback)| {
-            // 26 kB - 90 kB, and 90 kB - 0 at the first sample, in units of 64 B.
+            // Offset 26 kB - 90 kB, and delta 90 kB - 0 at the first sample, in units of 64 B.
             let delta = if frame == 301 { 1_406 } else { 0 };
             (frame, Verdict::Notify(Report { feedback, offset: -1_000, delta }))
         };
@@ -664,7 +668,7 @@ mod tests {
 
     #[test]
     fn active_and_hyper_active_increase() {
-        // The target is a tenth of the line, so that it can rise.
+        // The target is a tenth of the line rate, so that it can rise.
         let mut point = reaction(ReactionPointParams::default());
         point.active = Some(Rates {
             current: 1_000_000_000,
@@ -674,17 +678,17 @@ mod tests {
         });
         point.stages = Stages { bytes: 5, timer: 5 };
         let target = |point: &ReactionPoint| point.target().unwrap();
-        // One counter past F: 5 Mb/s a cycle.
+        // One counter is beyond F: 5 Mb/s per cycle.
         cycle(&mut point);
         assert_eq!(target(&point), 1_005_000_000);
-        // Both: 50, then 100 Mb/s.
+        // Both counters are beyond F: 50 Mb/s, then 100 Mb/s.
         point.handle_timeout(Time::from_ms(1), &mut || 0);
         assert_eq!(target(&point), 1_055_000_000);
         cycle(&mut point);
         assert_eq!(target(&point), 1_105_000_000);
         point.handle_timeout(Time::from_ms(100), &mut || 0);
         assert_eq!(target(&point), 1_205_000_000);
-        // Cycles are half as long past F.
+        // Beyond F, cycles are half as long.
         assert_eq!(
             (point.active.unwrap().bytes_left, point.poll_timeout()),
             (75_000, Some(Time::from_us(107_500)))
@@ -700,7 +704,7 @@ mod tests {
             notify(&mut point, 32);
             (point.target().unwrap(), point.rate().unwrap().bps())
         };
-        // 10 Gb/s less 63/128, then less a quarter.
+        // 10 Gb/s is reduced by 63/128, then by a quarter.
         assert_eq!(two(true), (10_000_000_000, 3_808_593_750));
         assert_eq!(two(false), (5_078_125_000, 3_808_593_750));
     }
@@ -737,7 +741,7 @@ mod tests {
     fn it_ends_at_the_rate_of_the_link_when_nothing_waits() {
         let mut point = reaction(ReactionPointParams::default());
         notify(&mut point, 1);
-        // Half the way each cycle, rounded up: 2^27 > 78,125,000 b/s.
+        // Each cycle halves the distance to the target, rounded up: 2^27 > 78,125,000 b/s.
         for _ in 0..28 {
             cycle(&mut point);
         }

@@ -1,7 +1,7 @@
-//! Interface between a host's rate limiter and its congestion control.
+//! The interface between a host's rate limiter and its congestion control.
 //!
-//! A limiter queues the frames of its flows and releases them at a rate. A [`RateControl`] sets that rate: the host part of a
-//! congestion control at layer 2. Its inputs are messages from switches, transmitted frames and the time.
+//! A limiter queues the frames of its flows and releases them at a rate. A [`RateControl`], the host part of a layer-2
+//! congestion control, sets that rate. Its inputs are messages from switches, transmitted frames and the time.
 
 use crate::quiet::Quiet;
 use crate::{ManagerSpec, PathPointParams};
@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Never, Or, Time};
 
-/// Feedback passed to a limiter.
+/// Feedback that a limiter receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feedback {
     /// A congestion point has sent a message.
@@ -20,100 +20,104 @@ pub enum Feedback {
     Returned(Tag),
 }
 
-/// A message that queries the state of a path.
+/// A message that probes the state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// The query.
+    /// Content of the probe.
     pub news: PathNews,
-    /// Its priority; `None`: that of the limiter's frames.
+    /// Priority of the probe; `None`: that of the limiter's frames.
     pub priority: Option<u8>,
 }
 
-/// Output of a control, valid until it is called again.
+/// The output of a control, valid until its next call.
 #[derive(Clone, Copy, Debug)]
 pub struct RateLimit {
-    /// [`RateControl::rate`].
+    /// Result of [`RateControl::rate`].
     pub rate: Option<BitRate>,
-    /// [`RateControl::poll_timeout`]; [`Time::NEVER`]: no timeout until another call.
+    /// Result of [`RateControl::poll_timeout`]; [`Time::NEVER`] if there is no timeout until another call.
     pub call_at: Time,
-    /// [`RateControl::stopped_until`]; [`Time::ZERO`]: it is not.
+    /// Result of [`RateControl::stopped_until`]; [`Time::ZERO`] if the limiter is not stopped.
     pub stopped_until: Time,
-    /// [`RateControl::next_probe`]; [`Time::NEVER`]: it sends no probes.
+    /// Result of [`RateControl::next_probe`]; [`Time::NEVER`] if no probe is to be sent.
     pub next_probe: Time,
-    /// [`RateControl::quiet`].
+    /// Result of [`RateControl::quiet`].
     pub quiet: Quiet,
 }
 
-/// Measured properties of a path.
+/// The measured properties of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathFacts {
-    /// Congestion points on it.
+    /// Number of congestion points on the path.
     pub hops: u8,
-    /// The rate of its slowest link.
+    /// Rate of the slowest link.
     pub slowest: BitRate,
-    /// The shortest round trip of a message.
+    /// Shortest round-trip time of a message.
     pub round_trip: Time,
 }
 
-/// The host part of a congestion control: sets the rate of a limiter.
+/// The host part of a congestion control, which sets the rate of a limiter.
 ///
-/// After each call the host rereads [`RateControl::rate_limit`]. `random` gives 64 random
-/// bits per call, from a stream of the limiter's own.
+/// After each call the host rereads [`RateControl::rate_limit`]. `random` returns 64 random bits per call, from the
+/// limiter's own stream.
 pub trait RateControl {
-    /// A congestion message or a returned tag has arrived.
+    /// Processes a congestion message or a returned tag.
     fn on_feedback(&mut self, now: Time, feedback: Feedback, random: &mut impl FnMut() -> u64);
 
-    /// Returns the tag of the frame that leaves the limiter now, and its length in bytes.
+    /// Returns the tag for the frame that leaves the limiter now, and the length of the tag in bytes.
     fn tag(&mut self, _now: Time) -> Option<(Tag, u8)> {
         None
     }
 
-    /// Time of the limiter's next path probe, provided that it holds a frame then; `None`: never.
+    /// Returns the time of the limiter's next path probe, which is sent only if the limiter holds a frame at that time;
+    /// `None`: never.
     fn next_probe(&self) -> Option<Time> {
         None
     }
 
-    /// Returns the path probe that the limiter sends now, ahead of the frame that it holds.
+    /// Returns the path probe that the limiter sends now, ahead of the frames that it holds.
     fn probe(&mut self, _now: Time) -> Option<Probe> {
         None
     }
 
-    /// Measured properties of the path, if any.
+    /// Returns the measured properties of the path, if any.
     fn path(&self) -> Option<PathFacts> {
         None
     }
 
-    /// A frame of `bytes` (DA to FCS) has left the limiter; `last`: the limiter is now empty.
+    /// Records that a frame of `bytes` (DA to FCS) has left the limiter. `last` is true if the limiter is now empty.
     fn on_sent(&mut self, now: Time, bytes: u16, last: bool, random: &mut impl FnMut() -> u64);
 
-    /// The time of [`RateControl::poll_timeout`] has been reached. Harmless at any other time.
+    /// Handles the timeout of [`RateControl::poll_timeout`]. Harmless at any other time.
     fn handle_timeout(&mut self, now: Time, random: &mut impl FnMut() -> u64);
 
-    /// When to call [`RateControl::handle_timeout`]; `None`: no timeout until another call.
+    /// Returns the time at which to call [`RateControl::handle_timeout`]; `None` if there is no timeout until another
+    /// call.
     fn poll_timeout(&self) -> Option<Time>;
 
-    /// Bits on the wire per second, the line overhead of each frame included; `None`: as fast as the link.
+    /// Returns the rate in bits on the wire per second, including the line overhead of each frame; `None`: the rate of
+    /// the link.
     fn rate(&self) -> Option<BitRate>;
 
-    /// Time until which nothing leaves the limiter.
+    /// Returns the time until which no frame may leave the limiter.
     fn stopped_until(&self) -> Option<Time> {
         None
     }
 
-    /// Period in which frames without a tag can leave without a call to this control, provided that they are counted.
-    /// A control that probes its path is never quiet, because the priorities of the frames counted meanwhile are not
-    /// recorded.
+    /// Returns the period in which untagged frames can leave without a call to this control, provided that they are
+    /// counted. A control that probes its path is never quiet, because the priorities of the frames counted meanwhile
+    /// are not recorded.
     fn quiet(&self) -> Quiet {
         Quiet::NEVER
     }
 
-    /// Accounts for `frames` of `bytes` in total that left while it was quiet. Called before any other call.
+    /// Accounts for `frames` frames of `bytes` bytes in total that left in the quiet period. Called before any other
+    /// call.
     fn on_deferred(&mut self, _frames: u64, _bytes: u64) {}
 
-    /// The rate of the host's link has changed; recomputes the values derived from it.
+    /// Recomputes the values derived from the rate of the host's link, which has changed.
     fn on_link_rate(&mut self, line: BitRate, now: Time);
 
-    /// Returns everything that holds until the next call.
+    /// Returns all outputs that hold until the next call.
     fn rate_limit(&self) -> RateLimit {
         RateLimit {
             rate: self.rate(),
@@ -125,7 +129,7 @@ pub trait RateControl {
     }
 }
 
-/// Parameters of a rate control.
+/// The parameters of a rate control.
 pub trait RateConfiguration {
     /// The state machine that these parameters configure.
     type Machine: RateControl;
@@ -133,7 +137,7 @@ pub trait RateConfiguration {
     /// Returns the first invalid parameter.
     fn check(&self) -> Result<(), Remark>;
 
-    /// Returns the keys without effect.
+    /// Returns the keys that have no effect.
     fn unused(&self) -> Vec<Remark> {
         Vec::new()
     }
@@ -143,50 +147,50 @@ pub trait RateConfiguration {
         None
     }
 
-    /// Returns a warning about the combination with these parameters of a congestion point of the same scheme, where the slowest link
-    /// has this rate.
+    /// Returns a warning about these parameters in combination with a congestion point of the same scheme, if the
+    /// slowest link has this rate.
     fn doubt_with(&self, _point: &ManagerSpec, _link: BitRate) -> Option<Remark> {
         None
     }
 
-    /// Returns the keys without effect in combination with such a congestion point.
+    /// Returns the keys that have no effect in combination with this congestion point.
     fn unused_with(&self, _point: &ManagerSpec) -> Vec<Remark> {
         Vec::new()
     }
 
-    /// The level of such a congestion point that it aims at, in bytes queued at a port; `None`: the congestion point
-    /// defines it.
+    /// Returns the level at which the control aims with this congestion point, in bytes queued at a port; `None` if the
+    /// congestion point defines it.
     fn aim(&self, _point: &ManagerSpec) -> Option<Bytes> {
         None
     }
 
-    /// Returns true if it requires congestion points of its scheme in switches.
+    /// Returns true if the control requires congestion points of its scheme in switches.
     fn needs_points(&self) -> bool {
         true
     }
 
-    /// Returns true if it sends messages of its own that probe a path.
+    /// Returns true if the control sends its own messages to probe a path.
     fn needs_paths(&self) -> bool {
         false
     }
 
-    /// The longest tag that it puts on frames.
+    /// Returns the length of the longest tag that the control adds to frames.
     fn tag_bytes(&self) -> u8 {
         0
     }
 
-    /// Priority of the tags that a host with such limiters returns; `None`: it returns none.
+    /// Returns the priority of the tags that a host with such limiters returns; `None` if it returns none.
     fn return_priority(&self) -> Option<u8> {
         None
     }
 
-    /// The congestion point of a receive buffer of its host, if the host sends messages about that; its bytes are those of a level of
-    /// 100 %.
+    /// Returns the congestion point of the host's receive buffer, if the host sends messages about it. `_buffer` is the
+    /// number of bytes at a level of 100 %.
     fn receiver_point(&self, _buffer: Bytes) -> Option<PathPointParams> {
         None
     }
 
-    /// Starts a limiter without congestion state at a link of this rate. The parameters have passed
+    /// Creates the control of a limiter without congestion, on a link of this rate. The parameters have passed
     /// [`check`](RateConfiguration::check).
     fn start(&self, line: BitRate) -> Self::Machine;
 }
@@ -206,13 +210,13 @@ pub enum LimiterScope {
     Priority,
 }
 
-/// The burst unless another one is given.
+/// Default of the burst.
 fn two_frames() -> Bytes {
     Bytes::new(2 * u64::from(frame::MAX_TAGGED_FRAME_BYTES))
 }
 const MOST_BURST: Bytes = Bytes::new(1 << 20);
 
-/// Makes the closed enum of rate controls, its specification, its dispatch and its pages from one list.
+/// Defines the closed enum of rate controls, its specification, its dispatch and its pages from one list.
 macro_rules! rate_controls {
     ($($(#[$doc:meta])* $key:ident: $name:ident($params:ident)),* $(,)?) => {
         /// The control of a host's limiters, with its parameters.
@@ -221,13 +225,14 @@ macro_rules! rate_controls {
             $($(#[$doc])* $name($params),)*
         }
 
-        /// A rate control at work.
+        /// The state of a rate control.
         #[derive(Clone, Debug)]
         pub enum RateControls {
             $($(#[$doc])* $name(<$params as RateConfiguration>::Machine),)*
         }
 
-        /// Each control's name, the file that is its page, and the definition of its keys in the JSON Schema.
+        /// By control: its name, the source file of its reference page, and the definition of its keys in the JSON
+        /// Schema.
         pub const RATE_CONTROL_PAGES: &[(&str, &str, &str)] =
             &[$((stringify!($key), include_str!(concat!(stringify!($key), ".rs")), stringify!($params)),)*];
 
@@ -255,17 +260,17 @@ macro_rules! rate_controls {
         }
 
         impl RateLimiters {
-            /// All controls that it has; one is accepted.
+            /// Returns all controls of the entry, of which exactly one is accepted.
             fn controls(&self) -> Vec<RateControlSpec> {
                 [$(self.$key.map(RateControlSpec::$name),)*].into_iter().flatten().collect()
             }
         }
 
         impl RateControlSpec {
-            /// All controls by the name that a scenario uses.
+            /// Names of all controls in a scenario.
             pub const NAMES: &[&str] = &[$(stringify!($key),)*];
 
-            /// Its name.
+            /// Returns the name of the control.
             pub fn name(&self) -> &'static str {
                 match self { $(RateControlSpec::$name(_) => stringify!($key),)* }
             }
@@ -274,7 +279,7 @@ macro_rules! rate_controls {
         impl RateConfiguration for RateControlSpec {
             type Machine = RateControls;
 
-            /// Places begin at the name of the control.
+            /// Checks the parameters. Paths of remarks begin at the name of the control.
             fn check(&self) -> Result<(), Remark> {
                 match self {
                     $(RateControlSpec::$name(params) => params.check().map_err(|why| why.within(stringify!($key))),)*
@@ -322,7 +327,7 @@ macro_rules! rate_controls {
         }
 
         impl RateControls {
-            /// Its name.
+            /// Returns the name of the control.
             pub fn name(&self) -> &'static str {
                 match self { $(RateControls::$name(_) => stringify!($key),)* }
             }
@@ -408,12 +413,12 @@ impl RateLimiters {
         Ok(())
     }
 
-    /// Returns the keys without effect.
+    /// Returns the keys that have no effect.
     pub fn unused(&self) -> Vec<Remark> {
         self.controls().iter().flat_map(RateConfiguration::unused).collect()
     }
 
-    /// Its only control, with valid parameters, and the priorities as a bit set: bit n for priority n.
+    /// Returns the only control, with valid parameters, and the priorities as a bit set: bit n for priority n.
     pub fn spec(&self) -> Result<(RateControlSpec, u8), Remark> {
         let one_of = || format!("expected exactly one of {}", RateControlSpec::NAMES.join(", "));
         let control = match self.controls()[..] {

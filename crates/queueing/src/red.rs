@@ -260,11 +260,11 @@ impl Configuration for RedParams {
 }
 
 impl RedParams {
-    /// p of a green frame of the mean length at this average; `None` where every frame is picked.
+    /// Returns p of a green frame of the mean length at this average; `None` if every frame is picked.
     pub fn probability(&self, average: f64) -> Option<f64> {
         self.of(Color::Green).probability(average, self.gentle)
     }
-    /// Colors with keys of their own, and their keys.
+    /// Returns the colors that may have keys of their own, and their keys.
     fn colored(&self) -> [(Color, &'static str, Option<ColorKeys>); 2] {
         [(Color::Yellow, "yellow", self.yellow), (Color::Red, "red", self.red)]
     }
@@ -285,36 +285,38 @@ impl RedParams {
             action: own.action.unwrap_or(action),
         }
     }
-    /// Actions on frames of each color.
+    /// Iterates over the actions for the frames of each color.
     fn actions(&self) -> impl Iterator<Item = Action> + use<> {
         [Color::Green, Color::Yellow, Color::Red].map(|color| self.of(color).action).into_iter()
     }
 }
 
-/// The average of one queue, and how long ago a frame was picked.
+/// The average of one queue, and the count since the last pick.
 #[derive(Clone, Debug)]
 pub struct Red {
     params: Common,
-    /// Rate at which the thresholds hold as configured.
+    /// Rate at which the thresholds apply as configured.
     reference_rate: Option<BitRate>,
-    /// Green frames, and frames of colors without keys.
+    /// Curve for green frames, and for frames of colors without keys.
     green: Line,
-    /// Yellow and red ones with keys; `None`: neither has any.
+    /// Curves for yellow and red frames; `None` if neither color has keys.
     colored: Option<Box<[Option<Line>; 2]>>,
     link: LinkFacts,
-    /// Time on the link.
+    /// Clock for durations on the link.
     wire: WireClock,
     /// Transmission time of a frame of the mean length.
     mean_time: Time,
     average: f64,
-    /// Time until which the average is up to date: when the link had sent the last frame of the queue, or later.
+    /// Time up to which the average is current while the queue is empty: the end of the last frame's transmission, or
+    /// later.
     idle_since: Time,
-    /// Set if the average is the length of the queue, and below the minimum: the number of bytes that may arrive before it can reach that.
+    /// Number of bytes that may arrive before the average can reach the minimum. Set if the average is the queue length
+    /// and below the minimum.
     calm: Option<u64>,
 }
 
 impl Red {
-    /// The average in the unit of the thresholds.
+    /// Returns the average in the unit of the thresholds.
     pub fn average(&self) -> f64 {
         self.average
     }
@@ -330,19 +332,20 @@ impl Red {
         }
     }
 
-    /// The queue has been empty until now: decays the average as if frames of the mean length had found it so. Each span is counted
-    /// once, whether the next frame is accepted or not.
+    /// Decays the average for the time in which the queue was empty, as if frames of the mean length had found it
+    /// empty. Each span is counted once, whether or not the next frame is accepted.
     fn decay(&mut self, now: Time) {
         let idle = now.saturating_sub(self.idle_since).ps() / self.mean_time.ps().max(1);
         self.idle_since += self.mean_time * idle;
-        // Zero remains zero.
+        // An average of zero remains zero.
         if self.average > 0.0 {
             self.average *= power(1.0 - self.params.weight, idle);
         }
     }
 
-    /// Number of bytes that may follow this frame without a sample; `None`: the next frame needs one. Only if the average is the
-    /// queue length: an average over the past depends on each frame, and so does that of frames of other colors.
+    /// Returns the number of bytes that may follow this frame without a sample; `None` if the next frame needs one.
+    /// This is possible only if the average is the queue length and no color has its own keys: a weighted average, and
+    /// the counts of other colors, depend on each frame.
     fn calm_for(&self, fill: &Fill, frame: FrameFacts) -> Option<u64> {
         let Common { weight, at, .. } = self.params;
         let Amount::Bytes(min) = self.green.rules.min else { return None };
@@ -351,7 +354,7 @@ impl Red {
         (is_length && self.average < min as f64).then(|| room_below(below, fill, frame))
     }
 
-    /// Takes a sample and decides about the frame.
+    /// Takes a sample and decides on the frame.
     fn looks(
         &mut self,
         now: Time,
@@ -432,7 +435,8 @@ impl QueueManager for Red {
         }
     }
 
-    /// While the length is below the minimum no frame is picked, and earlier lengths do not affect the next sample.
+    /// Returns the quiet period. While the queue length is below the minimum, no frame is picked and earlier lengths do
+    /// not affect the next sample.
     fn quiet(&self) -> Quiet {
         self.calm.map_or(Quiet::NEVER, Quiet::for_bytes)
     }
@@ -461,7 +465,8 @@ impl QueueManager for Red {
     }
 }
 
-/// base^exponent by repeated squaring: only multiplications, so that every machine gets identical bits.
+/// Returns base^exponent by repeated squaring. Only multiplications are used, so that every machine gets identical
+/// bits.
 fn power(base: f64, exponent: u64) -> f64 {
     let (mut result, mut square, mut left) = (1.0, base, exponent);
     while left > 0 && result > 0.0 {
@@ -479,11 +484,11 @@ mod tests {
     use super::*;
     use crate::testbed::{LINK, assert_same_picks, bits, capable, holding};
 
-    /// The average is the present length of the queue.
+    /// Returns parameters with which the average is the current queue length.
     fn at_once() -> RedParams {
         RedParams { weight: 1.0, max_probability: 0.0625, ..RedParams::default() }
     }
-    /// Gaps between picks at a fixed average, in frames.
+    /// Returns the gaps between picks in frames, at a fixed average.
     fn gaps(params: RedParams, frames: u64, count: usize) -> Vec<usize> {
         let (mut red, mut random) = (params.start(&LINK), bits(1));
         let (mut gaps, mut gap) = (Vec::new(), 0);
@@ -560,7 +565,7 @@ mod tests {
             .collect();
         let most = averages.iter().copied().fold(0.0, f64::max);
         assert!(averages[99] > 0.9 * most, "{} of {most}", averages[99]);
-        // Then it is: a thousand frames' time halves it more than twice.
+        // Now the queue is empty: the time of a thousand frames more than halves the average twice.
         red.on_enqueue(now + took * 1000, &holding(0), capable(1000), &mut random);
         assert!(red.average() < 0.2 * averages[99], "{}", red.average());
     }
@@ -587,7 +592,7 @@ mod tests {
             let expected = 4.0 * (1.0 - (1.0f64 - 0.002).powi(n));
             assert!((red.average() - expected).abs() < 1e-9, "{n}: {} for {expected}", red.average());
         }
-        // Thresholds in bytes: the length in bytes, with the frame itself if configured.
+        // Thresholds in bytes: the length is in bytes, including the frame itself if so configured.
         let params = RedParams {
             min: Amount::Bytes(90_000),
             max: Amount::Bytes(100_000),
@@ -604,7 +609,8 @@ mod tests {
 
     #[test]
     fn an_idle_time_decays_the_average_by_the_frames_that_it_would_have_carried() {
-        // 500 B are 500 ns. The queue empties at 0 with a frame of 1000 B, which is on the link until 1000 ns.
+        // 500 B take 500 ns. The queue becomes empty at 0 when a frame of 1000 B leaves, which is on the link until
+        // 1000 ns.
         let after = |ns, idle_exponent| {
             let params = RedParams { weight: 0.25, idle_exponent, ..RedParams::default() };
             let (mut red, mut random) = (params.start(&LINK), bits(1));
@@ -619,16 +625,17 @@ mod tests {
             let with_arrival = 0.75 * expected;
             assert!((after(ns, IdleExponent::ElapsedAndArrival) - with_arrival).abs() < 1e-12, "{ns} ns");
         }
-        // A day.
+        // After a day.
         assert_eq!(after(86_400_000_000_000, IdleExponent::Elapsed), 0.0);
     }
 
     #[test]
     fn geometric_gaps_have_the_mean_and_the_variance_of_their_law() {
-        // Average 10 of 5 .. 15: p = 1/32.
+        // An average of 10 between 5 and 15: p = 1/32.
         let params = RedParams { spacing: Spacing::Geometric, ..at_once() };
         let (gaps, p) = (gaps(params, 10, 100_000), 1.0 / 32.0);
-        // Within four standard errors; that of the variance of a geometric law is about 2.8 / sqrt(n) of it.
+        // The bound is four standard errors; that of the variance of a geometric law is about 2.8 / sqrt(n) times the
+        // variance.
         let deviation = (1.0f64 - p).sqrt() / p;
         assert!((mean(&gaps) - 1.0 / p).abs() < 4.0 * deviation / 100_000f64.sqrt(), "{}", mean(&gaps));
         let variance = gaps.iter().map(|&gap| (gap as f64 - 1.0 / p).powi(2)).sum::<f64>() / 100_000.0;
@@ -637,7 +644,7 @@ mod tests {
 
     #[test]
     fn uniform_gaps_are_equally_likely_and_so_are_those_that_wait() {
-        // p = 1/32: 1 .. 31, mean 16; with `wait` 32 .. 63, mean 47.5.
+        // p = 1/32: gaps are 1 .. 31 with mean 16; with `wait` 32 .. 63 with mean 47.5.
         for (spacing, first, last) in [(Spacing::Uniform, 1, 31), (Spacing::Wait, 32, 63)] {
             let mut gaps = gaps(RedParams { spacing, ..at_once() }, 10, 100_001);
             // Before the first pick there is no count.
@@ -665,7 +672,8 @@ mod tests {
             };
             (0..400_000).filter(picked).count() as f64 / 400_000.0
         };
-        // p = 1/32 per mean frame. Uniform: one pick in 16 mean frames, up to whole frames.
+        // p = 1/32 per mean frame. With uniform spacing one in 16 mean frames is picked, up to rounding to whole
+        // frames.
         for (bytes, p) in [(250, 1.0 / 64.0), (500, 1.0 / 32.0), (1_000, 1.0 / 16.0)] {
             let found = rate(Spacing::Geometric, bytes);
             assert!((found / p - 1.0).abs() < 0.05, "{bytes} B: {found} for {p}");
@@ -721,7 +729,7 @@ mod tests {
         }
     }
 
-    /// Marks green frames; the actions for other colors are given.
+    /// Returns parameters that mark green frames and have these actions for the other colors.
     fn of_colors(yellow: Option<Action>, red: Option<Action>) -> RedParams {
         let keys = |action: Option<Action>| Some(ColorKeys { action, ..ColorKeys::default() });
         RedParams { action: Action::MarkOnly, yellow: keys(yellow), red: keys(red), ..at_once() }
@@ -729,7 +737,7 @@ mod tests {
 
     #[test]
     fn each_color_has_its_own_line() {
-        // At 12 frames green is at 2/10 of its range, yellow at 4/8, red beyond: 0.0125, 0.25 and all.
+        // At 12 frames, green is at 2/10 of its range, yellow at 4/8, and red is beyond it: 0.0125, 0.25 and all.
         let keys = RedParams {
             min: Amount::Frames(10),
             max: Amount::Frames(20),
@@ -767,7 +775,7 @@ mod tests {
 
     #[test]
     fn colors_share_the_average_and_count_gaps_by_themselves() {
-        // Green frames are below their minimum; they do not restart the gaps of yellow ones.
+        // Green frames are below their minimum; they do not restart the gaps of yellow frames.
         let far = Amount::Frames(40);
         let keys = RedParams { min: far, max: Amount::Frames(50), ..at_once() };
         let low =

@@ -1,4 +1,5 @@
-//! A line of RED: from the minimum threshold to the maximum one, for frames of one color, and how picks on it are spread.
+//! The probability curve of RED from the minimum to the maximum threshold, for frames of one color, and the spacing of
+//! picks.
 
 use crate::manager::{Counts, number};
 use crate::red::{Action, IdleExponent, Mode, Spacing};
@@ -7,7 +8,7 @@ use crate::step::Moment;
 use keys::Remark;
 use units::{Amount, BitRate, Bytes};
 
-/// Parameters for frames of one color.
+/// The parameters for frames of one color.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rules {
     pub min: Amount,
@@ -17,7 +18,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// `unit`: the threshold in whose unit the queue is counted.
+    /// Checks the parameters. `unit` is the threshold in whose unit the queue is counted.
     pub fn check(&self, unit: Amount) -> Result<(), Remark> {
         let Rules { min, max, max_probability, .. } = *self;
         let wrong = |key, message: String, help| Err(Remark::about(key, message, help));
@@ -39,7 +40,7 @@ impl Rules {
         }
         Ok(())
     }
-    /// p of a frame of the mean length at this average; `None` where every frame is picked.
+    /// Returns p of a frame of the mean length at this average; `None` if every frame is picked.
     pub fn probability(&self, average: f64, gentle: bool) -> Option<f64> {
         let (min, max) = (number(self.min) as f64, number(self.max) as f64);
         if average < min {
@@ -54,11 +55,11 @@ impl Rules {
     }
 }
 
-/// Parameters for frames of any color.
+/// The parameters for frames of any color.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Common {
     pub weight: f64,
-    /// The queue is counted in its unit.
+    /// Minimum threshold; its unit is that of the queue length.
     pub min: Amount,
     pub gentle: bool,
     pub mode: Mode,
@@ -70,11 +71,11 @@ pub(crate) struct Common {
     pub at: Moment,
 }
 
-/// Frames that are counted together.
+/// The curve and the pick count of frames that are counted together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     pub rules: Rules,
-    /// As configured: those at the reference rate.
+    /// Parameters as configured, that is, at the reference rate.
     configured: Rules,
     /// Frames (in byte mode: mean frames) since the last pick, including this one; `None` if there was none since the
     /// average rose above the minimum.
@@ -82,19 +83,19 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// The line at a port of this rate, before any frame. `reference`: the rate at which the thresholds hold.
+    /// Creates the curve at a port of this rate, before any frame. The thresholds apply at the rate `reference`.
     pub fn new(configured: Rules, reference: Option<BitRate>, rate: BitRate) -> Line {
         let mut line = Line { rules: configured, configured, since_pick: None };
         line.set_rate(reference, rate);
         line
     }
-    /// Sets the thresholds at another rate of the port.
+    /// Sets the thresholds for a new rate of the port.
     pub fn set_rate(&mut self, reference: Option<BitRate>, rate: BitRate) {
         let scaled = |threshold| amount_at_rate(threshold, reference, rate);
         let Rules { min, max, .. } = self.configured;
         (self.rules.min, self.rules.max) = (scaled(min), above(scaled(min), scaled(max)));
     }
-    /// Decides on a pick between the thresholds, at the probability `p` of a frame of the mean length.
+    /// Decides whether a frame is picked between the thresholds; `p` is the probability for a frame of the mean length.
     pub fn picks(&mut self, p: f64, common: &Common, bytes: u16, random: &mut impl FnMut() -> u64) -> bool {
         let length = match common.mode {
             Mode::Frame => 1.0,
@@ -114,7 +115,7 @@ impl Line {
     }
 }
 
-/// Returns the maximum threshold, or the least one above the minimum.
+/// Returns the maximum threshold, or the minimum plus one if that is larger.
 fn above(min: Amount, max: Amount) -> Amount {
     let least = number(min) + 1;
     match max {
@@ -123,11 +124,11 @@ fn above(min: Amount, max: Amount) -> Amount {
     }
 }
 
-/// Returns true with this probability; draws only where the outcome is open.
+/// Returns true with this probability. Draws random bits only if the outcome is open.
 fn happens(probability: f64, random: &mut impl FnMut() -> u64) -> bool {
     if probability <= 0.0 {
         return false;
     }
-    // 53 bits are a number from 0 to below 1.
+    // 53 bits represent a number from 0 to below 1.
     probability >= 1.0 || ((random() >> 11) as f64) < probability * (1u64 << 53) as f64
 }

@@ -1,16 +1,16 @@
-//! Thresholds that hold at a reference rate, in proportion to the rate of a port.
+//! Thresholds that apply at a reference rate and scale with the rate of a port.
 
 use keys::Remark;
 use units::{Amount, BitRate};
 
-/// Returns a count in proportion to the rate of a port, rounded down; without a reference rate the count itself.
+/// Returns a count scaled to the rate of a port, rounded down. Without a reference rate, returns the count itself.
 pub fn at_rate(count: u64, reference: Option<BitRate>, rate: BitRate) -> u64 {
     let Some(reference) = reference else { return count };
     let scaled = u128::from(count) * u128::from(rate.bps()) / u128::from(reference.bps().max(1));
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
-/// Returns a threshold in proportion to the rate of a port.
+/// Returns a threshold scaled to the rate of a port.
 pub(crate) fn amount_at_rate(threshold: Amount, reference: Option<BitRate>, rate: BitRate) -> Amount {
     match threshold {
         Amount::Bytes(bytes) => Amount::Bytes(at_rate(bytes, reference, rate)),

@@ -50,11 +50,11 @@ impl Configuration for SamplingParams {
     }
 }
 
-/// Frames since the last message.
+/// The state of a sampling notifier: the frames since the last message.
 #[derive(Clone, Debug)]
 pub struct Sampling {
     params: SamplingParams,
-    /// Counted frames without a message; 0 when the next one makes a message.
+    /// Frames counted since the last message; 0 if the next one triggers a message.
     passed: u32,
 }
 

@@ -1,21 +1,21 @@
-//! The memory of a switch at work: pools, and the limits of each queue in one.
+//! The memory of a switch: its pools, and the limits of each queue in one of them.
 //!
-//! A queue has rules: its reserved bytes, its limit of the shared part of a pool (a multiple of the free part, or a number
-//! of bytes), and its maximum headroom. A frame is charged to reserved and shared memory as long as the queue stays within its
-//! limit, then to the headroom; otherwise it is refused, with the reason. Departures release headroom first, then shared
-//! memory, then reserved memory.
+//! A queue has rules: its reserved bytes, its limit in the shared part of a pool (a multiple of the free part, or a
+//! number of bytes), and its maximum headroom. As long as the queue stays within its limit, a frame is charged to
+//! reserved and shared memory; beyond the limit, to the headroom. If there is no headroom either, the frame is refused,
+//! with the reason. Departures release headroom first, then shared memory, then reserved memory.
 //!
 //! A queue whose sender can be paused requests a pause when its next byte would exceed its limit or when it uses
-//! headroom. It releases the sender when it holds no headroom and at most its XON: an absolute level, or an offset
-//! below the limit if that is higher.
+//! headroom. It lets the sender resume when it uses no headroom and holds at most its XON: an absolute level, or an
+//! offset below the limit if that is higher.
 //!
-//! Headroom of a pool is one number that all of its queues share, each up to its own part. Where each has its own headroom, the
-//! pool has the sum, so that it is never exhausted before them.
+//! The headroom of a pool is a single number that all of its queues share, each up to its own maximum. If each queue
+//! has its own headroom, the pool's headroom is their sum, so that it is never exhausted before theirs.
 
 use crate::dynamic_threshold::{Alpha, SharedMemorySpec};
 use recurrence::Recurs;
 
-/// Bytes that one queue holds.
+/// The bytes that one queue holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub struct Holding {
     /// Bytes in reserved and shared memory.
@@ -24,59 +24,59 @@ pub struct Holding {
     pub headroom: u64,
 }
 
-/// The part of the memory that takes a frame.
+/// The part of the memory to which a frame is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Reserved memory of its queue and shared memory.
+    /// The queue's reserved memory, and shared memory.
     Own,
     /// The headroom.
     Headroom,
 }
 
-/// Reason for refusing a frame.
+/// The reason for refusing a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Refused {
-    /// The limit of its queue, or the pool is full.
+    /// The queue is at its limit, or the pool is full.
     Limit,
-    /// The headroom of its queue is used up.
+    /// The headroom of the queue is used up.
     Headroom,
-    /// The headroom that queues share is used up, though its queue might have had more.
+    /// The shared headroom is used up, although the queue's own maximum would have allowed more.
     SharedHeadroom,
 }
 
 /// The limit of a queue in the shared part of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// A multiple of the free memory.
+    /// A multiple of the free shared memory.
     Dynamic(Alpha),
-    /// Bytes.
+    /// A number of bytes.
     Static(u64),
 }
 
-/// Memory rules of a queue.
+/// The memory rules of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Its pool.
+    /// Index of the queue's pool.
     pub pool: u8,
-    /// Bytes reserved for it, outside the pool.
+    /// Bytes reserved for the queue, outside the pool.
     pub reserved: u64,
-    /// See [`Limit`].
+    /// Limit in the shared part of the pool.
     pub limit: Limit,
-    /// The most headroom in bytes.
+    /// Maximum headroom in bytes.
     pub headroom: u64,
-    /// At or below, XON.
+    /// XON is sent at or below this level, in bytes.
     pub xon: u64,
-    /// Distance of XON below its limit, if that is above `xon`; `u64::MAX`: not used.
+    /// Distance of XON below the limit, if the result is above `xon`; `u64::MAX` if unused.
     pub xon_offset: u64,
 }
 
 /// A pool of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Recurs)]
 pub struct Pool {
-    /// The shared part in bytes.
+    /// Size of the shared part in bytes.
     #[recurs(constant)]
     size: u64,
-    /// The headroom that all may use together.
+    /// Headroom that all queues may use together, in bytes.
     #[recurs(constant)]
     headroom: u64,
     used: u64,
@@ -84,24 +84,24 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// An empty one.
+    /// Creates an empty pool.
     pub fn new(size: u64, headroom: u64) -> Pool {
         Pool { size, headroom, used: 0, headroom_used: 0 }
     }
-    /// Bytes of the shared part that are free.
+    /// Returns the free bytes of the shared part.
     #[inline]
     pub fn free(&self) -> u64 {
         self.size - self.used
     }
-    /// Bytes of it in use.
+    /// Returns the used bytes of the shared part.
     pub fn used(&self) -> u64 {
         self.used
     }
-    /// Bytes of headroom, and of it in use.
+    /// Returns the headroom and the used part of it, in bytes.
     pub fn headroom(&self) -> (u64, u64) {
         (self.headroom, self.headroom_used)
     }
-    /// Limit of a queue beyond its reserved bytes, now.
+    /// Returns the current limit of a queue beyond its reserved bytes.
     #[inline]
     fn limit(&self, limit: Limit) -> u64 {
         match limit {
@@ -112,7 +112,7 @@ impl Pool {
 }
 
 impl Rules {
-    /// The part of a queue's bytes in the shared memory.
+    /// Returns the part of a queue's bytes that is in shared memory.
     #[inline]
     fn beyond(&self, own: u64) -> u64 {
         own.saturating_sub(self.reserved)
@@ -128,17 +128,17 @@ pub struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// The rules of an egress queue in a memory that is one pool.
+    /// Index of the rules of an egress queue, if the memory is one pool.
     pub const LOSSY: u16 = 0;
-    /// The rules of a lossless queue in a memory that is one pool.
+    /// Index of the rules of a lossless queue, if the memory is one pool.
     pub const LOSSLESS: u16 = 1;
 
-    /// An empty memory. Rules name pools that there are.
+    /// Creates an empty memory. The pools in `rules` exist.
     pub fn new(pools: Vec<Pool>, rules: Vec<Rules>) -> SharedMemory {
         debug_assert!(rules.iter().all(|own| usize::from(own.pool) < pools.len()));
         SharedMemory { pools, rules }
     }
-    /// One pool for `queues` queues; `None` if minima and headroom exceed the total.
+    /// Creates a memory of one pool for `queues` queues; `None` if minima and headroom exceed the total.
     pub fn of_one_pool(spec: SharedMemorySpec, queues: u64) -> Option<SharedMemory> {
         let pool = Pool::new(spec.shared(queues)?, spec.headroom);
         let lossy = Rules {
@@ -151,26 +151,26 @@ impl SharedMemory {
         };
         Some(SharedMemory::new(vec![pool], vec![lossy, Rules { headroom: spec.headroom, ..lossy }]))
     }
-    /// Its pools.
+    /// Returns the pools.
     pub fn pools(&self) -> &[Pool] {
         &self.pools
     }
-    /// Rules of a queue, and its pool.
+    /// Returns the rules of a queue, and its pool.
     #[inline]
     pub fn of(&self, rules: u16) -> (&Rules, &Pool) {
         let rules = &self.rules[usize::from(rules)];
         (rules, &self.pools[usize::from(rules.pool)])
     }
-    /// The most that a queue may hold now before it takes headroom: XOFF.
+    /// Returns XOFF: the number of bytes that a queue may hold now before it uses headroom.
     pub fn threshold(&self, rules: u16) -> u64 {
         let (own, pool) = self.of(rules);
         own.reserved.saturating_add(pool.limit(own.limit))
     }
 
-    /// The part that takes a frame, or the reason for refusing it.
+    /// Returns the part to which a frame is to be charged.
     ///
     /// # Errors
-    /// If there is no space.
+    /// The reason for refusing the frame, if there is no space.
     #[inline]
     pub fn admit(&self, rules: u16, queue: &Holding, bytes: u16) -> Result<Part, Refused> {
         let (own, pool) = self.of(rules);
@@ -188,7 +188,7 @@ impl SharedMemory {
         }
         Ok(Part::Headroom)
     }
-    /// A frame enters.
+    /// Charges a frame that enters.
     #[inline]
     pub fn add(&mut self, rules: u16, queue: &mut Holding, bytes: u16, part: Part) {
         let own = &self.rules[usize::from(rules)];
@@ -205,8 +205,8 @@ impl SharedMemory {
             }
         }
     }
-    /// A frame leaves: released from the headroom first. Returns `false`, without changes, if the queue held less than the frame, which
-    /// is a broken invariant.
+    /// Releases a frame that leaves, from the headroom first. Returns `false`, without changes, if the queue held less
+    /// than the frame, which violates an invariant.
     #[inline]
     #[must_use]
     pub fn remove(&mut self, rules: u16, queue: &mut Holding, bytes: u16) -> bool {
@@ -225,7 +225,7 @@ impl SharedMemory {
         true
     }
 
-    /// Returns true if a lossless queue has to be paused: it uses headroom, or its next byte would.
+    /// Returns true if a lossless queue has to be paused because it uses headroom, or its next byte would.
     #[inline]
     pub fn must_pause(&self, rules: u16, queue: &Holding) -> bool {
         let (own, pool) = self.of(rules);
@@ -236,7 +236,7 @@ impl SharedMemory {
     pub fn may_resume(&self, rules: u16, queue: &Holding) -> bool {
         queue.headroom == 0 && queue.own <= self.resume_at(rules)
     }
-    /// Maximum bytes in a paused queue for it to resume: XON.
+    /// Returns XON: the maximum number of bytes in a paused queue that may resume.
     #[inline]
     pub fn resume_at(&self, rules: u16) -> u64 {
         let (own, pool) = self.of(rules);
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn busy_queues_settle_at_alpha_over_one_plus_n_alpha() {
-        // Golden vector 15 (alpha 1), and others.
+        // Golden vector 15 (alpha 1), and other values of alpha.
         let total = 10_000_000;
         for alpha in [1.0 / 128.0, 0.25, 0.5, 1.0, 2.0, 8.0] {
             for n in [1, 2, 4, 8, 32] {
@@ -286,8 +286,8 @@ mod tests {
                 let mut queues = vec![Holding::default(); n as usize];
                 fill(&mut memory, &mut queues, LOSSY);
                 let each = alpha * total as f64 / (1.0 + n as f64 * alpha);
-                // A frame that would cross T is refused: each queue is below T by less than a frame, which leaves
-                // more for the others.
+                // A frame that would cross T is refused. Each queue is therefore below T by less than a frame, which
+                // leaves more memory for the others.
                 let slack = f64::from(FRAME) * (1.0 + n as f64 * alpha);
                 for queue in &queues {
                     assert!(
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(queues[0].own, 500_000);
         fill(&mut memory, &mut queues[1..], LOSSY);
         assert_eq!(queues[1].own, 250_000);
-        // The first is above T now: it gets no memory until it has fallen below.
+        // The first queue is now above T, and gets no memory until it has drained below T.
         assert_eq!(
             (memory.threshold(LOSSY), memory.admit(LOSSY, &queues[0], FRAME)),
             (250_000, Err(Refused::Limit))
@@ -332,7 +332,7 @@ mod tests {
         assert_eq!(memory.pools[0].free(), 100_000);
         let (mut first, mut second) = (Holding::default(), Holding::default());
         fill(&mut memory, std::slice::from_mut(&mut first), LOSSY);
-        // T of 1600 free bytes is 102,400 B, so that a frame enters and leaves 1500; theirs is 96,000 B.
+        // With 1600 B free, T is 102,400 B, so one more frame enters and leaves 1500 B free. T is then 96,000 B.
         assert_eq!((first.own, memory.pools[0].free()), (99_500, 1_500));
         memory.pools[0].used = memory.pools[0].size;
         for _ in 0..10 {
@@ -357,7 +357,7 @@ mod tests {
             memory.add(LOSSLESS, &mut lossless, FRAME, Part::Own);
         }
         assert_eq!(lossless.own, 50_000);
-        // Ten frames in flight fit; lossy ones never go there.
+        // The headroom holds ten frames in flight; lossy frames never use it.
         for _ in 0..10 {
             assert_eq!(memory.admit(LOSSLESS, &lossless, FRAME), Ok(Part::Headroom));
             memory.add(LOSSLESS, &mut lossless, FRAME, Part::Headroom);
@@ -365,7 +365,8 @@ mod tests {
         assert_eq!(memory.admit(LOSSLESS, &lossless, FRAME), Err(Refused::Headroom));
         fill(&mut memory, std::slice::from_mut(&mut lossy), LOSSY);
         assert_eq!((lossy.own, lossy.headroom, memory.pools[0].headroom_used), (25_000, 0, 1_000));
-        // The headroom empties first. Then the lossless queue has to fall to T less the offset: x <= 75,000 - x - 5,000.
+        // The headroom empties first. Then the lossless queue has to drain to T less the offset: x <= 75,000 - x -
+        // 5,000.
         let mut left = 0;
         while !memory.may_resume(LOSSLESS, &lossless) {
             assert!(memory.remove(LOSSLESS, &mut lossless, FRAME));

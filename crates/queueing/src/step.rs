@@ -52,7 +52,7 @@ pub enum Moment {
 impl Configuration for StepParams {
     type Machine = Step;
 
-    /// Any threshold is valid: with 0 every frame that finds another one is marked.
+    /// Checks the parameters. Any threshold is valid: at 0, every frame that finds another one in the queue is marked.
     fn check(&self) -> Result<(), Remark> {
         reference_rate::check(self.reference_rate)
     }
@@ -66,11 +66,11 @@ impl Configuration for StepParams {
     }
 }
 
-/// A threshold.
+/// The state of step marking.
 #[derive(Clone, Debug)]
 pub struct Step {
     params: StepParams,
-    /// That at the rate of the port.
+    /// Threshold at the rate of the port.
     threshold: Amount,
     /// Number of bytes that may arrive before a frame can find the queue above the threshold.
     room: u64,
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use crate::testbed::{LINK, assert_same_picks, bits, capable, holding};
 
-    /// Three frames enter an empty queue, then three leave: marks on entry and on exit.
+    /// Returns the marks of three frames that enter an empty queue and then leave: on entry and on exit.
     fn marks(params: StepParams) -> ([bool; 3], [bool; 3]) {
         let mut step = params.start(&LINK);
         let enters = [0, 1, 2].map(|others| {

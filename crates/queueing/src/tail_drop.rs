@@ -12,7 +12,7 @@
 use frame::Occupancy;
 use units::Amount;
 
-/// Limits of the memory of a switch. `None`: unlimited.
+/// Limits of a switch's memory. `None`: unlimited.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct BufferSpec {
     /// Limit of all waiting frames of the switch.
@@ -25,16 +25,16 @@ pub struct BufferSpec {
     pub queue: Option<Amount>,
 }
 
-/// A limit that may refuse a frame.
+/// The limit that refuses a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// [`BufferSpec::queue`].
+    /// Limit [`BufferSpec::queue`].
     Queue,
-    /// [`BufferSpec::port`].
+    /// Limit [`BufferSpec::port`].
     Port,
-    /// [`BufferSpec::class`].
+    /// Limit [`BufferSpec::class`].
     Class,
-    /// [`BufferSpec::total`].
+    /// Limit [`BufferSpec::total`].
     Total,
 }
 
@@ -45,7 +45,7 @@ impl BufferSpec {
         *self == BufferSpec::default()
     }
 
-    /// The value of this limit.
+    /// Returns the value of this limit.
     #[inline]
     pub fn limit(&self, of: Refusal) -> Option<Amount> {
         match of {

@@ -1,23 +1,23 @@
-//! A queue for tests, and random bits.
+//! A queue and random bits for tests.
 
 use crate::{Color, Deferred, Fill, FrameFacts, LinkFacts, Moment, QueueManager, Quiet};
 use frame::{Occupancy, PointId};
 use std::collections::VecDeque;
 use units::{BitRate, Time};
 
-/// 8 Gb/s without overhead: a byte a nanosecond.
+/// A link of 8 Gb/s without overhead: one byte per nanosecond.
 pub(crate) const LINK: LinkFacts =
     LinkFacts { rate: BitRate::from_gbps(8), overhead: 0, point: PointId(0), shared: false };
 
-/// A frame that may be marked.
+/// Returns a frame of an ECN-capable flow.
 pub(crate) fn capable(bytes: u16) -> FrameFacts {
     FrameFacts { color: Color::Green, bytes, ecn_capable: true, tag: None }
 }
-/// A queue of `frames` frames of 1000 B.
+/// Returns the state of a queue of `frames` frames of 1000 B.
 pub(crate) fn holding(frames: u64) -> Fill {
     Fill { queue: Occupancy { bytes: 1000 * frames, frames }, ..Fill::default() }
 }
-/// Random bits (SplitMix64).
+/// Returns a generator of random bits (SplitMix64).
 pub(crate) fn bits(mut state: u64) -> impl FnMut() -> u64 {
     move || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -27,8 +27,8 @@ pub(crate) fn bits(mut state: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// Frames enter and leave a queue of at most `most` bytes at random: a manager that is called for each frame, and one that is only
-/// called when it must be, make identical decisions.
+/// Checks that a manager that is called for each frame and one that is called only when necessary make identical
+/// decisions. Frames enter and leave a queue of at most `most` bytes at random.
 pub(crate) fn assert_same_picks<M: QueueManager + Clone>(
     manager: &M,
     most: u64,
@@ -49,7 +49,7 @@ pub(crate) fn assert_same_picks<M: QueueManager + Clone>(
             waiting.remove(frame.bytes);
         }
         let fill = Fill { queue: waiting, ..Fill::default() };
-        // Some frames, such as those with a tag, need a call during a quiet period, too.
+        // Some frames, such as tagged ones, need a call even in a quiet period.
         let (bytes, must) = (u64::from(frame.bytes), below(50) == 0);
         let (verdict, _) =
             all.observe(moment, Deferred { frames: 0, left: 0 }, (now, &fill, frame), &mut of_all);
@@ -73,5 +73,5 @@ pub(crate) fn assert_same_picks<M: QueueManager + Clone>(
             queue.push_back(frame);
         }
     }
-    assert!(observed < 2_000 || quiet == Quiet::NEVER, "it was never quiet");
+    assert!(observed < 2_000 || quiet == Quiet::NEVER, "the manager was never quiet");
 }

@@ -117,39 +117,40 @@ pub enum DiscardAction {
     Trim,
 }
 
-/// Packet trimming of a switch.
+/// The packet trimming of a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrimmingSpec {
     /// Length of a trimmed frame in bytes, DA to FCS.
     pub size: u16,
     /// Priority of trimmed frames.
     pub priority: u8,
-    /// That of frames which are trimmed at ports to some neighbours.
+    /// Priorities of frames trimmed at ports to particular neighbours: the neighbours, and the priority.
     pub priority_to: Vec<(Vec<NodeId>, u8)>,
-    /// Traffic classes whose frames are trimmed, bit by bit; `None`: by profiles, or all that are lossy.
+    /// Traffic classes whose frames are trimmed, bit n for class n; `None`: by profiles, or all lossy classes.
     pub classes: Option<u8>,
-    /// Bytes that a queue may hold, and one to a host.
+    /// Maximum number of bytes in a queue, and in a queue towards a host.
     pub thresholds: Option<[u64; 2]>,
-    /// Bytes that the queue of trimmed frames may hold.
+    /// Maximum number of bytes in the queue of trimmed frames.
     pub header_limit: Option<u64>,
-    /// Rate of a port at which these limits hold; `None`: they hold at any.
+    /// Rate of a port at which these limits apply; `None` if they apply at any rate.
     pub reference_rate: Option<BitRate>,
-    /// See [`Victim`].
+    /// Frame that is trimmed, see [`Victim`].
     pub victim: Victim,
-    /// True if frames that are trimmed at ports to hosts are marked as such.
+    /// True if frames trimmed at ports to hosts are marked as such.
     pub marks_last_hop: bool,
 }
 
-/// The shortest frame that trimming leaves, and the longest.
+/// Range of the length of trimmed frames.
 const SIZES: std::ops::RangeInclusive<u64> = frame::MIN_FRAME_BYTES as u64..=4088;
 
 impl TrimmingKeys {
-    /// DSCPs that trimmed frames may have.
+    /// Returns the DSCPs that trimmed frames may have.
     pub fn dscps(&self) -> impl Iterator<Item = u32> {
         [self.dscp.unwrap_or(48)].into_iter().chain(self.dscp_to.iter().flatten().map(|entry| entry.dscp))
     }
 
-    /// The keys resolved: the traffic class that a DSCP has at the switch, and the nodes that a list of neighbours names.
+    /// Resolves the keys. The callbacks return the traffic class of a DSCP at the switch, and the nodes in a list of
+    /// neighbours.
     ///
     /// # Errors
     /// Keys that exclude each other or are out of range.
@@ -233,7 +234,7 @@ impl TrimmingKeys {
         })
     }
 
-    /// Returns the keys without effect.
+    /// Returns the keys that have no effect.
     pub fn unused(&self) -> Vec<Remark> {
         Unused::of(self, &TrimmingKeys::default())
             .unless(self.threshold.is_some(), "threshold", &["last_hop_threshold", "victim"])

@@ -36,8 +36,9 @@ impl Basis {
     }
 }
 
-/// Declares the parameters of a scheduler that meters bytes: its own keys, and those of the accounted length. Keys
-/// that say `= VALUE` have that default; a scheduler with a key that has none says `#[serde(default)]` at the others.
+/// Declares the parameters of a scheduler that meters bytes: the scheduler's own keys, followed by those of the
+/// accounted length. A key written with `= VALUE` has that default. A scheduler that has a key without a default marks
+/// its other keys with `#[serde(default)]`.
 macro_rules! accounted {
     ($(#[$doc:meta])* pub struct $name:ident accounts $basis:ident {
         $($(#[$about:meta])* pub $key:ident: $type:ty = $default:expr,)*
@@ -56,7 +57,7 @@ macro_rules! accounted {
             }
         }
         impl $name {
-            /// The defaults, but for the accounted length.
+            /// Returns the default parameters with this accounted length.
             pub fn by(accounted: $crate::AccountedLength) -> $name {
                 $name::default().accounting(accounted)
             }
@@ -121,19 +122,20 @@ pub struct AccountedLength {
 }
 
 impl AccountedLength {
-    /// L - 18.
+    /// Accounts L - 18: the payload of an Ethernet frame.
     pub const PAYLOAD: AccountedLength = AccountedLength { basis: Basis::Payload, per_frame: 0, cell: 0 };
-    /// L.
+    /// Accounts L: the frame from DA to FCS.
     pub const FRAME: AccountedLength = AccountedLength { basis: Basis::Frame, per_frame: 0, cell: 0 };
-    /// L + the overhead of the link: shares are shares of time on the wire.
+    /// Accounts L plus the overhead of the link, so that shares are shares of time on the wire.
     pub const WIRE: AccountedLength = AccountedLength { basis: Basis::Wire, per_frame: 0, cell: 0 };
     const LARGEST_PART: u32 = 65_536;
 
-    /// From the keys of a scheduler; values that do not fit saturate, and exceed the accepted range.
+    /// Builds the accounted length from a scheduler's keys. Values that do not fit saturate, which leaves them outside
+    /// the accepted range.
     pub fn of(basis: Basis, per_frame: Bytes, cell: Bytes) -> AccountedLength {
         AccountedLength { basis, per_frame: count(per_frame), cell: count(cell) }
     }
-    /// The accounted length at this port.
+    /// Returns the accounted length at this port.
     pub fn at(self, port: &PortFacts) -> PortLength {
         let (less, around) = match self.basis {
             Basis::Payload => (u32::from(HEADER_BYTES), 0),
@@ -158,7 +160,7 @@ impl AccountedLength {
     }
 }
 
-/// A number of bytes, which is small wherever it is accepted.
+/// Converts a size to bytes. Every accepted value fits.
 pub(crate) fn count(bytes: Bytes) -> u32 {
     u32::try_from(bytes.get()).unwrap_or(u32::MAX)
 }
@@ -166,15 +168,15 @@ pub(crate) fn count(bytes: Bytes) -> u32 {
 /// The accounted length of frames at one port, including the overhead of its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortLength {
-    /// Bytes of the frame that are not counted.
+    /// Bytes of the frame that are not accounted.
     less: u32,
-    /// Additional bytes.
+    /// Bytes accounted in addition to the frame.
     more: u32,
     cell: u32,
 }
 
 impl PortLength {
-    /// The accounted length of a frame of `bytes`; never zero, so that no service is free.
+    /// Returns the accounted length of a frame of `bytes`. It is at least 1, so that no service is free.
     #[inline]
     pub fn of(self, bytes: u32) -> u32 {
         let whole = bytes.saturating_sub(self.less) + self.more;

@@ -1,5 +1,5 @@
-//! A port for properties: it keeps the reference state (which queues hold frames, which are stopped) and checks each decision of
-//! its scheduler against it.
+//! A simulated port for the property tests. It tracks which queues hold frames and which are stopped, and checks each
+//! decision of its scheduler against this reference state.
 
 use crate::testbed::port;
 use crate::*;
@@ -8,7 +8,7 @@ use units::Time;
 
 pub(crate) const QUEUES: usize = 5;
 
-/// A port with the reference state.
+/// A port with its reference state.
 pub(crate) struct Bed {
     pub facts: PortFacts,
     pub scheduler: Selector,
@@ -27,9 +27,9 @@ pub(crate) enum Step {
     },
     Stop(usize),
     Go(usize),
-    /// The frames in this queue are dropped.
+    /// Drops the frames in this queue.
     Discard(usize),
-    /// Time passes, and the port sends while it can.
+    /// Lets time pass; the port sends while it can.
     Run {
         ns: u64,
     },
@@ -62,7 +62,7 @@ impl Bed {
     pub fn arrive(&mut self, queue: usize, bytes: u32) {
         if self.frames.iter().all(VecDeque::is_empty) {
             self.scheduler.idle(self.now);
-            // As in the fabric: a frame that finds the port free and empty does not enter a queue.
+            // As in the fabric, a frame that finds the port idle and empty does not enter a queue.
             if !self.stopped[queue] && self.scheduler.pass(queue as u32, bytes, self.now) {
                 self.now += self.facts.wire_time(bytes);
                 return;
@@ -83,7 +83,7 @@ impl Bed {
             self.scheduler.go(queue as u32, head, self.now);
         }
     }
-    /// Drops the frames in a queue; returns their number.
+    /// Drops the frames in a queue and returns their number.
     pub fn discard(&mut self, queue: usize) -> u64 {
         let dropped = self.frames[queue].len() as u64;
         self.frames[queue].clear();
@@ -103,13 +103,13 @@ impl Bed {
         let frames = &self.frames;
         self.scheduler.pick(eligible, |queue| frames[queue as usize][0], self.now)
     }
-    /// Makes one decision; returns the queue and the bytes sent.
+    /// Makes one decision and returns the queue and the bytes sent.
     pub fn send(&mut self) -> Option<(usize, u32)> {
         let picked = self.pick();
         assert_eq!(picked, self.pick(), "asked twice");
         let any_active = (0..QUEUES).any(|queue| self.is_active(queue));
         let Some(queue) = picked.map(|queue| queue as usize) else {
-            assert!(!any_active || self.shaped, "idle with an active queue");
+            assert!(!any_active || self.shaped, "the port idles although a queue is active");
             return None;
         };
         assert!(self.is_active(queue), "queue {queue} may not send");
@@ -138,7 +138,7 @@ impl Bed {
                     }
                     match self.scheduler.wake(self.now).filter(|&at| at < end) {
                         Some(at) => {
-                            assert!(at > self.now, "woken for nothing");
+                            assert!(at > self.now, "the wake-up time is not in the future");
                             self.now = at;
                         }
                         None => self.now = end,

@@ -19,10 +19,10 @@
 
 use units::{BitRate, Time};
 
-/// A lower bound of service. Bits are counted by the accounted length of the scheduler.
+/// A guaranteed lower bound of service. Bits are counted by the accounted length of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LatencyRate {
-    /// The certain rate, rounded down.
+    /// Guaranteed rate, rounded down.
     pub rate: BitRate,
     /// Maximum delay before the guaranteed service begins, rounded up.
     pub latency: Time,
@@ -35,7 +35,8 @@ impl LatencyRate {
             latency: Time::from_ps((latency_s.max(0.0) * 1e12).ceil() as u64),
         }
     }
-    /// The longest delay of a bit of a flow that never exceeds `burst_bits` + `rate` · t.
+    /// Returns the maximum delay of a bit of a flow that never sends more than `burst_bits` + `rate` · t in any
+    /// interval t.
     pub fn delay(&self, burst_bits: u64) -> Time {
         self.latency + self.rate.time_for_bits_ceil(burst_bits)
     }

@@ -1,9 +1,9 @@
-//! Buckets at work: when a shaper releases a frame. See `shaper` for their parameters.
+//! The state of token and leaky buckets, which decides when a shaper releases a frame. See `shaper` for the parameters.
 
 use crate::Share;
 use units::{BitRate, Time};
 
-/// Picoseconds times bits per second that make a bit.
+/// Number of fixed-point units (picoseconds times bits per second) in one bit.
 const UNIT: u128 = 1_000_000_000_000;
 
 const fn level_of(bytes: u32) -> u128 {
@@ -16,7 +16,7 @@ fn time_for(level: u128, rate: BitRate) -> Time {
     Time::from_ps(u64::try_from(level.div_ceil(u128::from(rate.bps()))).unwrap_or(u64::MAX))
 }
 
-/// Tokens.
+/// A token bucket.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenBucket {
     rate: BitRate,
@@ -26,7 +26,7 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// A full bucket.
+    /// Creates a full bucket.
     pub fn new(rate: BitRate, depth: u32) -> TokenBucket {
         TokenBucket { rate, depth: level_of(depth), tokens: level_of(depth), since: Time::ZERO }
     }
@@ -39,24 +39,24 @@ impl TokenBucket {
     pub fn allows(&self, bytes: u32, now: Time) -> bool {
         level_of(bytes) <= self.tokens || level_of(bytes) <= self.level(now)
     }
-    /// Time from which they may be sent.
+    /// Returns the earliest time at which `bytes` may be sent.
     pub fn ready_at(&self, bytes: u32) -> Time {
         self.since.saturating_add(time_for(level_of(bytes).saturating_sub(self.tokens), self.rate))
     }
-    /// Takes the tokens of `bytes`.
+    /// Removes the tokens for `bytes`.
     #[inline]
     pub fn take(&mut self, bytes: u32, now: Time) {
         self.tokens = self.level(now).saturating_sub(level_of(bytes));
         self.since = now.max(self.since);
     }
-    /// Changes the rate from now on.
+    /// Changes the fill rate from `now` on.
     pub fn set_rate(&mut self, rate: BitRate, now: Time) {
         self.take(0, now);
         self.rate = rate;
     }
 }
 
-/// Bits of the last frame that have not drained.
+/// A leaky bucket: the bits of the last frame that have not drained yet.
 #[derive(Clone, Copy, Debug)]
 pub struct LeakyBucket {
     rate: BitRate,
@@ -65,7 +65,7 @@ pub struct LeakyBucket {
 }
 
 impl LeakyBucket {
-    /// An empty bucket.
+    /// Creates an empty bucket.
     pub fn new(rate: BitRate) -> LeakyBucket {
         LeakyBucket { rate, level: 0, since: Time::ZERO }
     }
@@ -74,11 +74,11 @@ impl LeakyBucket {
     pub fn allows(&self, now: Time) -> bool {
         self.level <= flow(self.rate, now.saturating_sub(self.since))
     }
-    /// Time from which a frame may be sent.
+    /// Returns the earliest time at which a frame may be sent.
     pub fn ready_at(&self) -> Time {
         self.since.saturating_add(time_for(self.level, self.rate))
     }
-    /// Adds `bytes`. The time lost by rounding up to a picosecond is credited to the next frame.
+    /// Adds `bytes`. Drain times are rounded up to a picosecond; the time lost is credited to the next frame.
     #[inline]
     pub fn take(&mut self, bytes: u32, now: Time) {
         let drained = flow(self.rate, now.saturating_sub(self.since));
@@ -87,17 +87,17 @@ impl LeakyBucket {
         self.level = self.level.saturating_sub(drained) + level_of(bytes) - credit;
         self.since = now;
     }
-    /// Changes the drain rate from now on.
+    /// Changes the drain rate from `now` on.
     pub fn set_rate(&mut self, rate: BitRate, now: Time) {
         self.level = self.level.saturating_sub(flow(self.rate, now.saturating_sub(self.since)));
         (self.rate, self.since) = (rate, now.max(self.since));
     }
 }
 
-/// A shaper at work.
+/// The state of a shaper.
 #[derive(Clone, Copy, Debug)]
 pub struct Shaper {
-    /// As configured.
+    /// Rate as configured.
     pub(crate) rate: Share,
     pub(crate) bucket: Bucket,
 }
@@ -117,14 +117,14 @@ impl Shaper {
             Bucket::Leaky(bucket) => bucket.allows(now),
         }
     }
-    /// Time from which it may be sent.
+    /// Returns the earliest time at which a frame of accounted length `bytes` may be sent.
     pub fn ready_at(&self, bytes: u32) -> Time {
         match &self.bucket {
             Bucket::Token(bucket) => bucket.ready_at(bytes),
             Bucket::Leaky(bucket) => bucket.ready_at(),
         }
     }
-    /// Accounts for its transmission.
+    /// Accounts for the transmission of a frame.
     #[inline]
     pub fn take(&mut self, bytes: u32, now: Time) {
         match &mut self.bucket {
@@ -132,7 +132,7 @@ impl Shaper {
             Bucket::Leaky(bucket) => bucket.take(bytes, now),
         }
     }
-    /// The rate of the link changes from now on.
+    /// Adapts to a new rate of the link, from `now` on.
     pub fn on_link_rate(&mut self, link: BitRate, now: Time) {
         let rate = self.rate.of(link);
         match &mut self.bucket {

@@ -7,19 +7,20 @@ use units::{BitRate, Time};
 pub(crate) struct Credit {
     slope: BitRate,
     link: BitRate,
-    /// Above zero it may send.
+    /// The class may send while this is not negative.
     pub credit: i128,
-    /// Time at which `credit` was computed; in the future while the class sends.
+    /// Time up to which `credit` has been computed. It lies in the future while the class sends.
     since: Time,
     waiting: bool,
 }
 
 impl Credit {
-    /// A slope above the rate of the link, which a fault may leave behind, is limited to that rate.
+    /// Creates a credit of zero. A slope above the rate of the link, which a fault may leave behind, is limited to that
+    /// rate.
     pub fn new(slope: BitRate, link: BitRate) -> Credit {
         Credit { slope: slope.min(link), link, credit: 0, since: Time::ZERO, waiting: false }
     }
-    /// Credit grows while frames wait, or up to zero.
+    /// Updates the credit: it grows while frames wait, otherwise up to zero.
     #[inline]
     fn settle(&mut self, now: Time) {
         let span = now.saturating_sub(self.since);
@@ -40,7 +41,8 @@ impl Credit {
         self.settle(now);
         self.credit >= 0
     }
-    /// A frame occupies the link for `span`: credit decreases at the link's rate less the slope.
+    /// Accounts for a frame that occupies the link for `span`: credit decreases at the rate of the link less the idle
+    /// slope.
     #[inline]
     pub fn sends(&mut self, span: Time, waiting: bool, now: Time) {
         self.settle(now);
@@ -51,7 +53,7 @@ impl Credit {
             self.credit = self.credit.min(0);
         }
     }
-    /// The rates of the class and of the link from now on.
+    /// Changes the idle slope and the rate of the link from `now` on.
     pub fn set_rates(&mut self, slope: BitRate, link: BitRate, now: Time) {
         self.settle(now);
         (self.slope, self.link) = (slope.min(link), link);

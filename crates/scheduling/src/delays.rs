@@ -1,10 +1,10 @@
-//! No frame is later than the bound of its scheduler: over random weights, sizes and arrivals, while frames arrive in the
-//! middle of other frames' transmissions.
+//! Tests that no frame is later than the bound of its scheduler, over random weights, sizes and arrivals. Frames also
+//! arrive in the middle of other frames' transmissions.
 //!
-//! Each queue has a reference fluid server at the guaranteed rate of the queue: frame k ends there
-//! at max(arrival, end of frame k - 1) + L / ρ. A frame that has left is compared with that end (the guaranteed-rate
-//! clock of Goyal, Lam and Vin 1995). For a flow within its token bucket this is the bound of Bennett and Zhang 1997:
-//! (delay - σ / ρ) in frames of the longest length is at most 1 for WF2Q+.
+//! Each queue has a reference fluid server at the guaranteed rate of the queue, in which frame k ends at max(arrival,
+//! end of frame k - 1) + L / ρ. The departure of each frame is compared with that end (the guaranteed-rate clock of
+//! Goyal, Lam and Vin 1995). For a flow within its token bucket this is the bound of Bennett and Zhang 1997: (delay - σ
+//! / ρ) in frames of the maximum length is at most 1 for WF2Q+.
 
 use crate::properties::all;
 use crate::testbed::{finish_times, port};
@@ -13,18 +13,18 @@ use proptest::prelude::*;
 use units::Time;
 
 const QUEUES: usize = crate::bed::QUEUES;
-/// At 10 Gb/s.
+/// Picoseconds per byte at 10 Gb/s.
 const PS_A_BYTE: u64 = 800;
 
 #[derive(Clone, Debug)]
 struct Traffic {
     weights: [u32; QUEUES],
-    /// (time, queue, bytes) in order of time.
+    /// Arrivals (time, queue, bytes) in order of time.
     arrivals: Vec<(Time, u32, u32)>,
 }
 
-/// Each queue has frames of two lengths. Gaps are from zero to several frames, so that queues become active in the middle of
-/// others' frames and the port sometimes becomes idle.
+/// Generates traffic with two frame lengths per queue. Gaps range from zero to several frames, so that queues become
+/// active during other queues' frames and the port sometimes becomes idle.
 fn traffic() -> impl Strategy<Value = Traffic> {
     let weights = prop::array::uniform5(prop_oneof![1u32..5, 1u32..60]);
     let lengths = prop::array::uniform5((64u32..=1522, 64u32..=1522));
@@ -40,10 +40,10 @@ fn traffic() -> impl Strategy<Value = Traffic> {
     })
 }
 
-/// The maximum of (end - end in the queue's own fluid server) over the frames, in bytes on the wire.
+/// Returns the maximum over all frames of (departure - end in the queue's own fluid server), in bytes on the wire.
 fn latest(traffic: &Traffic, finished: &[Time]) -> f64 {
     let sum: u64 = traffic.weights.iter().map(|&weight| u64::from(weight)).sum();
-    // Ends of the fluid in picoseconds times the weight, which is exact.
+    // Ends in the fluid server, in picoseconds times the weight, which is exact.
     let mut fluid = [0u64; QUEUES];
     let late = traffic.arrivals.iter().zip(finished).map(|(&(at, queue, bytes), end)| {
         let queue = queue as usize;
@@ -67,7 +67,7 @@ proptest! {
         let accounted = AccountedLength::WIRE;
         let longest = traffic.arrivals.iter().map(|arrival| f64::from(arrival.2 + 20)).fold(0.0, f64::max);
         let others = (QUEUES - 1) as f64;
-        // In frames of the longest length.
+        // The bounds are in frames of the maximum length.
         let specs = [
             (SchedulerSpec::Wfq(WfqParams { weights: weights.clone().into(), ..WfqParams::by(accounted) }), 1.0),
             (SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights.clone().into(), ..Wf2qPlusParams::by(accounted) }), 1.0),
@@ -94,7 +94,7 @@ proptest! {
             let mut fluid = [Time::ZERO; QUEUES];
             for (&(at, queue, bytes), end) in traffic.arrivals.iter().zip(finished) {
                 let Some(bound) = spec.latency_rate_bound(queue, &facts) else { continue };
-                // A table of 64 B credits counts whole ones.
+                // The table counts whole credits of 64 B.
                 let accounted = match spec {
                     SchedulerSpec::DTable(_) => AccountedLength { cell: 64, ..AccountedLength::WIRE },
                     _ => AccountedLength::WIRE,

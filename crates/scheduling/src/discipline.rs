@@ -4,52 +4,56 @@ use crate::{LatencyRate, PortFacts};
 use keys::{Remark, Remarks};
 use units::{BitRate, Time};
 
-/// A scheduler at work. A queue is *active* if it holds a frame and flow control lets that frame go.
+/// The state machine of a scheduler. A queue is *active* if it holds a frame and flow control lets that frame go.
 ///
-/// The port calls, in the order of events at one instant:
-/// [`arrive`](Discipline::arrive) for each frame that enters a queue, then
-/// [`activate`](Discipline::activate) if that made the queue active;
-/// [`pick`](Discipline::pick) when the transmitter is free, then
-/// [`sent`](Discipline::sent) when the transmission begins, and
-/// [`completed`](Discipline::completed) at the port's next decision after its end.
-/// From `sent` to `completed` the queue counts as active, whether or not it holds a frame, and nothing is picked: whether a visit
-/// continues is decided by the state at the end of a transmission, not at its beginning.
-/// `pick` may be called again without `sent`, and returns the same queue unless something changed: a port that
-/// finds the head stopped after all calls [`deactivate`](Discipline::deactivate) and picks again.
+/// The port makes these calls, in the order of events at one instant:
+/// - [`arrive`](Discipline::arrive) for each frame that enters a queue, followed by [`activate`](Discipline::activate)
+///   if the frame made the queue active;
+/// - [`pick`](Discipline::pick) when the transmitter is free, followed by [`sent`](Discipline::sent) when the
+///   transmission begins;
+/// - [`completed`](Discipline::completed) at the port's next decision after the end of the transmission.
 ///
-/// A port does all this through a [`Selector`](crate::Selector), which keeps the order.
+/// From `sent` to `completed` the queue counts as active, whether or not it holds a frame, and the port does not call
+/// `pick`. Whether a visit continues is therefore decided by the state at the end of a transmission, not at its
+/// beginning. `pick` may be called again without `sent`; it returns the same queue unless something changed. A port
+/// that finds the picked head stopped calls [`deactivate`](Discipline::deactivate) and picks again.
+///
+/// A port makes all calls through a [`Selector`](crate::Selector), which keeps them in order.
 pub trait Discipline {
-    /// A frame has entered `queue`, active or not.
+    /// Records that a frame has entered `queue`, active or not.
     #[inline]
     fn arrive(&mut self, _queue: u32, _bytes: u32, _now: Time) {}
 
-    /// `queue`, not active before, may send now; `head` is the length of its first frame.
+    /// Makes `queue`, which was not active, active; `head` is the length of its first frame.
     fn activate(&mut self, queue: u32, head: u32, now: Time);
 
-    /// Flow control stops `queue`, whose head may already be stamped. No effect if it is not active.
+    /// Makes `queue` inactive because flow control stops it; its head may already be stamped. No effect if the queue is
+    /// not active.
     fn deactivate(&mut self, queue: u32, now: Time);
 
-    /// The frames that wait in `queue` are dropped unsent, at no cost to it. It is not active, or its last frame is in service.
+    /// Forgets the frames that wait in `queue`: they were dropped unsent and are not accounted. The queue is not
+    /// active, or its last frame is in service.
     fn forget(&mut self, _queue: u32, _now: Time) {}
 
-    /// Returns the next queue to send; `None` if none is active, or all active ones have to wait for tokens.
+    /// Returns the next queue to send, or `None` if no queue is active or all active ones have to wait for tokens.
     fn pick(&mut self, now: Time) -> Option<u32>;
 
-    /// The head of `queue`, `bytes` long, begins its transmission; `queue` is the result of `pick`.
+    /// Begins the transmission of the head of `queue`, `bytes` long; `queue` is the result of `pick`.
     fn sent(&mut self, queue: u32, bytes: u32, now: Time);
 
-    /// The transmission that began with `sent` is over. `next`: the length of the head of `queue` if it is active now.
+    /// Ends the transmission that began with `sent`. `next` is the length of the head of `queue`, if the queue is
+    /// active now.
     fn completed(&mut self, queue: u32, next: Option<u32>, now: Time);
 
-    /// Another frame of `head` bytes is now at the head of `queue`, which is active and remains so.
+    /// Replaces the head of `queue`, which is active and remains so, by a frame of `head` bytes.
     fn replace_head(&mut self, queue: u32, head: u32, now: Time) {
         self.deactivate(queue, now);
         self.activate(queue, head, now);
     }
 
-    /// A frame finds the port free and all queues empty. Returns true if it may be sent at once: `true` replaces the calls
-    /// `arrive`, `activate`, `pick` and `sent`. After `false` the frame has to wait in its queue,
-    /// and arrives there in the normal way.
+    /// Offers a frame to an idle port whose queues are all empty. Returns true if it may be sent at once; this call
+    /// then replaces `arrive`, `activate`, `pick` and `sent`. If it returns false the frame has to enter its queue,
+    /// with the usual calls.
     #[inline]
     fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
         self.arrive(queue, bytes, now);
@@ -60,44 +64,45 @@ pub trait Discipline {
         true
     }
 
-    /// After `pick` returned `None`: the time from which it may return a queue, if nothing else happens before.
+    /// Returns the time from which `pick`, which just returned `None`, may return a queue if nothing else happens
+    /// before.
     fn wake(&mut self, _now: Time) -> Option<Time> {
         None
     }
 
-    /// The port has sent its last frame and all queues, including stopped ones, are empty. May be called
-    /// late, but before the next frame arrives.
+    /// Notes that the port has sent its last frame and that all queues, including stopped ones, are empty. May be
+    /// called late, but before the next frame arrives.
     #[inline]
     fn idle(&mut self, _now: Time) {}
 
-    /// The transmitter is free, frames wait, and all of them are stopped. Called instead of `deactivate` for each: a port that
-    /// is stopped as a whole serves no queue meanwhile, so that no queue falls behind.
+    /// Notes that the transmitter is free and all waiting frames are stopped. Called instead of `deactivate` for each
+    /// queue: a port that is stopped as a whole serves no queue, so no queue falls behind.
     #[inline]
     fn stall(&mut self, _now: Time) {}
 
-    /// The link has another rate from the next transmission on; recomputes the values derived from it.
+    /// Recomputes the values derived from the rate of the link, which changes with the next transmission.
     fn on_link_rate(&mut self, rate: BitRate, now: Time);
 }
 
-/// Parameters of a scheduler.
+/// The parameters of a scheduler.
 pub trait Configuration {
     /// The state machine that these parameters configure.
     type Machine: Discipline;
 
-    /// Writes the defaults that depend on other keys. Most schedulers have none.
+    /// Sets the defaults that depend on other keys. Most schedulers have none.
     fn complete(&mut self) {}
 
-    /// Returns the first invalid parameter for this port, or else warnings.
+    /// Returns the first parameter that is invalid at this port; if there is none, warnings.
     fn check(&self, port: &PortFacts) -> Remarks;
 
-    /// Returns the keys without effect if only these classes have frames: bit n for class n.
+    /// Returns the keys that have no effect if only these classes have frames: bit n for class n.
     fn unused(&self, _used: u32) -> Vec<Remark> {
         Vec::new()
     }
 
-    /// A scheduler before any service. The parameters have passed [`check`](Configuration::check).
+    /// Creates the scheduler in its initial state. The parameters have passed [`check`](Configuration::check).
     fn start(&self, port: &PortFacts) -> Self::Machine;
 
-    /// Service guaranteed to `queue`, whatever the others do; `None` if there is no such bound.
+    /// Returns the service guaranteed to `queue` whatever the other queues do, or `None` if there is no such bound.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate>;
 }

@@ -43,20 +43,20 @@ accounted! {
 impl DrrParams {
     const LARGEST_QUANTUM: u32 = 1 << 24;
 
-    /// Equal quanta of the largest frame.
+    /// Creates DRR with equal quanta of the largest frame.
     pub fn equal(accounted: AccountedLength) -> DrrParams {
         DrrParams::by(accounted)
     }
-    /// Quanta by weights.
+    /// Creates DRR with quanta in proportion to `weights`.
     pub fn weighted(weights: Vec<u32>, accounted: AccountedLength) -> DrrParams {
         DrrParams { weights: weights.into(), ..DrrParams::by(accounted) }
     }
-    /// Quanta in accounted lengths, one per queue.
+    /// Creates DRR with these quanta in accounted bytes, one per queue.
     pub fn with_quanta(quanta: &[u32], accounted: AccountedLength) -> DrrParams {
         let quanta = quanta.iter().map(|&quantum| Bytes::new(quantum.into())).collect();
         DrrParams { quanta: Some(quanta), ..DrrParams::by(accounted) }
     }
-    /// Quanta in units of 1/scale byte, and the scale.
+    /// Returns the quanta in units of 1/scale byte, and the scale.
     fn scaled_quanta(&self, port: &PortFacts) -> (Vec<u64>, u64) {
         if let Some(quanta) = &self.quanta {
             return (quanta.iter().map(|quantum| quantum.get()).collect(), 1);
@@ -70,7 +70,7 @@ impl DrrParams {
         let (quanta, scale) = self.scaled_quanta(port);
         quanta.iter().map(|&quantum| quantum as f64 / scale as f64).collect()
     }
-    /// A warning for each quantum that the largest frame exceeds.
+    /// Returns a warning for each quantum that is smaller than the largest frame.
     fn small_quanta(&self, port: &PortFacts) -> Vec<Remark> {
         let largest = f64::from(port.largest(self.accounted_length()));
         let quanta = self.quanta_in_bytes(port);
@@ -121,8 +121,9 @@ impl Configuration for DrrParams {
     }
 }
 
-/// Between p visits queue i gets at least p·Q_i - d_i, and each other queue j at most (p + 1)·Q_j + d_j; d is
-/// the largest deficit that can remain, one byte less than the largest frame. Holds for any quanta.
+/// Returns the latency-rate bound of DRR with any quanta. Between p visits queue i gets at least p·Q_i - d_i, and each
+/// other queue j at most (p + 1)·Q_j + d_j, where d is the largest deficit that can remain: one byte less than the
+/// largest frame.
 pub(crate) fn bound(quanta: &[f64], queue: u32, accounted: AccountedLength, port: &PortFacts) -> LatencyRate {
     let deficit = f64::from(port.largest(accounted)) - 1.0;
     let own = quanta[queue as usize];
@@ -132,12 +133,12 @@ pub(crate) fn bound(quanta: &[f64], queue: u32, accounted: AccountedLength, port
     LatencyRate::new(rate * own / all, others / rate)
 }
 
-/// The algorithm without the accounting: shared by ETS, DRR-AWC and plain DRR.
+/// The DRR algorithm on accounted lengths, shared by ETS, DRR-AWC and plain DRR.
 #[derive(Clone, Debug)]
 pub(crate) struct Rounds {
     active: Ring,
     queues: Vec<Slot>,
-    /// Counters are in units of 1/scale byte.
+    /// Deficit counters are in units of 1/scale byte.
     scale: u64,
 }
 
@@ -146,7 +147,7 @@ struct Slot {
     quantum: u64,
     deficit: u64,
     head: u64,
-    /// The quantum of this visit has been added.
+    /// True if the quantum of this visit has been added.
     visited: bool,
 }
 
@@ -159,7 +160,7 @@ impl Rounds {
     pub fn set_quantum(&mut self, queue: u32, quantum: u64) {
         self.queues[queue as usize].quantum = quantum.max(1);
     }
-    /// The quantum in units of 1/scale byte.
+    /// Returns the quantum in units of 1/scale byte.
     pub fn quantum(&self, queue: u32) -> u64 {
         self.queues[queue as usize].quantum
     }
@@ -176,12 +177,12 @@ impl Rounds {
         slot.head = u64::from(accounted) * self.scale;
         self.active.push_back(queue);
     }
-    /// Another frame is now at the head of an active queue.
+    /// Replaces the accounted length of the head of an active queue.
     #[inline]
     pub fn set_head(&mut self, queue: u32, accounted: u32) {
         self.queues[queue as usize].head = u64::from(accounted) * self.scale;
     }
-    /// The accounted length of the head of an active queue.
+    /// Returns the accounted length of the head of an active queue.
     #[inline]
     pub fn head(&self, queue: u32) -> u32 {
         (self.queues[queue as usize].head / self.scale) as u32
@@ -217,7 +218,7 @@ impl Rounds {
         let slot = &mut self.queues[queue as usize];
         slot.deficit = slot.deficit.saturating_sub(u64::from(accounted) * self.scale);
     }
-    /// The transmission begun by `sent` has ended. `next`: the head of the queue, if it is active.
+    /// Ends the transmission begun by `sent`. `next` is the head of the queue, if the queue is active.
     #[inline]
     pub fn completed(&mut self, queue: u32, next: Option<u32>) {
         match next {
@@ -225,7 +226,7 @@ impl Rounds {
             None => self.deactivate(queue),
         }
     }
-    /// A whole round has sent nothing: adds the quanta of all further rounds that send nothing at once.
+    /// Handles a round in which no queue could send: adds the quanta of all further such rounds at once.
     #[cold]
     fn skip_rounds(&mut self) {
         let rounds = self.active.iter().map(|queue| {
@@ -240,7 +241,7 @@ impl Rounds {
     }
 }
 
-/// Deficit counters and the round.
+/// The state of deficit round robin.
 #[derive(Clone, Debug)]
 pub struct Drr {
     rounds: Rounds,
@@ -290,7 +291,7 @@ mod tests {
 
     #[test]
     fn small_frames_lose_what_the_wire_costs() {
-        // Golden vector 7: 68 B against 1522 B, equal quanta, L + 20 accounted, 10 Gb/s.
+        // Golden vector 7: 68 B against 1522 B frames, equal quanta, L + 20 accounted, 10 Gb/s.
         let mut drr = DrrParams::equal(AccountedLength::WIRE).start(&port(2));
         let sent = saturate(&mut drr, &port(2), &[68, 1522], Time::from_ms(100));
         let per_s = sent.map(|frames| frames * 10);
@@ -313,7 +314,7 @@ mod tests {
         drr.deactivate(0, Time::ZERO);
         drr.activate(0, 1400, Time::ZERO);
         drr.serve(1, 1000, Some(1000), Time::ZERO);
-        // The old deficit would allow 1400 at this visit.
+        // With the old deficit, a frame of 1400 B could leave at this visit.
         assert_eq!(drr.pick(Time::ZERO), Some(1));
         drr.serve(1, 1000, None, Time::ZERO);
         assert_eq!(drr.pick(Time::ZERO), Some(0));
@@ -321,7 +322,7 @@ mod tests {
 
     #[test]
     fn fractions_of_a_byte_keep_the_ratio() {
-        // 30 : 37 makes quanta of 1542 and 1901.8 B.
+        // Weights 30 : 37 make quanta of 1542 and 1901.8 B.
         let params = DrrParams::weighted(vec![30, 37], AccountedLength::WIRE);
         assert_eq!(params.scaled_quanta(&port(2)), (vec![1542 * 30, 1542 * 37], 30));
     }
@@ -337,7 +338,8 @@ mod tests {
 
     #[test]
     fn the_bound_is_sharper_than_the_first_published() {
-        // Stiliadis and Varma 1998: (3F - 2 quantum) / rate, F the sum of all quanta, frames of at most a quantum.
+        // Latency (3F - 2 quantum) / rate of Stiliadis and Varma 1998, with F the sum of all quanta and frames of at
+        // most a quantum.
         let facts = port(4);
         for weights in [vec![1, 1, 1, 1], vec![3, 1, 2, 9]] {
             let params = DrrParams::weighted(weights.clone(), AccountedLength::WIRE);

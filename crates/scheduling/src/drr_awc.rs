@@ -35,11 +35,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Time};
 
-/// Number of bins of frame sizes.
+/// Number of frame-size bins.
 pub const BINS: usize = 6;
-/// Upper edges in bytes; the sixth is the largest frame.
+/// Upper edges of the bins in bytes; the sixth bin ends at the largest frame.
 const EDGES: [u32; BINS - 1] = [68, 128, 256, 512, 1024];
-/// Upper end of formula 6.1.
+/// Largest frame size to which formula 6.1 applies.
 const PIVOT: u32 = 146;
 const HEADER: f64 = HEADER_BYTES as f64;
 
@@ -88,21 +88,22 @@ pub enum Formula {
 /// Derivation of a queue's weight from its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WeightRule {
-    /// Formulas 6.1 and 6.2.
+    /// Formulas 6.1 and 6.2 of Hagen 2012.
     Published {
-        /// Frames counted in the sixth bin.
+        /// Weight of the frames in the sixth bin.
         top_bin: TopBin,
         /// The size that represents a bin.
         representative: Representative,
         /// The type of the sum.
         total: TotalWeight,
     },
-    /// (accounted / counted) of a frame over that of the largest, both from L: accounted is L + the overhead of the link.
+    /// Ratio (accounted / counted) of a frame over that of the largest frame, both computed from L. Accounted is L plus
+    /// the overhead of the link.
     Analytic {
         /// The quantity to equalise.
         metric: Metric,
     },
-    /// From measurements.
+    /// Weights learned from measured counters.
     Learned {
         /// The quantity to equalise.
         metric: Metric,
@@ -110,11 +111,11 @@ pub enum WeightRule {
 }
 
 impl WeightRule {
-    /// The paper's rule with its gaps filled.
+    /// The rule of Hagen 2012, with its gaps filled.
     pub const PUBLISHED: WeightRule =
         WeightRule::Published { top_bin: TOP_BIN, representative: REPRESENTATIVE, total: TOTAL };
 
-    /// The weight that frames of one size should have.
+    /// Returns the ideal weight of frames of one size.
     fn weight(self, bytes: u32, largest: u32, overhead: u32, top: bool) -> f64 {
         match self {
             WeightRule::Published { top_bin: TopBin::One, .. } if top => 1.0,
@@ -179,7 +180,7 @@ impl Metric {
     }
 }
 
-/// Defaults of keys that a formula uses and the scenario omits.
+/// Defaults of the keys that only some formulas use.
 const TOP_BIN: TopBin = TopBin::Formula;
 const REPRESENTATIVE: Representative = Representative::UpperEdge;
 const TOTAL: TotalWeight = TotalWeight::Fraction;
@@ -195,18 +196,18 @@ pub enum Mix {
     Bytes,
 }
 
-/// Formulas 6.1 (up to 146 B) and 6.2 (above).
+/// Returns the weight by formula 6.1 (up to 146 B) or 6.2 (above).
 fn published(bytes: u32) -> f64 {
     let x = f64::from(bytes);
     if bytes <= PIVOT { -0.008 * x + 2.276 } else { -8.555e-5 * x + 1.106 }
 }
 
-/// The statistics of one queue: frames and bytes by size of frame.
+/// The statistics of one queue: frames and bytes by frame size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
-    /// Frames of up to 68, 128, 256, 512, 1024 B, and above.
+    /// Frames per bin: up to 68, 128, 256, 512, 1024 B, and above.
     pub frames: [u64; BINS],
-    /// Their bytes.
+    /// Bytes per bin.
     pub bytes: [u64; BINS],
 }
 
@@ -218,8 +219,9 @@ impl Histogram {
         self.frames[bin] += 1;
         self.bytes[bin] += u64::from(bytes);
     }
-    /// W of Algorithm 1; `None` if nothing was counted, or if whole numbers make it 0, which is not a weight. `largest`: the largest frame in bytes; `overhead`: bytes around
-    /// each on the link.
+    /// Returns W of Algorithm 1, or `None` if nothing was counted or if integer arithmetic makes W 0, which is not a
+    /// weight. `largest` is the largest frame in bytes; `overhead` is the number of bytes around each frame on the
+    /// link.
     pub fn weight(&self, rule: WeightRule, mix: Mix, largest: u32, overhead: u32) -> Option<f64> {
         let counts = match mix {
             Mix::Frames => &self.frames,
@@ -251,7 +253,7 @@ fn representative(rule: WeightRule, bin: usize, largest: u32) -> u32 {
 }
 
 impl DrrAwcParams {
-    /// The rule for weights.
+    /// Returns the rule for weights.
     pub fn rule(&self) -> WeightRule {
         let metric = self.metric.unwrap_or(METRIC);
         match self.formula {
@@ -287,7 +289,7 @@ impl DrrAwcParams {
         let least = weights.iter().copied().min().unwrap_or(1);
         weights.iter().map(|&weight| f64::from(weight) / f64::from(least)).collect()
     }
-    /// Factor by which a weight is multiplied.
+    /// Returns the quantum in bytes for a weight of one and equal shares.
     fn base(&self, port: &PortFacts) -> f64 {
         match self.formula {
             Formula::Published => f64::from(port.largest_frame),
@@ -350,7 +352,7 @@ impl Configuration for DrrAwcParams {
             due: self.interval,
         }
     }
-    /// With the smallest weight for the queue and the largest for all others.
+    /// Returns the bound with the smallest possible weight for this queue and the largest for all others.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         let rule = self.rule();
         if matches!(rule, WeightRule::Learned { .. }) {
@@ -374,17 +376,17 @@ impl Configuration for DrrAwcParams {
     }
 }
 
-/// Counters of a queue in the current interval.
+/// The counters of a queue in the current interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct Statistics {
     received: Histogram,
     frames_sent: u64,
     bytes_sent: u64,
-    /// The queue was not active at some time of the interval.
+    /// True if the queue was inactive at some time in the interval.
     paused: bool,
 }
 
-/// Deficit round robin and the counters that set its quanta.
+/// The state of DRR-AWC: deficit round robin, and the counters that set its quanta.
 #[derive(Clone, Debug)]
 pub struct DrrAwc {
     rounds: Rounds,
@@ -396,7 +398,7 @@ pub struct DrrAwc {
     bases: Vec<f64>,
     statistics: Vec<Statistics>,
     learner: Learner,
-    /// End of the interval.
+    /// End of the current interval.
     due: Time,
 }
 
@@ -407,16 +409,16 @@ impl DrrAwc {
     fn scaled(quantum: f64) -> u64 {
         (quantum * Self::SCALE as f64).round() as u64
     }
-    /// The next queue, and the accounted bytes of its head.
+    /// Returns the next queue, and the accounted bytes of its head.
     pub(crate) fn front(&mut self) -> Option<(u32, u32)> {
         let queue = self.rounds.pick()?;
         Some((queue, self.rounds.head(queue)))
     }
-    /// The quantum of a queue in bytes.
+    /// Returns the quantum of a queue in bytes.
     pub fn quantum(&self, queue: u32) -> f64 {
         self.rounds.quantum(queue) as f64 / Self::SCALE as f64
     }
-    /// Sets the weights if the interval is over.
+    /// Sets new weights if the interval is over.
     #[inline]
     fn tick(&mut self, now: Time) {
         if now >= self.due {
@@ -551,7 +553,7 @@ mod tests {
 
     #[test]
     fn analytic_weights_are_those_of_the_derivation() {
-        // The table of 1/r_p and 1/r_f.
+        // Values of 1/r_p and 1/r_f from the table in Hagen 2012.
         for (bytes, payload, frame) in
             [(64, 1.781, 1.296), (68, 1.717, 1.277), (256, 1.131, 1.064), (1024, 1.012, 1.006)]
         {
@@ -600,11 +602,11 @@ mod tests {
         );
     }
 
-    /// Jain's index of the payload throughputs once the weights have settled.
+    /// Returns Jain's fairness index of the payload throughputs after the weights have settled.
     fn jain(params: &DrrAwcParams, sizes: &[u32; 2], port: &PortFacts) -> f64 {
         let mut awc = params.start(port);
         saturate(&mut awc, port, sizes, Time::from_ms(5));
-        // The clock of `saturate` restarts at zero: weights are frozen.
+        // `saturate` restarts its clock at zero, so the weights are frozen.
         awc.due = Time::NEVER;
         let sent = saturate(&mut awc, port, sizes, Time::from_ms(20));
         let [a, b] = [0, 1].map(|queue| (sent[queue] * u64::from(sizes[queue] - 18)) as f64);
@@ -613,7 +615,7 @@ mod tests {
 
     #[test]
     fn payload_becomes_fair_at_every_bin() {
-        // H6-10.
+        // Hagen 2012, Figure 6-10 (H6-10).
         for formula in [Formula::Published, Formula::Analytic, Formula::Learned] {
             for size in [68, 128, 256, 512, 1024] {
                 let params = DrrAwcParams { formula, ..DrrAwcParams::default() };

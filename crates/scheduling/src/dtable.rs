@@ -62,7 +62,7 @@ impl Entry {
     }
 }
 
-/// 34 credits of 64 B: 2176 B.
+/// Returns 34 credits of 64 B: 2176 B, the largest frame of Advanced Switching.
 fn largest_frame() -> u32 {
     34
 }
@@ -88,7 +88,7 @@ accounted! {
 impl DTableParams {
     const LARGEST_PART: u32 = 65_536;
 
-    /// The table of Advanced Switching: every entry adds `weight` credits (34 for an MTU of 2176 B).
+    /// Creates the table of Advanced Switching: every entry adds `weight` credits (34 for an MTU of 2176 B).
     pub fn uniform(queues: impl IntoIterator<Item = u32>, weight: u32) -> DTableParams {
         DTableParams {
             entries: queues.into_iter().map(Entry::Class).collect(),
@@ -166,9 +166,9 @@ impl Configuration for DTableParams {
             visiting: false,
         }
     }
-    /// The bound of DRR, with the quantum spread over the entries.
+    /// Returns the bound of DRR, with the quantum spread over the entries.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
-        // Everything in bytes of whole credits.
+        // All amounts are in bytes of whole credits.
         let credit = f64::from(count(self.credit));
         let rate = port.slowest_per_s(|bytes| self.credits(bytes, port)) * credit;
         let (queues, weights) = (self.queues(), self.weights());
@@ -178,7 +178,7 @@ impl Configuration for DTableParams {
         let deficit = f64::from(self.credits(port.largest_frame, port) - 1) * credit;
         let certain = rate * own / all;
         let extra = (f64::from(port.queues) - 1.0) * deficit;
-        // The current entry may be another queue's, and counts in full.
+        // The entry in progress may belong to another queue, and is counted in full.
         let under_way = (0..queues.len()).filter(|&at| queues[at] != queue).map(weight).fold(0.0, f64::max);
         let latency =
             table::latency(&queues, queue, weight, weight, (extra + under_way, deficit), (certain, rate));
@@ -186,27 +186,27 @@ impl Configuration for DTableParams {
     }
 }
 
-/// The table, the position in it, and the deficits.
+/// The table, the current position, and the deficits.
 #[derive(Clone, Debug)]
 pub struct DTable {
     length: PortLength,
     credit: u32,
     table: Table,
-    /// Weight of each entry.
+    /// Weight of each entry in credits.
     weights: Vec<u32>,
     queues: Vec<Slot>,
     /// The entry being visited, or the next one to check.
     position: u32,
-    /// The weight of the entry at `position` has been added.
+    /// True if the weight of the entry at `position` has been added.
     visiting: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     deficit: u64,
-    /// Credits needed by the head.
+    /// Credits that the head needs.
     head: u64,
-    /// Credits of all its entries.
+    /// Credits of all the queue's entries.
     cycle: u64,
 }
 
@@ -216,7 +216,7 @@ impl DTable {
         let accounted = self.length.of(bytes);
         u64::from(if self.credit == 64 { accounted.div_ceil(64) } else { accounted.div_ceil(self.credit) })
     }
-    /// Whole cycles have sent nothing: adds the credits of all further cycles that send nothing at once.
+    /// Handles whole cycles in which no queue could send: adds the credits of all further such cycles at once.
     #[cold]
     fn skip_cycles(&mut self) {
         let active: Vec<usize> =
@@ -231,7 +231,7 @@ impl DTable {
             slot.deficit += idle * slot.cycle;
         }
     }
-    /// The deficit of a queue in credits.
+    /// Returns the deficit of a queue in credits.
     pub fn deficit(&self, queue: u32) -> u64 {
         self.queues[queue as usize].deficit
     }
@@ -248,7 +248,7 @@ impl Discipline for DTable {
     fn deactivate(&mut self, queue: u32, _now: Time) {
         if self.table.is_active(queue) {
             self.table.deactivate(queue);
-            // The visit ends with the queue's activity.
+            // The queue is no longer active, so its visit ends.
             if self.visiting && self.table.queue(self.position) == queue {
                 self.queues[queue as usize].deficit = 0;
                 self.visiting = false;

@@ -42,12 +42,12 @@ impl EtsParams {
     const MOST_CLASSES: usize = 8;
     const KEY: &str = "classes";
 
-    /// Creates ETS of these classes, which share time on the link.
+    /// Creates ETS with these classes, accounted by wire length so that they share time on the link.
     pub fn new(classes: Vec<EtsClass>) -> EtsParams {
         let none = Bytes::default();
         EtsParams { classes, accounted_length: Basis::Wire, per_frame: none, cell: none }
     }
-    /// One class per queue, all ETS.
+    /// Creates ETS with one class per queue, each with a percentage.
     pub fn percentages(percentages: &[u32]) -> EtsParams {
         let class = |(queue, &percent): (u32, &u32)| EtsClass {
             queues: vec![queue],
@@ -62,7 +62,7 @@ impl EtsParams {
             _ => None,
         }
     }
-    /// Quanta of all classes in units of 1/(smallest percentage) byte, and that percentage.
+    /// Returns the quanta of all classes in units of 1/(smallest percentage) byte, and that percentage.
     fn quanta(&self, port: &PortFacts) -> (Vec<u64>, u64) {
         let percents = (0..self.classes.len()).map(|class| self.percent(class).unwrap_or(0));
         let least = percents.clone().filter(|&percent| percent > 0).min().unwrap_or(1);
@@ -200,8 +200,8 @@ impl Configuration for EtsParams {
             stalled: false,
         }
     }
-    /// The highest strict class waits for one frame. ETS classes have a guarantee only if there is no
-    /// strict or shaped class.
+    /// Returns the bound of a class. The highest strict class waits for at most one frame. ETS classes have a guarantee
+    /// only if there is no strict or shaped class.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         let class = self.class_of(queue)?;
         if self.classes[class].queues.len() > 1 {
@@ -223,7 +223,7 @@ impl Configuration for EtsParams {
             .collect();
         let mut bound = drr::bound(&quanta, own as u32, self.accounted_length(), port);
         if percents.contains(&0) {
-            // A class of 0 % may have begun just before.
+            // A frame of a class of 0 % may have begun just before.
             bound.latency += port.wire_time(port.largest_frame);
         }
         Some(bound)
@@ -240,17 +240,17 @@ struct Class {
 #[derive(Clone, Debug)]
 enum Kind {
     Strict,
-    /// With the idle slope as configured.
+    /// Credit-based shaper: the idle slope as configured, and the credit.
     Shaped(Share, Credit),
     Share,
-    /// 0 %.
+    /// ETS class of 0 %, which gets only the bandwidth that all others leave.
     Leftover,
 }
 
-/// Active queues of a class.
+/// The active queues of a class.
 #[derive(Clone, Debug)]
 enum Members {
-    /// The only queue, with its head in accounted bytes if it is active.
+    /// A single queue: the accounted bytes of its head if it is active.
     One { head: Option<u32> },
     /// Highest queue first; members are queue numbers.
     Highest(ReadySet),
@@ -260,28 +260,28 @@ enum Members {
     Adaptive(Box<DrrAwc>),
 }
 
-/// Three levels of selection.
+/// The state of ETS: three levels of selection.
 #[derive(Clone, Debug)]
 pub struct Ets {
     length: PortLength,
     port: PortFacts,
-    /// Class of each queue, and its index in the class's list.
+    /// By queue: its class, and its index in the class's list.
     place: Vec<(u32, u32)>,
     classes: Vec<Class>,
-    /// Active strict and shaped classes, bit n for class n.
+    /// Active strict classes and active shaped classes, bit n for class n.
     strict: u8,
     shaped: u8,
-    /// ETS classes; and ETS classes of 0 %.
+    /// ETS classes with a percentage, and ETS classes of 0 %.
     share: Rounds,
     leftover: Rounds,
-    /// The class whose frame is on the wire; its next queue is determined when that has left.
+    /// Class whose frame is on the wire. Its next queue is determined at the end of that frame.
     in_service: Option<u32>,
-    /// All waiting frames are stopped.
+    /// True if flow control stops all waiting frames.
     stalled: bool,
 }
 
 impl Class {
-    /// The next queue of this class, and the accounted bytes of its head where they matter.
+    /// Returns the next queue of this class. The accounted bytes of its head are 0 where the class does not need them.
     #[inline]
     fn front(&mut self) -> Option<(u32, u32)> {
         match &mut self.members {
@@ -322,7 +322,7 @@ impl Ets {
 }
 
 impl Ets {
-    /// Sets whether frames of active shaped classes wait, for the accounting of their credit.
+    /// Records whether frames of active shaped classes wait, which determines how their credit evolves.
     fn let_shaped_wait(&mut self, waiting: bool, now: Time) {
         for class in (0..self.classes.len()).filter(|class| self.shaped >> class & 1 != 0) {
             if let Kind::Shaped(_, credit) = &mut self.classes[class].kind {
@@ -337,7 +337,7 @@ fn set_bit(bits: &mut u8, bit: u8, on: bool) {
     *bits = if on { *bits | bit } else { *bits & !bit };
 }
 
-/// Makes a class active or inactive, or changes its head.
+/// Makes a class active or inactive in `rounds`, or changes its head.
 #[inline]
 fn show(rounds: &mut Rounds, class: u32, front: Option<(u32, u32)>) {
     match front {
@@ -471,7 +471,7 @@ impl Discipline for Ets {
         });
         ready.min().map(|at| at.max(now))
     }
-    /// A class that flow control stops keeps no positive credit, even if all classes stop.
+    /// Stops all classes. A class that flow control stops keeps no positive credit, even if all classes stop.
     fn stall(&mut self, now: Time) {
         self.stalled = true;
         self.let_shaped_wait(false, now);
@@ -515,7 +515,7 @@ mod tests {
 
     #[test]
     fn quanta_follow_the_rule() {
-        // 30 : 50 : 20 with a largest frame of 1542 B accounted: 2313, 3855, 1542 B.
+        // Percentages 30 : 50 : 20 with a largest accounted frame of 1542 B give quanta of 2313, 3855 and 1542 B.
         let (quanta, scale) = EtsParams::percentages(&[30, 50, 20]).quanta(&port(3));
         assert_eq!(quanta, [2313, 3855, 1542].map(|quantum| quantum * scale));
     }
@@ -535,7 +535,7 @@ mod tests {
 
     #[test]
     fn all_eight_classes_within_a_percent_under_overload() {
-        // H3-2: mixed sizes, everything at line rate.
+        // Hagen 2012, Figure 3-2 (H3-2): mixed sizes, every queue offered line rate.
         let percents = [5, 10, 10, 15, 20, 20, 12, 8];
         let sizes = [1522, 64, 512, 1522, 256, 1024, 68, 1518];
         let facts = port(8);
@@ -582,7 +582,8 @@ mod tests {
 
     #[test]
     fn the_credit_of_a_shaped_class() {
-        // Idle slope 2.5 of 10 Gb/s: 980 B take 800 ns and 6000 bits of credit, which take 2.4 us to accumulate.
+        // The idle slope is 2.5 of 10 Gb/s. A frame of 980 B takes 800 ns and uses 6000 bits of credit, which take 2.4
+        // us to accumulate.
         let slope = Selection::CreditBased { idle_slope: Share::PartsPerMillion(250_000) };
         let params = ets(vec![class(&[0], PERCENT(100)), class(&[1], slope)]);
         let facts = port(2);

@@ -1,4 +1,4 @@
-//! A traffic class of ETS as a scenario names it.
+//! A traffic class of ETS, as configured in a scenario.
 
 use crate::{AccountedLength, Configuration, DrrAwcParams, PortFacts, Share};
 use keys::{Forms, Remark, Remarks, by_form};
@@ -21,12 +21,13 @@ pub struct EtsClass {
 }
 
 impl EtsClass {
-    /// The port as the scheduler of the class sees it: with the queues of the class.
+    /// Returns the port as the scheduler of the class sees it, with the queues of the class only.
     pub(crate) fn port(&self, port: &PortFacts) -> PortFacts {
         PortFacts { queues: self.queues.len() as u32, ..*port }
     }
 
-    /// Checks the adaptive weights of the class, the `at`-th of ETS, which counts frames by `length`; places begin behind their key.
+    /// Checks the adaptive weights of class number `at` of ETS, which accounts frames by `length`. Places in the
+    /// remarks are relative to the key of the adaptive weights.
     pub(crate) fn check_adaptive(&self, at: usize, length: AccountedLength, port: &PortFacts) -> Remarks {
         let Some(adaptive) = &self.adaptive else { return Ok(Vec::new()) };
         if self.queues.len() < 2 || !matches!(self.selection, Selection::Percent(_)) {
@@ -51,7 +52,7 @@ pub enum Selection {
     Strict,
     /// TSA 1: credit-based shaper.
     CreditBased {
-        /// The rate that the class is certain of; below the link's.
+        /// Guaranteed rate of the class; below the rate of the link.
         idle_slope: Share,
     },
     /// TSA 2: a percentage of the bandwidth that strict and shaped classes leave, 0 to 100.

@@ -32,7 +32,7 @@ impl Configuration for FifoParams {
     }
 }
 
-/// The queue itself keeps the order.
+/// FIFO has no state: the queue itself keeps the order.
 #[derive(Clone, Debug, Default)]
 pub struct Fifo {
     active: bool,

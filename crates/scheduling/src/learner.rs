@@ -1,37 +1,38 @@
-//! The accounted length of frames, learned from the counters of a switch's queues: the "learned" weights of DRR-AWC.
+//! Estimates the accounted length of frames from a switch's queue counters, for the "learned" weights of DRR-AWC.
 
 use crate::Metric;
 
-/// A switch's counters of one queue over an interval.
+/// The counters of one queue over an interval, as a switch reports them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counters {
     /// Frames sent.
     pub frames: u64,
-    /// Their bytes, DA to FCS.
+    /// Bytes sent, DA to FCS.
     pub bytes: u64,
-    /// The quantum that was in force, in any unit.
+    /// Quantum in force during the interval, in any unit.
     pub quantum: f64,
     /// True if the queue had an eligible frame during the whole interval.
     pub always_active: bool,
 }
 
-/// Learns the accounted length of frames, and the weights that equalise throughput.
+/// Estimates the accounted length of frames, and the weights that equalise throughput.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Learner {
-    /// Mean bytes accounted in addition to the frame's own; `None` before it could be estimated.
+    /// Mean bytes accounted in addition to the frame's own; `None` before the first estimate.
     pub per_frame: Option<f64>,
 }
 
 impl Learner {
-    /// Below this share of its largest value the determinant indicates that the queues' frames are too similar.
+    /// Threshold of the determinant, relative to its largest value. Below it the queues' frames are too similar for an
+    /// estimate.
     const ALIKE: f64 = 1e-6;
 
-    /// Computes weights from the counters of an interval; `None` for a queue that sent nothing.
+    /// Returns the weights computed from the counters of an interval; `None` for a queue that sent nothing.
     pub fn weights(&mut self, metric: Metric, counters: &[Counters]) -> Vec<Option<f64>> {
         let usable = |it: &&Counters| it.always_active && it.frames > 0 && it.quantum > 0.0;
         let busy: Vec<&Counters> = counters.iter().filter(usable).collect();
         if let Some(found) = fit(&busy) {
-            // The edges of an interval cut rounds: averaging with the previous estimate reduces that error.
+            // The edges of an interval cut rounds. Averaging with the previous estimate reduces that error.
             self.per_frame = Some(self.per_frame.map_or(found, |before| (before + found) / 2.0));
         }
         let per_frame = self.per_frame.unwrap_or(0.0);
@@ -47,8 +48,8 @@ impl Learner {
     }
 }
 
-/// Solves bytes + x · frames = r · quantum over all queues for x, the additional bytes per frame, and the rounds r: least
-/// squares of the relative error. `None` if the queues are too similar for an estimate.
+/// Solves bytes + x · frames = r · quantum over all queues for x, the additional bytes per frame, and the number of
+/// rounds r, by least squares of the relative error. Returns `None` if the queues are too similar for an estimate.
 fn fit(busy: &[&Counters]) -> Option<f64> {
     let (mut aa, mut ab, mut bb, mut a_sum, mut b_sum) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for it in busy {

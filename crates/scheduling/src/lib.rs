@@ -77,8 +77,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use units::{BitRate, Time};
 
-/// The calls on the path of a frame, each compiled separately. In one function they would all have to save
-/// the registers of the largest of them: some hundred instructions per decision.
+/// The calls on the path of a frame, each compiled separately. Inlined into one function, each would save the registers
+/// that the largest of them needs: some hundred instructions per decision.
 mod apart {
     use super::{Discipline, Time};
 
@@ -112,7 +112,7 @@ mod apart {
     }
 }
 
-/// Makes the closed enum of schedulers, its specification and its dispatch from one list.
+/// Defines the closed enum of schedulers, its specification and its dispatch from one list.
 macro_rules! schedulers {
     (
         plain { $($(#[doc = $plain_doc:literal])+ $plain_file:ident: $plain:ident($plain_params:ident)),* $(,)? }
@@ -128,7 +128,8 @@ macro_rules! schedulers {
             $($(#[doc = $doc])+ $name($params),)*
         }
 
-        /// Its parameters and its state. One with instants that lie still, such as a virtual time, equals no later one.
+        /// Compares parameters and state. A scheduler whose state holds absolute values, such as a virtual time, never
+        /// equals a later state of its own.
         impl recurrence::Recurs for Scheduler {
             fn walk(&self, walk: &mut recurrence::Walk) {
                 match self {
@@ -138,24 +139,25 @@ macro_rules! schedulers {
             }
         }
 
-        /// A scheduler at work.
+        /// The state of a scheduler.
         #[derive(Clone, Debug)]
         pub enum Scheduler {
             $($(#[doc = $plain_doc])+ $plain($plain),)*
             $($(#[doc = $doc])+ $name($name),)*
         }
 
-        /// Each scheduler's name, the file that is its page, and the definition of its keys in the JSON Schema.
+        /// By scheduler: its name, the source file of its reference page, and the definition of its keys in the JSON
+        /// Schema.
         pub const PAGES: &[(&str, &str, &str)] = &[
             $((stringify!($plain_file), include_str!(concat!(stringify!($plain_file), ".rs")), ""),)*
             $((stringify!($file), include_str!(concat!(stringify!($file), ".rs")), stringify!($params)),)*
         ];
 
         impl SchedulerSpec {
-            /// All schedulers by the name that a scenario uses.
+            /// Names of all schedulers in a scenario.
             pub const NAMES: &[&str] = &[$(stringify!($plain_file),)* $(stringify!($file),)*];
 
-            /// Its name.
+            /// Returns the scheduler's name in a scenario.
             pub fn name(&self) -> &'static str {
                 match self { $(SchedulerSpec::$plain => stringify!($plain_file),)* $(SchedulerSpec::$name(_) => stringify!($file),)* }
             }
@@ -170,7 +172,7 @@ macro_rules! schedulers {
                     $(SchedulerSpec::$name(params) => params.complete(),)*
                 }
             }
-            /// Paths of remarks begin at the name of the scheduler, if it has keys.
+            /// Checks the parameters. Paths of remarks begin at the name of the scheduler, if the scheduler has keys.
             fn check(&self, port: &PortFacts) -> Remarks {
                 match self {
                     $(SchedulerSpec::$plain => $plain_params.check(port),)*
@@ -375,11 +377,12 @@ pub const KEY: &str = "Which queue sends: the name of a scheduler, or a table of
     Default: \"strict_priority\" (IEEE 802.1Q 8.6.8.1), or \"fifo\" when there is one queue.";
 
 impl SchedulerSpec {
-    /// Default scheduler of a port with `queues` queues.
+    /// Returns the default scheduler of a port with `queues` queues.
     pub fn default_for(queues: usize) -> SchedulerSpec {
         if queues == 1 { SchedulerSpec::Fifo } else { SchedulerSpec::StrictPriority }
     }
-    /// Returns true if a class of any priority may get less than the rate of the link while others have frames.
+    /// Returns true if any class, whatever its priority, may get less than the rate of the link while others have
+    /// frames.
     pub fn shares_by_weight(&self) -> bool {
         !matches!(self, SchedulerSpec::Fifo | SchedulerSpec::StrictPriority)
     }

@@ -40,11 +40,11 @@ accounted! {
 }
 
 impl MinBwParams {
-    /// The defaults for a port with these weights; the management channel is the one of weight 0.
+    /// Returns the defaults for a port with these weights; the management channel has weight 0.
     pub fn new(weights: Vec<u32>) -> MinBwParams {
         MinBwParams { weights: weights.into(), ..MinBwParams::default() }
     }
-    /// The management queue at a port with `queues` queues.
+    /// Returns the management queue at a port with `queues` queues.
     pub fn management(&self, queues: u32) -> u32 {
         let without = match &self.weights {
             Weights::Each(list) => list.iter().position(|&weight| weight == 0),
@@ -52,7 +52,7 @@ impl MinBwParams {
         };
         self.management.unwrap_or(without.map_or(queues - 1, |queue| queue as u32))
     }
-    /// The weights of all queues, with 0 for that of management.
+    /// Returns the weights of all queues, with 0 for the management queue.
     fn weights(&self, queues: u32) -> Vec<u32> {
         let management = self.management(queues);
         match &self.weights {
@@ -101,7 +101,8 @@ impl Configuration for MinBwParams {
             others: ScfqCa::new(&self.weights(port.queues), length),
         }
     }
-    /// The management channel: its rate after one frame. The others: SCFQ on the remaining rate.
+    /// Returns the bound. The management channel gets its rate after one frame; the others share the remaining rate by
+    /// SCFQ.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         let link = port.slowest_bytes_per_s(self.accounted_length());
         let tokens = self.rate.of(port.rate).bps() as f64 / 8.0;
@@ -119,14 +120,14 @@ impl Configuration for MinBwParams {
     }
 }
 
-/// The bucket, and SCFQ-CA for the rest.
+/// The state of MinBW: the bucket, and SCFQ-CA for the other queues.
 #[derive(Clone, Debug)]
 pub struct MinBw {
     management: u32,
-    /// The rate of management, as configured.
+    /// Rate of management, as configured.
     rate: Share,
     bucket: TokenBucket,
-    /// The head of the management channel in accounted bytes, if it may go.
+    /// Accounted bytes of the head of the management channel, if flow control lets it go.
     waiting: Option<u32>,
     use_idle_link: bool,
     length: PortLength,
@@ -220,7 +221,7 @@ mod tests {
         let mut min_bw = MinBwParams::new(vec![1, 0]).start(&facts);
         let arrivals: Vec<_> = (0..4_000).map(|n| (Time::ZERO, n % 2, 1_000)).collect();
         let finished = finish_times(&mut min_bw, &facts, &arrivals);
-        // A quarter of 10 Gb/s in frames of 1000 B: one every 3.2 us, in addition to the bucket.
+        // A quarter of 10 Gb/s is one frame of 1000 B every 3.2 us, in addition to the bucket.
         let by = Time::from_us(1_000);
         let sent = finished.iter().skip(1).step_by(2).filter(|&&at| at <= by).count();
         assert!((312..=318).contains(&sent), "{sent}");

@@ -9,23 +9,23 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use units::{BitRate, Time};
 
-/// The port that a scheduler serves.
+/// Properties of the port that a scheduler serves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PortFacts {
     /// Number of queues, numbered from 0.
     pub queues: u32,
     /// Rate of the link.
     pub rate: BitRate,
-    /// Bytes around each frame on the wire.
+    /// Bytes of overhead of each frame on the wire.
     pub overhead: u32,
-    /// The shortest frame that passes.
+    /// Length of the shortest frame at this port.
     pub smallest_frame: u32,
-    /// The longest frame that passes.
+    /// Length of the longest frame at this port.
     pub largest_frame: u32,
 }
 
 impl PortFacts {
-    /// Eight queues, frames of 64 to 1522 B, 20 B around each.
+    /// Returns an Ethernet port: eight queues, frames of 64 to 1522 B, 20 B of overhead.
     pub fn ethernet(rate: BitRate) -> PortFacts {
         PortFacts {
             queues: frame::PRIORITIES as u32,
@@ -35,28 +35,30 @@ impl PortFacts {
             largest_frame: u32::from(frame::MAX_TAGGED_FRAME_BYTES),
         }
     }
-    /// The accounted length of the longest frame.
+    /// Returns the accounted length of the longest frame.
     pub(crate) fn largest(&self, accounted: AccountedLength) -> u32 {
         accounted.at(self).of(self.largest_frame)
     }
-    /// Accounted bytes per second when the link carries the frames whose accounted length is least relative to their time.
+    /// Returns the lowest rate of service in accounted bytes per second, over all frame lengths that the link may
+    /// carry.
     pub(crate) fn slowest_bytes_per_s(&self, accounted: AccountedLength) -> f64 {
         let length = accounted.at(self);
         self.slowest_per_s(|bytes| length.of(bytes))
     }
-    /// The units of `accounted` per second when the link carries the frames for which they are least relative to their time.
+    /// Returns the lowest rate of service in units of `accounted` per second, over all frame lengths that the link may
+    /// carry.
     pub(crate) fn slowest_per_s(&self, accounted: impl Fn(u32) -> u32) -> f64 {
         let density = |bytes: u32| f64::from(accounted(bytes)) / f64::from(bytes + self.overhead);
         let least = (self.smallest_frame..=self.largest_frame).map(density).fold(f64::INFINITY, f64::min);
         self.rate.bps_f64() / 8.0 * least
     }
-    /// Time for which a frame occupies the link, rounded up.
+    /// Returns the time for which a frame occupies the link, rounded up.
     pub(crate) fn wire_time(&self, bytes: u32) -> Time {
         self.rate.time_for_bits_ceil(u64::from(bytes + self.overhead) * 8)
     }
 }
 
-/// A rate, absolute or as a part of the link's.
+/// A rate: absolute, or relative to the rate of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
     /// Bits per second.
@@ -66,7 +68,7 @@ pub enum Share {
 }
 
 impl Share {
-    /// The rate at a link; shares in whole bits per second, rounded down.
+    /// Returns the rate at a link. Relative rates are rounded down to whole bits per second.
     pub fn of(self, link: BitRate) -> BitRate {
         match self {
             Share::Rate(rate) => rate,
@@ -75,7 +77,7 @@ impl Share {
             }
         }
     }
-    /// Checks that it is a valid rate at this link. `what`: the name of the rate, for messages.
+    /// Checks that the rate is valid at this link. `what` is the name of the rate in messages.
     pub(crate) fn check(self, what: &str, link: BitRate) -> Result<(), Remark> {
         let rate = self.of(link);
         let help = format!("expected a rate above 0, at most {link}");

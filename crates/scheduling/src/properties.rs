@@ -1,9 +1,11 @@
-//! Invariants of every scheduler: over random arrivals, weights, sizes and stops.
+//! Tests the invariants of every scheduler over random arrivals, weights, sizes and stops.
 //!
-//! A simulated port (`bed.rs`) keeps the reference state and checks each decision against it. No frame is left behind, none is
-//! invented; a port with an active queue never idles (except behind a shaper, and then it wakes at the announced time); a queue
-//! that stays active gets the service of its latency-rate bound, and is never starved where there is no bound; two queues that
-//! both stay active are served in the proportion from the literature.
+//! A simulated port (`bed.rs`) keeps the reference state and checks each decision against it:
+//! - No frame is left behind, and none is invented.
+//! - A port with an active queue never idles, except behind a shaper; it then wakes at the announced time.
+//! - A queue that stays active gets the service of its latency-rate bound. Where there is no bound, it is never
+//!   starved.
+//! - Two queues that both stay active are served in the proportion from the literature.
 
 use crate::bed::{Bed, QUEUES, Step};
 use crate::testbed::port;
@@ -12,7 +14,7 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 use units::{Bytes, Or, Time};
 
-/// Every scheduler with the same weights, as far as it has any.
+/// Returns every scheduler, with the same weights where it has weights.
 pub(crate) fn all(weights: &[u32; QUEUES], accounted: AccountedLength) -> Vec<SchedulerSpec> {
     let weights_of = weights.to_vec();
     let drr = DrrParams::weighted(weights_of.clone(), accounted);
@@ -56,8 +58,8 @@ pub(crate) fn all(weights: &[u32; QUEUES], accounted: AccountedLength) -> Vec<Sc
     ]
 }
 
-/// ETS with every feature besides percentages: a class of 0 %, one of several queues, a credit-based shaper, a
-/// strict class.
+/// Returns ETS with every feature besides percentages: a class of 0 %, a class of several queues, a credit-based
+/// shaper, and a strict class.
 fn hierarchy(accounted: AccountedLength) -> SchedulerSpec {
     let class = |queues: &[u32], selection| EtsClass { queues: queues.to_vec(), selection, adaptive: None };
     let idle_slope = Share::PartsPerMillion(200_000);
@@ -70,7 +72,7 @@ fn hierarchy(accounted: AccountedLength) -> SchedulerSpec {
     SchedulerSpec::Ets(EtsParams::new(classes).accounting(accounted))
 }
 
-/// Schedulers that may let an active queue wait although the link is free, in addition to all shaped ones.
+/// Returns the schedulers, other than shaped ones, that may let an active queue wait although the link is free.
 fn not_work_conserving(weights: &[u32; QUEUES], accounted: AccountedLength) -> Vec<SchedulerSpec> {
     let mut managed = weights.to_vec();
     managed[2] = 0;
@@ -85,7 +87,7 @@ fn not_work_conserving(weights: &[u32; QUEUES], accounted: AccountedLength) -> V
     specs
 }
 
-/// A table in which each queue has entries by its weight, evenly spread.
+/// Returns a table in which the number of a queue's entries follows its weight and the entries are evenly spread.
 fn spread(weights: &[u32; QUEUES], size: usize) -> Vec<u32> {
     let mut credit = [0i64; QUEUES];
     let sum: i64 = weights.iter().map(|&weight| i64::from(weight)).sum();
@@ -123,7 +125,7 @@ fn accounted_length() -> impl Strategy<Value = AccountedLength> {
     ]
 }
 
-/// All specs, also behind shapers.
+/// Returns all specs, each with and without shapers.
 fn shaped(specs: Vec<SchedulerSpec>) -> Vec<SchedulerSpec> {
     let rate = Share::PartsPerMillion(100_000);
     let shaper = |scheduler: &SchedulerSpec| {
@@ -175,9 +177,10 @@ proptest! {
                 SchedulerSpec::DTable(_) => AccountedLength { cell: 64, ..accounted },
                 _ => accounted,
             };
-            // Frames of a stopped queue keep old tags in plain SCFQ: its bound is one without flow control.
+            // In plain SCFQ the frames of a stopped queue keep their old tags, so its bound holds only without flow
+            // control.
             let may_stop = !matches!(spec, SchedulerSpec::Scfq(_));
-            // Frames of the queue that were served ahead of the fluid belong to the same busy period.
+            // Frames that a queue was served ahead of the fluid server belong to the same busy period.
             let remembers = matches!(spec, SchedulerSpec::Wfq(_) | SchedulerSpec::Wf2qPlus(_));
             let fits = |step: &&Step| match step {
                 Step::Stop(_) => may_stop,
@@ -189,14 +192,14 @@ proptest! {
             }
             bed.go(queue);
             let mut size = sizes.iter().copied().cycle();
-            // From here on the queue always has frames; the others arrive, empty and are stopped at random.
+            // From here on this queue always has frames. The other queues fill, empty and are stopped at random.
             let begin = bed.now;
             let mut served = 0u64;
             for (n, &(other, stop)) in disturbances.iter().enumerate() {
                 while bed.frames[queue].len() < 3 {
                     let bytes = size.next().unwrap();
                     if bed.frames[queue].is_empty() {
-                        // Not through the fast path of an idle port.
+                        // Bypasses the fast path of an idle port.
                         bed.frames[queue].push_back(bytes);
                         bed.scheduler.arrive(queue as u32, bytes, true, bed.now);
                     } else {
@@ -211,7 +214,7 @@ proptest! {
                         bed.arrive(other, size.next().unwrap());
                     }
                 }
-                // Service up to the beginning of this transmission.
+                // Guaranteed service up to the beginning of this transmission.
                 let due = bound.rate.bits_in_floor(bed.now.saturating_sub(begin + bound.latency));
                 prop_assert!(served * 8 + 8 >= due, "{} queue {queue}: {} of {due} bits at {}", spec.name(), served * 8, bed.now);
                 let (sender, bytes) = bed.send().unwrap();
@@ -226,7 +229,8 @@ proptest! {
     fn no_queue_is_left_out(
         weights in weights(), accounted in accounted_length(), sizes in prop::collection::vec(64u32..=1522, 97),
     ) {
-        // A turn is at most twelve of the largest frames (twice that with adapted weights), in frames of 64 B.
+        // Longest wait in frames of 64 B. A turn is at most twelve of the largest frames, or twice that with adapted
+        // weights.
         const LONGEST: usize = 4 * 2 * 12 * 1542 / 64;
         for spec in all(&weights, accounted).iter().filter(|spec| !matches!(spec, SchedulerSpec::StrictPriority)) {
             let mut bed = Bed::new(spec);
@@ -256,14 +260,14 @@ proptest! {
         weights in weights(), accounted in accounted_length(), sizes in prop::collection::vec(64u32..=1522, 97),
         disturbances in prop::collection::vec((2..QUEUES, any::<bool>()), 400),
     ) {
-        // Queues 0 and 1 always have frames; the others arrive, empty and are stopped.
+        // Queues 0 and 1 always have frames. The other queues fill, empty and are stopped.
         for spec in all(&weights, accounted) {
             let mut bed = Bed::new(&spec);
             let Some((bound, phi)) = fairness(&spec, &bed.facts, &weights, accounted) else { continue };
             let mut size = sizes.iter().copied().cycle();
             let accounted = match spec { SchedulerSpec::DTable(_) => AccountedLength { cell: 64, ..accounted }, _ => accounted }.at(&bed.facts);
             let counted = |bytes| if matches!(spec, SchedulerSpec::Wrr(_)) { 1.0 } else { f64::from(accounted.of(bytes)) };
-            // Difference of normalised service since the beginning; over all intervals its range counts.
+            // Difference of normalised service since the beginning. Its range is the maximum over all intervals.
             let (mut gap, mut low, mut high) = (0.0f64, 0.0f64, 0.0f64);
             bed.stop(0);
             bed.stop(1);
@@ -294,8 +298,8 @@ proptest! {
     }
 }
 
-/// The published bound of |W_0/φ_0 - W_1/φ_1| over any interval in which both queues are active, with the φ to which it
-/// applies.
+/// Returns the published bound of |W_0/φ_0 - W_1/φ_1| over any interval in which both queues are active, and the φ to
+/// which it applies.
 fn fairness(
     spec: &SchedulerSpec,
     port: &PortFacts,
@@ -304,7 +308,8 @@ fn fairness(
 ) -> Option<(f64, [f64; 2])> {
     let phi = [f64::from(weights[0]), f64::from(weights[1])];
     let largest = f64::from(port.largest(accounted));
-    // In rounds: one visit more, and a deficit of up to a frame on either side (Shreedhar and Varghese 1996, Lemma 2).
+    // Bound in rounds: one more visit, and a deficit of up to a frame for each queue (Shreedhar and Varghese 1996,
+    // Lemma 2).
     let rounds = |quanta: [f64; 2], largest: f64| {
         (1.0 + (largest - 1.0) * (1.0 / quanta[0] + 1.0 / quanta[1]), quanta)
     };
@@ -323,7 +328,7 @@ fn fairness(
             Some(rounds([percent(0), percent(1)].map(|percent| largest * percent / least), largest))
         }
         SchedulerSpec::DTable(params) => {
-            // In cycles: entries of one queue may be next to each other, so up to one cycle's weight more.
+            // Bound in cycles: entries of one queue may be adjacent, which adds up to one cycle's weight.
             let cycle = |queue: u32| {
                 let own = params.entries.iter().filter(|entry| **entry == Entry::Class(queue));
                 own.count() as f64 * f64::from(params.weight * 64)
@@ -332,7 +337,7 @@ fn fairness(
             let (bound, quanta) = rounds([cycle(0), cycle(1)], largest);
             Some((bound + 1.0, quanta))
         }
-        // In rounds, counted in frames: a turn more on either side.
+        // Bound in rounds of frames: one more turn for each queue.
         SchedulerSpec::Wrr(_) => {
             let least = *weights.iter().min()?;
             Some((2.0, [0, 1].map(|queue| f64::from(((weights[queue] + least / 2) / least).max(1)))))
@@ -410,7 +415,7 @@ proptest! {
     }
 }
 
-/// The length accounted by "wire" is time on the queue's own link, for any overhead of a frame there.
+/// Tests that "wire" accounts the time on the queue's own link, whatever the overhead of a frame there.
 #[test]
 fn equal_weights_accounted_by_wire_are_equal_times_on_any_link() {
     let sizes = [64, 1522];
@@ -443,18 +448,18 @@ fn equal_weights_accounted_by_wire_are_equal_times_on_any_link() {
     }
 }
 
-/// New schedulers must be added here. FIFO has one queue and no choice to make.
+/// Fails if a new scheduler is missing from the properties. FIFO has one queue and makes no choice.
 #[test]
 fn the_properties_are_of_all_schedulers() {
     let weights = [1; QUEUES];
     let specs =
         [all(&weights, AccountedLength::WIRE), not_work_conserving(&weights, AccountedLength::WIRE)].concat();
     for name in SchedulerSpec::NAMES.iter().filter(|&&name| name != "fifo") {
-        assert!(specs.iter().any(|spec| spec.name() == *name), "{name} is not held to the properties");
+        assert!(specs.iter().any(|spec| spec.name() == *name), "{name} is not covered by the properties");
     }
 }
 
-/// Four queues among a thousand behave like four queues alone.
+/// Tests that four queues among a thousand are served like four queues alone.
 #[test]
 fn a_port_of_a_thousand_queues_serves_four_as_a_port_of_four() {
     let order = |spec: &SchedulerSpec, queues: u32| {

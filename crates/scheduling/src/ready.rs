@@ -1,12 +1,12 @@
-//! A set of small integers with constant-time search: bits in two levels.
+//! A set of small integers with constant-time search, stored as a two-level bitmap.
 
 use recurrence::Recurs;
 
-/// Members 0 to `capacity` - 1.
+/// A set of integers from 0 to `capacity` - 1.
 #[derive(Clone, Debug, Recurs)]
 pub(crate) struct ReadySet {
     words: Vec<u64>,
-    /// Bit n: word n is not zero.
+    /// Bit n is set if word n is not zero.
     summary: Vec<u64>,
 }
 
@@ -23,7 +23,7 @@ impl ReadySet {
     pub fn remove(&mut self, member: u32) {
         self.remove_word(member as usize / 64, 1 << (member % 64));
     }
-    /// All members of `mask` in one word.
+    /// Inserts all members of `mask`, which lie in one word.
     #[inline]
     pub fn insert_word(&mut self, word: usize, mask: u64) {
         self.words[word] |= mask;
@@ -42,7 +42,7 @@ impl ReadySet {
         let word = at * 64 + self.summary[at].ilog2() as usize;
         Some(word as u32 * 64 + self.words[word].ilog2())
     }
-    /// The first member at or after `from`, going round.
+    /// Returns the first member at or after `from`, wrapping around at the end.
     #[inline]
     pub fn next_from(&self, from: u32) -> Option<u32> {
         let word = from as usize / 64;

@@ -1,8 +1,8 @@
-//! A round of queues: a circular list in arrays, with every operation in constant time.
+//! A circular list of queues, stored in arrays, with constant-time operations.
 
 const OUT: u32 = u32::MAX;
 
-/// Some of the queues 0 to n - 1 in a circle; one of them is at the front.
+/// A circular list of some of the queues 0 to n - 1, one of which is at the front.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring {
     links: Vec<Link>,
@@ -36,7 +36,7 @@ impl Ring {
     pub fn contains(&self, queue: u32) -> bool {
         self.links[queue as usize].after != OUT
     }
-    /// Adds a queue that is not in the round, behind all others.
+    /// Adds a queue that is not in the list at the back.
     #[inline]
     pub fn push_back(&mut self, queue: u32) {
         debug_assert!(!self.contains(queue));
@@ -51,7 +51,7 @@ impl Ring {
         }
         self.len += 1;
     }
-    /// Removes a queue; returns true if it was present.
+    /// Removes a queue. Returns true if it was present.
     #[inline]
     pub fn remove(&mut self, queue: u32) -> bool {
         let Link { before, after } = self.links[queue as usize];
@@ -67,12 +67,12 @@ impl Ring {
         self.len -= 1;
         true
     }
-    /// Moves the front to the back.
+    /// Moves the queue at the front to the back.
     #[inline]
     pub fn rotate(&mut self) {
         self.front = self.links[self.front as usize].after;
     }
-    /// All members, from the front.
+    /// Iterates over all members, from the front.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         std::iter::successors(self.front(), |&queue| Some(self.links[queue as usize].after))
             .take(self.len as usize)

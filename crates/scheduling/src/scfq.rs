@@ -52,7 +52,8 @@ impl Configuration for ScfqParams {
     }
 }
 
-/// L_i / ρ_i + (n - 1) · L / C (Stiliadis and Varma 1998), on a link of `rate` accounted bytes per second.
+/// Returns the bound with latency L_i / ρ_i + (n - 1) · L / C (Stiliadis and Varma 1998), on a link of `rate` accounted
+/// bytes per second.
 pub(crate) fn bound(
     weights: &[u32],
     queue: u32,
@@ -67,28 +68,28 @@ pub(crate) fn bound(
     LatencyRate::new(rate * own / all, largest * all / own / rate + others * largest / rate)
 }
 
-/// Tags of all frames that wait.
+/// The state of SCFQ: the tags of all waiting frames.
 #[derive(Clone, Debug)]
 pub struct Scfq {
     length: PortLength,
-    /// The tag of the frame in service: the virtual time.
+    /// Tag of the frame in service, which is the virtual time.
     in_service: u64,
     queues: Vec<Queue>,
-    /// Active queues by the tags of their heads.
+    /// Active queues, ordered by the tags of their heads.
     active: TagHeap<u64>,
 }
 
 #[derive(Clone, Debug)]
 struct Queue {
     weight: Weight,
-    /// The tag of the last frame that arrived.
+    /// Tag of the last frame that arrived.
     last: u64,
-    /// Tags of the frames that wait.
+    /// Tags of the waiting frames.
     tags: VecDeque<u64>,
 }
 
 impl Scfq {
-    /// Moves all tags down before they overflow.
+    /// Reduces all tags before they overflow.
     #[cold]
     fn rebase(&mut self) {
         let down = tags::excess(self.in_service);
@@ -185,7 +186,7 @@ mod tests {
         scfq.activate(0, 100, now);
         scfq.serve(0, 100, Some(100), now);
         scfq.serve(0, 100, Some(100), now);
-        // Virtual time is 200: the newcomer gets no credit for the service that it missed.
+        // The virtual time is 200. Queue 1 gets no credit for the service that it missed.
         scfq.arrive(1, 150, now);
         scfq.activate(1, 150, now);
         assert_eq!(scfq.queues[1].last, 350 << FRACTION_BITS);

@@ -45,23 +45,23 @@ impl Configuration for ScfqCaParams {
     }
 }
 
-/// One tag a queue.
+/// The state of SCFQ-CA: one tag per queue.
 #[derive(Clone, Debug)]
 pub struct ScfqCa {
     length: PortLength,
-    /// The tag of the frame in service.
+    /// Tag of the frame in service.
     in_service: u64,
     queues: Vec<Queue>,
-    /// Stamped heads.
+    /// Queues with a stamped head, ordered by its tag.
     stamped: TagHeap<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Queue {
-    /// The weight as after the last frame sent, and as after the head.
+    /// Weight, with its carry after the last frame sent and after the head.
     weight: Weight,
     head_weight: Weight,
-    /// The tag of the last frame sent.
+    /// Tag of the last frame sent.
     last: u64,
 }
 
@@ -84,7 +84,8 @@ impl ScfqCa {
         self.queues[queue as usize].head_weight = weight;
         self.stamped.set(queue, tag);
     }
-    /// The tag of a frame that becomes the head of a queue and may go, and the weight after it.
+    /// Returns the tag of an eligible frame that becomes the head of a queue, and the weight with its carry after that
+    /// frame.
     #[inline]
     fn tag(&mut self, queue: u32, head: u32) -> (u64, Weight) {
         if self.in_service > tags::LIMIT {
@@ -94,7 +95,7 @@ impl ScfqCa {
         let (span, weight) = state.weight.span(self.length.of(head));
         (state.last.max(self.in_service) + span, weight)
     }
-    /// Moves all tags down before they overflow.
+    /// Reduces all tags before they overflow.
     #[cold]
     fn rebase(&mut self) {
         let down = tags::excess(self.in_service);
@@ -136,7 +137,7 @@ impl Discipline for ScfqCa {
     }
     #[inline]
     fn pass(&mut self, queue: u32, bytes: u32, _now: Time) -> bool {
-        // The queues are empty: its tag becomes that of the frame in service, without a comparison.
+        // All queues are empty, so the frame's tag becomes the tag in service without a comparison.
         let (tag, weight) = self.tag(queue, bytes);
         let state = &mut self.queues[queue as usize];
         (state.last, state.weight, state.head_weight) = (tag, weight, weight);
@@ -165,7 +166,8 @@ mod tests {
             ScfqCaParams { weights: weights.to_vec().into(), ..ScfqCaParams::by(AccountedLength::FRAME) };
         params.start(&port(weights.len() as u32))
     }
-    /// Serves `frames` of 100 B from queues that stay active; queue and tag in bytes over weight.
+    /// Serves `frames` frames of 100 B from queues that stay active. Returns each frame's queue and its tag in bytes
+    /// per unit of weight.
     fn serve(scfq: &mut ScfqCa, frames: usize) -> Vec<(u32, u64)> {
         let serve = |_| {
             let queue = scfq.pick(Time::ZERO).unwrap();
@@ -177,7 +179,7 @@ mod tests {
 
     #[test]
     fn golden_vector_10() {
-        // Weights 1 and 1 here are 0.5 and 0.5 there: tags are half as large.
+        // The published vector has weights 0.5 and 0.5; with weights 1 and 1 the tags are half as large.
         let mut scfq = machine(&[1, 1]);
         scfq.activate(0, 100, Time::ZERO);
         let mut order = serve(&mut scfq, 3);
@@ -190,7 +192,7 @@ mod tests {
 
     #[test]
     fn golden_vector_9_holds_without_flow_control() {
-        // With its tags: weights 2, 1, 1 are 0.5, 0.25, 0.25 there, tags are a quarter.
+        // The published vector has weights 0.5, 0.25 and 0.25; with weights 2, 1 and 1 the tags are a quarter as large.
         let (mut scfq, mut left) = (machine(&[2, 1, 1]), [5, 3, 3]);
         let sizes = [100, 200, 100];
         (0..3).for_each(|queue| scfq.activate(queue, sizes[queue as usize], Time::ZERO));
@@ -229,7 +231,7 @@ mod tests {
         scfq.deactivate(1, Time::ZERO);
         assert_eq!(serve(&mut scfq, 3), [(0, 200), (0, 300), (0, 400)]);
         scfq.activate(1, 100, Time::ZERO);
-        // Not charged for the stamp it lost, not ahead for the service it missed.
+        // Queue 1 is neither charged for the stamp that it lost nor compensated for the service that it missed.
         assert_eq!(serve(&mut scfq, 4), [(0, 500), (1, 500), (0, 600), (1, 600)]);
     }
 

@@ -1,21 +1,21 @@
-//! The interface between a port and its scheduler: all notifications of the scheduler pass through one place.
+//! The interface between a port and its scheduler, through which all notifications of the scheduler pass.
 //!
-//! Stops and returns of queues matter at decisions alone. While a frame is on the wire a queue may run out of credits and
-//! get new ones, or empty and get another frame. No other queue could have been served meanwhile, so that the scheduler needs
-//! no notification. It is therefore notified of a stop at the port's next decision, if the stop still holds, and at once of
-//! a return that it has to stamp. Whether the queue in service continues is decided at the end of its transmission
-//! (Martinez 2006 §4).
+//! Whether a queue is stopped matters only at decisions. While a frame is on the wire a queue may run out of credits
+//! and get new ones, or empty and get another frame; no other queue could have been served meanwhile, so the scheduler
+//! needs no notification. The selector therefore notifies the scheduler of a stop at the port's next decision, if the
+//! stop still holds. It notifies the scheduler at once when a queue may send again and its head has to be stamped.
+//! Whether the queue in service continues is decided at the end of its transmission (Martinez 2006 §4).
 
 use crate::{Discipline, Scheduler};
 use units::{BitRate, Time};
 
-/// A scheduler behind its port. At most 32 queues.
+/// A scheduler, as a port uses it. Supports at most 32 queues.
 #[derive(Clone, Debug)]
 pub struct Selector<D = Scheduler> {
     discipline: D,
-    /// Queues that the scheduler was last notified of as active, bit n for queue n.
+    /// Queues that are active in the scheduler's state, bit n for queue n.
     active: u32,
-    /// Queue whose frame has begun its transmission, if the scheduler has not been notified of its end.
+    /// Queue whose transmission has begun, until the scheduler is notified of its end.
     in_service: Option<u8>,
 }
 
@@ -29,15 +29,16 @@ impl<D: recurrence::Recurs> recurrence::Recurs for Selector<D> {
 }
 
 impl<D: Discipline> Selector<D> {
-    /// Creates a scheduler without frames.
+    /// Creates a selector for a scheduler that holds no frames.
     pub fn new(discipline: D) -> Selector<D> {
         Selector { discipline, active: 0, in_service: None }
     }
-    /// The scheduler.
+    /// Returns the scheduler.
     pub fn discipline(&self) -> &D {
         &self.discipline
     }
-    /// A frame has entered `queue`. `may_send`: it is the only one there and flow control lets it go.
+    /// Records that a frame has entered `queue`. `may_send` is true if it is the only frame there and flow control lets
+    /// it go.
     #[inline]
     pub fn arrive(&mut self, queue: u32, bytes: u32, may_send: bool, now: Time) {
         self.discipline.arrive(queue, bytes, now);
@@ -45,8 +46,7 @@ impl<D: Discipline> Selector<D> {
             self.go(queue, bytes, now);
         }
     }
-    /// `queue` may send from now on; `head` is the length of its first frame. No effect if the scheduler already has the queue as
-    /// active.
+    /// Makes `queue` active; `head` is the length of its first frame. No effect if the queue is already active.
     #[inline]
     pub fn go(&mut self, queue: u32, head: u32, now: Time) {
         if self.active >> queue & 1 == 0 {
@@ -54,23 +54,24 @@ impl<D: Discipline> Selector<D> {
             self.discipline.activate(queue, head, now);
         }
     }
-    /// Another frame is at the head of `queue`, which may send before and after. For the queue in service the scheduler is
+    /// Replaces the head of `queue`, which may send before and after. If the queue is in service, the scheduler is
     /// notified at the end of its transmission.
     pub fn replace_head(&mut self, queue: u32, head: u32, now: Time) {
         if self.active >> queue & 1 != 0 && self.in_service != Some(queue as u8) {
             self.discipline.replace_head(queue, head, now);
         }
     }
-    /// All frames that wait in `queue` are dropped, and it has none.
+    /// Records that all frames waiting in `queue` were dropped, which leaves it empty.
     pub fn discard(&mut self, queue: u32, now: Time) {
-        // For the queue in service the scheduler is notified at the end of its transmission.
+        // If the queue is in service, the scheduler is notified at the end of its transmission.
         if self.active >> queue & 1 != 0 && self.in_service != Some(queue as u8) {
             self.active &= !(1 << queue);
             self.discipline.deactivate(queue, now);
         }
         self.discipline.forget(queue, now);
     }
-    /// The transmitter is free, and these are the queues that may send; notifies the scheduler of changes.
+    /// Notifies the scheduler of all changes since the last decision. The transmitter is free; `eligible` are the
+    /// queues that may send.
     #[inline]
     fn update(&mut self, eligible: u32, head: impl Fn(u32) -> u32, now: Time) {
         if let Some(queue) = self.in_service.take() {
@@ -91,15 +92,15 @@ impl<D: Discipline> Selector<D> {
         }
         self.active = eligible;
     }
-    /// Returns the next queue to send among those that may, bit n of `eligible` for queue n; `head` gives the lengths of their
-    /// first frames. The transmitter is free.
+    /// Returns the next queue to send. Bit n of `eligible` is set if queue n may send; `head` returns the length of a
+    /// queue's first frame. The transmitter is free.
     #[inline]
     pub fn pick(&mut self, eligible: u32, head: impl Fn(u32) -> u32, now: Time) -> Option<u32> {
         self.update(eligible, head, now);
         self.discipline.pick(now)
     }
-    /// The transmitter is free, and the waiting queues (bit n of `waiting` for queue n) are stopped. `each`: each queue separately,
-    /// as by credits, and not the port as a whole.
+    /// Notes that the transmitter is free and the waiting queues (bit n of `waiting` for queue n) are stopped. `each`
+    /// is true if queues are stopped separately, as by credits, and not the port as a whole.
     pub fn stall(&mut self, waiting: u32, each: bool, now: Time) {
         let empty = |queue: &u8| waiting >> *queue & 1 == 0;
         if each {
@@ -110,13 +111,14 @@ impl<D: Discipline> Selector<D> {
         }
         self.discipline.stall(now);
     }
-    /// The first frame of `queue`, which `pick` named, begins its transmission.
+    /// Begins the transmission of the first frame of `queue`, which `pick` returned.
     #[inline]
     pub fn sent(&mut self, queue: u32, bytes: u32, now: Time) {
         self.discipline.sent(queue, bytes, now);
         self.in_service = Some(queue as u8);
     }
-    /// A frame of `queue` arrives while the transmitter is free and no other eligible frame waits. Returns true if it is sent at once.
+    /// Offers a frame of `queue` that arrives while the transmitter is free and no other eligible frame waits. Returns
+    /// true if it is sent at once.
     #[inline]
     pub fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
         self.update(0, |_| 0, now);
@@ -127,17 +129,18 @@ impl<D: Discipline> Selector<D> {
         }
         goes
     }
-    /// The transmitter is free and nothing waits in any queue.
+    /// Notes that the transmitter is free and all queues are empty.
     #[inline]
     pub fn idle(&mut self, now: Time) {
         self.update(0, |_| 0, now);
         self.discipline.idle(now);
     }
-    /// After [`pick`](Selector::pick) returned `None`: the time from which it may return a queue, if nothing else happens before.
+    /// Returns the time from which [`pick`](Selector::pick), which just returned `None`, may return a queue if nothing
+    /// else happens before.
     pub fn wake(&mut self, now: Time) -> Option<Time> {
         self.discipline.wake(now)
     }
-    /// The link has another rate from the next transmission on.
+    /// Applies a new rate of the link from the next transmission on.
     pub fn on_link_rate(&mut self, rate: BitRate, now: Time) {
         self.discipline.on_link_rate(rate, now);
     }
@@ -152,8 +155,8 @@ mod tests {
         WrrParams,
     };
 
-    /// Frames sent of two queues in some rounds: the first gets its next frame while the one before is on the wire, the
-    /// second always has frames.
+    /// Returns the frames that each of two queues sent in some rounds. The first queue gets its next frame while the
+    /// one before is on the wire; the second always has frames.
     fn sent(spec: &SchedulerSpec, lengths: [u32; 2]) -> [u32; 2] {
         let facts = PortFacts { overhead: 0, largest_frame: 2_176, ..port(2) };
         let mut selector = Selector::new(spec.start(&facts));
@@ -166,7 +169,7 @@ mod tests {
             waits[queue as usize] -= 1;
             sent[queue as usize] += 1;
             if queue == 1 {
-                // Behind the head there is always another frame.
+                // There is always another frame behind the head.
                 selector.arrive(1, bytes, false, now);
                 waits[1] += 1;
             }
@@ -183,7 +186,7 @@ mod tests {
 
     #[test]
     fn what_comes_during_a_transmission_belongs_to_the_visit() {
-        // 2176 B per visit: three frames of 640 B, and the remaining deficit sometimes allows a fourth.
+        // A visit allows 2176 B: three frames of 640 B, and sometimes a fourth with the remaining deficit.
         let bytes = |spec: &SchedulerSpec| {
             let [small, large] = sent(spec, [640, 2_176]);
             f64::from(small * 640) / f64::from(small * 640 + large * 2_176)
@@ -204,7 +207,7 @@ mod tests {
 
     #[test]
     fn what_is_dropped_unsent_costs_nothing() {
-        // Two queues with frames without end; of the first, a hundred frames are dropped at once.
+        // Both queues always have frames. At some point a hundred frames of queue 0 are dropped at once.
         let weights = vec![1, 1];
         let frame = AccountedLength::FRAME;
         let specs = [
@@ -227,7 +230,8 @@ mod tests {
                 let queue = selector.pick(eligible, |_| 1_000, now).unwrap();
                 selector.arrive(queue, 1_000, false, now);
                 selector.sent(queue, 1_000, now);
-                // In the transmission of one or of the other; the first has no frames for a while.
+                // Drops the frames during a transmission of one queue or the other; queue 0 then stays empty for a
+                // while.
                 if round == 50 + i32::from(in_service == (queue == 0)) {
                     selector.discard(0, now);
                     eligible = 2;

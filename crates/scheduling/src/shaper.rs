@@ -58,11 +58,11 @@ pub struct LeakyBucketKeys {
 impl ShaperSpec {
     const LARGEST_DEPTH: u32 = 1 << 30;
 
-    /// A token bucket of `depth` bytes.
+    /// Creates a token bucket of `depth` bytes.
     pub fn token_bucket(rate: Share, depth: u32) -> ShaperSpec {
         ShaperSpec::TokenBucket(TokenBucketKeys { rate, depth: Bytes::new(depth.into()) })
     }
-    /// A leaky bucket.
+    /// Creates a leaky bucket.
     pub fn leaky_bucket(rate: Share) -> ShaperSpec {
         ShaperSpec::LeakyBucket(LeakyBucketKeys { rate })
     }
@@ -95,7 +95,7 @@ impl ShaperSpec {
         );
         Err(Remark::about("depth", message, help))
     }
-    /// A full, or empty leaky, bucket at time zero.
+    /// Creates the bucket as it is at time zero: a full token bucket, or an empty leaky bucket.
     pub fn start(&self, link: BitRate) -> Shaper {
         match *self {
             ShaperSpec::TokenBucket(TokenBucketKeys { rate, depth }) => {
@@ -245,23 +245,23 @@ impl Configuration for ShapedParams {
             held: TagHeap::new(port.queues),
         }
     }
-    /// The bound of the scheduler, for queues without a shaper.
+    /// Returns the bound of the scheduler, which applies to queues without a shaper.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         let free = self.port.is_none() && self.shaper(queue).is_none();
         if free { self.scheduler.latency_rate_bound(queue, port) } else { None }
     }
 }
 
-/// Shapers, and the scheduler behind them.
+/// The state of the shapers, and the scheduler behind them.
 #[derive(Clone, Debug)]
 pub struct Shaped {
     scheduler: Box<Scheduler>,
     length: PortLength,
     port: Option<Shaper>,
     shapers: Vec<Option<Shaper>>,
-    /// Lengths of heads in bytes.
+    /// Lengths of the heads in bytes.
     heads: Vec<u32>,
-    /// Queues that wait for their shaper, by when they may go.
+    /// Queues held by their shaper, ordered by the time of their release.
     held: TagHeap<Time>,
 }
 
@@ -278,8 +278,8 @@ impl Shaped {
         }
         allowed
     }
-    /// Activates the queues whose tokens have accumulated, each as of the time at which they had: a scheduler whose virtual time
-    /// advances during a transmission would stamp them too late at its end.
+    /// Activates the queues whose tokens have accumulated, each as of the time of its release. At the end of a
+    /// transmission, a scheduler whose virtual time advances during the transmission would stamp them too late.
     #[inline]
     fn release(&mut self, now: Time) {
         while let Some((at, queue)) = self.held.peek()
@@ -421,7 +421,7 @@ mod tests {
 
     #[test]
     fn a_leaky_bucket_spaces_frames_evenly() {
-        // 3 Gb/s: 1000 B drain in 2666.67 ns. Rounded up each time, but not in sum.
+        // At 3 Gb/s, 1000 B drain in 2666.67 ns. Each time is rounded up, but the errors do not add up.
         let mut bucket = LeakyBucket::new(BitRate::from_gbps(3));
         let mut at = Time::from_us(5);
         for _ in 0..3_000 {
@@ -440,8 +440,8 @@ mod tests {
         let mut shaped = params(None, &[(1, bucket)]).start(&facts);
         let arrivals: Vec<_> = (0..40).map(|n| (Time::ZERO, n % 2, 1_000)).collect();
         let finished = finish_times(&mut shaped, &facts, &arrivals);
-        // Two frames of the high class at once, then one each 8 us, if a low frame is not on the link just then;
-        // the low class takes the rest. A frame takes 0.816 us.
+        // The high class sends two frames at once, and then one every 8 us unless a frame of the low class occupies the
+        // link. The low class takes the rest. A frame takes 0.816 us.
         let high: Vec<u64> = finished.iter().skip(1).step_by(2).map(|at| at.ps() / 1_000).collect();
         assert_eq!(high[..2], [816, 1_632]);
         for (n, &ns) in (1..).zip(&high[2..]) {
@@ -465,8 +465,9 @@ mod tests {
 
     #[test]
     fn a_queue_whose_tokens_come_during_a_frame_is_stamped_then() {
-        // A byte per nanosecond, three equal queues. Queue 1 may send its second frame from 200 ns on: (100, 200). Queue 2
-        // arrives at 600 ns, V = 200: (200, 300). Stamped at the end of the frame of queue 0, queue 1 would be second.
+        // One byte per nanosecond, three queues of equal weight. Queue 1 may send its second frame from 200 ns on: (S,
+        // F) = (100, 200). Queue 2 arrives at 600 ns with V = 200: (200, 300). If queue 1 were stamped at the end of
+        // the frame of queue 0, it would be second.
         let facts = PortFacts { rate: BitRate::from_gbps(8), overhead: 0, ..port(3) };
         let wf2q = crate::Wf2qPlusParams::by(AccountedLength::FRAME);
         let leaky = ShaperSpec::leaky_bucket(gbps(4));

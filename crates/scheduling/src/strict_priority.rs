@@ -26,7 +26,7 @@ impl Configuration for StrictPriorityParams {
     fn start(&self, port: &PortFacts) -> StrictPriority {
         StrictPriority { active: ReadySet::new(port.queues) }
     }
-    /// Only the highest queue has a guarantee: it waits for one frame.
+    /// Returns the bound. Only the highest queue has a guarantee: it waits for at most one frame.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         let rate = port.slowest_bytes_per_s(AccountedLength::WIRE);
         let highest = queue + 1 == port.queues;
@@ -34,7 +34,7 @@ impl Configuration for StrictPriorityParams {
     }
 }
 
-/// The active queues.
+/// The set of active queues.
 #[derive(Clone, Debug, Recurs)]
 pub struct StrictPriority {
     active: ReadySet,

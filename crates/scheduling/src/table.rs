@@ -1,4 +1,5 @@
-//! Common parts of the two arbitration tables: entries, and the next one whose queue is active, in constant time.
+//! Common parts of the two arbitration tables: the list of entries, and a constant-time search for the next entry whose
+//! queue is active.
 
 use crate::ready::ReadySet;
 use keys::Remark;
@@ -9,7 +10,7 @@ pub(crate) struct Table {
     entries: Vec<u32>,
     /// Entries whose queue is active.
     active: ReadySet,
-    /// By queue: its entries, as words and masks of `active`.
+    /// By queue: its entries, as word indices and bit masks in `active`.
     places: Vec<Vec<(u32, u64)>>,
     is_active: Vec<bool>,
 }
@@ -55,19 +56,19 @@ impl Table {
             }
         }
     }
-    /// The first entry at or after `from` whose queue is active.
+    /// Returns the first entry at or after `from` whose queue is active.
     #[inline]
     pub fn next(&self, from: u32) -> Option<u32> {
         self.active.next_from(from)
     }
 }
 
-/// Sizes that Advanced Switching allows.
+/// Numbers of entries that Advanced Switching allows.
 const SIZES: [usize; 6] = [32, 64, 128, 256, 512, 1024];
-/// An entry holds eight bits.
+/// Largest queue number: an entry has eight bits.
 const LARGEST_CHANNEL: u32 = u8::MAX as u32;
 
-/// The key that both tables have.
+/// The key for the entries, common to both tables.
 pub(crate) const KEY: &str = "entries";
 
 /// Checks that a list of queues is an arbitration table.
@@ -95,9 +96,11 @@ pub(crate) fn check(entries: impl ExactSizeIterator<Item = u32> + Clone, queues:
     }
 }
 
-/// The latency of a table: the maximum delay of own service behind `rate`, over all starts and numbers of own entries,
-/// when an own entry begins. `others`: bytes that an entry of another queue can take; `fixed`: additional bytes, once;
-/// `own`: guaranteed bytes of an own entry, less `owed` once. Bytes and bytes per second.
+/// Returns the latency of a table: the maximum delay of the queue's own service, relative to service at the `certain`
+/// rate on a link of rate `link`. The maximum is taken at the beginning of each of the queue's own entries, over all
+/// starting points in the table. `others` returns the bytes that an entry of another queue can take, and `fixed` is
+/// added to them once. `own` returns the guaranteed bytes of an own entry, and `owed` is subtracted from them once.
+/// Amounts are in bytes, rates in bytes per second.
 pub(crate) fn latency(
     entries: &[u32],
     queue: u32,
@@ -118,7 +121,7 @@ pub(crate) fn latency(
                 foreign += others(entry);
             }
         }
-        // The first own entry of the next cycle.
+        // The queue's first own entry in the next cycle.
         let sent_at_least = sent.max(0.0);
         worst = worst.max((foreign + sent_at_least) / link - sent_at_least / certain);
     }

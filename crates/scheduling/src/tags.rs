@@ -6,19 +6,19 @@
 use std::marker::PhantomData;
 use units::Time;
 
-/// A tag is this many times the bytes per unit of weight.
+/// Number of fraction bits of a tag, which is in bytes per unit of weight.
 pub(crate) const FRACTION_BITS: u32 = 20;
-/// Beyond this tag all tags are moved down. A single increment stays far below the remaining range.
+/// Tag beyond which all tags are reduced. A single increment stays far below the range that is left.
 pub(crate) const LIMIT: u64 = 1 << 62;
-/// Tags this far below the virtual time are kept when tags are moved down: a terabyte.
+/// Distance below the virtual time at which tags survive a reduction: a terabyte.
 const MEMORY: u64 = 1 << 60;
 
-/// Amount by which tags are moved down when the virtual time is `at`.
+/// Returns the amount by which tags are reduced when the virtual time is `at`.
 pub(crate) fn excess(at: u64) -> u64 {
     at.saturating_sub(MEMORY)
 }
 
-/// A queue's weight, with the carry of its divisions.
+/// The weight of a queue, with the carry of its divisions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Weight {
     weight: u32,
@@ -32,14 +32,15 @@ impl Weight {
         let weight = weight.max(1);
         Weight { weight, carry: 0, reciprocal: u64::MAX / u64::from(weight) }
     }
-    /// The span of tags of `accounted` bytes, and the weight with its carry after them.
+    /// Returns the increment of the tag for `accounted` bytes, and the weight with the carry after them.
     #[inline]
     pub fn span(self, accounted: u32) -> (u64, Weight) {
         let exact = (u64::from(accounted) << FRACTION_BITS) + u64::from(self.carry);
         let (span, carry) = self.divide(exact);
         (span, Weight { carry, ..self })
     }
-    /// The span with twice the fraction bits, for virtual time that follows real time. `accounted` < 2^23.
+    /// Returns the increment with twice the fraction bits, for virtual time that follows real time. `accounted` is
+    /// below 2^23.
     #[inline]
     pub fn fine_span(self, accounted: u32) -> (u64, Weight) {
         let exact = (u64::from(accounted) << (2 * FRACTION_BITS)) + u64::from(self.carry);
@@ -49,8 +50,8 @@ impl Weight {
     #[inline]
     fn divide(self, exact: u64) -> (u64, u32) {
         let divisor = u64::from(self.weight);
-        // Multiplies by the reciprocal, which is several times faster. It is too small by less than 1, so that the quotient is
-        // exact or one too small.
+        // Multiplies by the reciprocal, which is several times as fast as a division. The reciprocal is too small by
+        // less than 1, so the quotient is exact or one too small.
         let quotient = ((u128::from(exact) * u128::from(self.reciprocal)) >> 64) as u64;
         let rest = exact - quotient * divisor;
         if rest < divisor { (quotient, rest as u32) } else { (quotient + 1, (rest - divisor) as u32) }
@@ -59,7 +60,7 @@ impl Weight {
 
 const OUT: u32 = u32::MAX;
 
-/// Sort key of a heap: at most 96 bits.
+/// A sort key of a heap: at most 96 bits.
 pub(crate) trait Key: Copy {
     fn pack(self) -> u128;
     fn unpack(packed: u128) -> Self;
@@ -96,12 +97,12 @@ impl Key for Time {
     }
 }
 
-/// A heap of queues, each with one key, smallest first, ties to the lowest queue. Any queue can be removed
-/// or moved. Key and queue form one integer, so that a comparison needs no branch.
+/// A min-heap of queues with one key each. Equal keys are ordered by queue number. Any queue can be removed or moved.
+/// Key and queue form one integer, so that a comparison needs no branch.
 #[derive(Clone, Debug)]
 pub(crate) struct TagHeap<K> {
     heap: Vec<u128>,
-    /// Position of each queue in `heap`.
+    /// By queue: its position in `heap`.
     place: Vec<u32>,
     key: PhantomData<K>,
 }
@@ -144,14 +145,14 @@ impl<K: Key> TagHeap<K> {
             at => self.settle(at as usize, item),
         }
     }
-    /// Replaces a queue in the heap by one that is not: half the work of a removal and an insertion.
+    /// Replaces a queue in the heap by one that is not in it, at half the cost of a removal and an insertion.
     #[inline]
     pub fn exchange(&mut self, out: u32, queue: u32, key: K) {
         debug_assert!(self.contains(out) && !self.contains(queue));
         let at = std::mem::replace(&mut self.place[out as usize], OUT);
         self.settle(at as usize, key.pack() << QUEUE_BITS | u128::from(queue));
     }
-    /// Removes a queue; returns true if it was present.
+    /// Removes a queue. Returns true if it was present.
     #[inline]
     pub fn remove(&mut self, queue: u32) -> bool {
         let at = self.place[queue as usize];
@@ -171,7 +172,7 @@ impl<K: Key> TagHeap<K> {
             self.place[item as u32 as usize] = OUT;
         }
     }
-    /// Changes all keys by a function that keeps their order.
+    /// Changes all keys by a monotonic function.
     pub fn map(&mut self, change: impl Fn(K) -> K) {
         for item in &mut self.heap {
             *item = change(K::unpack(*item >> QUEUE_BITS)).pack() << QUEUE_BITS | u128::from(*item as u32);
@@ -183,7 +184,7 @@ impl<K: Key> TagHeap<K> {
         }
     }
 
-    /// Finds the place of `item`, for which `at` is free.
+    /// Finds the position of `item`; position `at` is free.
     #[inline]
     fn settle(&mut self, at: usize, item: u128) {
         if at > 0 && item < self.heap[(at - 1) / 2] { self.rise(at, item) } else { self.sink(at, item) }

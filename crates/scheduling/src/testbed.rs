@@ -1,15 +1,15 @@
-//! A port for tests: queues and a link.
+//! A simple port for tests: queues and a link.
 
 use crate::{Discipline, PortFacts};
 use std::collections::VecDeque;
 use units::{BitRate, Time};
 
-/// 10 Gb/s, frames of 64 to 1522 B.
+/// Returns a port of 10 Gb/s with frames of 64 to 1522 B.
 pub(crate) fn port(queues: u32) -> PortFacts {
     PortFacts { queues, ..PortFacts::ethernet(BitRate::from_gbps(10)) }
 }
 
-/// Runs a whole transmission at once.
+/// Serves a frame from `sent` to `completed` in one call.
 pub(crate) trait Serve: Discipline {
     fn serve(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
         self.sent(queue, bytes, now);
@@ -18,7 +18,8 @@ pub(crate) trait Serve: Discipline {
 }
 impl<D: Discipline> Serve for D {}
 
-/// The order in which frames that are all present at time zero leave, by queue. Time does not advance.
+/// Returns the queues in the order in which they are served, for frames that are all present at time zero. Time does
+/// not advance.
 pub(crate) fn order_of(scheduler: &mut impl Discipline, queues: &[Vec<u32>]) -> Vec<u32> {
     let now = Time::ZERO;
     let mut left: Vec<VecDeque<u32>> = queues.iter().map(|queue| queue.iter().copied().collect()).collect();
@@ -39,7 +40,7 @@ pub(crate) fn order_of(scheduler: &mut impl Discipline, queues: &[Vec<u32>]) -> 
     order
 }
 
-/// Frames sent by each queue until `end`; queues with a size always have frames of it.
+/// Returns the number of frames that each queue sent until `end`. Queues with a frame size always have frames.
 pub(crate) fn saturate<const N: usize>(
     scheduler: &mut impl Discipline,
     port: &PortFacts,
@@ -67,7 +68,7 @@ pub(crate) fn saturate<const N: usize>(
     sent
 }
 
-/// Departure time of each frame's last bit, for arrivals (time, queue, bytes) in order of time.
+/// Returns the departure time of each frame's last bit, for arrivals (time, queue, bytes) in order of time.
 pub(crate) fn finish_times(
     scheduler: &mut impl Discipline,
     port: &PortFacts,
@@ -101,7 +102,7 @@ pub(crate) fn finish_times(
             now += port.wire_time(bytes);
             finished[frame] = now;
             waiting -= 1;
-            // Arrivals during the transmission are delivered at their own time.
+            // Arrivals during the transmission are delivered at their own times.
             continue;
         }
         let arrival = arrivals.get(next).map(|arrival| arrival.0);
@@ -110,8 +111,8 @@ pub(crate) fn finish_times(
             scheduler.idle(now);
             now = now.max(at);
         } else {
-            let woken = scheduler.wake(now).expect("frames wait, and nothing says until when");
-            assert!(woken > now, "woken at {woken}, {now} already");
+            let woken = scheduler.wake(now).expect("frames wait, but there is no wake-up time");
+            assert!(woken > now, "the wake-up time {woken} is not after {now}");
             now = arrival.map_or(woken, |at| at.min(woken)).max(now);
         }
     }

@@ -34,7 +34,7 @@ impl Configuration for VcTableParams {
     fn start(&self, port: &PortFacts) -> VcTable {
         VcTable { table: Table::new(self.entries.clone(), port.queues), position: 0 }
     }
-    /// Own entries with the smallest frames, the others with the largest.
+    /// Returns the bound: own entries send the smallest frames, all others the largest.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         let rate = port.slowest_bytes_per_s(AccountedLength::WIRE);
         let (smallest, largest) = (
@@ -50,7 +50,7 @@ impl Configuration for VcTableParams {
     }
 }
 
-/// The table and the position in it.
+/// The state of the arbitration table: the entries and the current position.
 #[derive(Clone, Debug)]
 pub struct VcTable {
     table: Table,

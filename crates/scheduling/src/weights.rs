@@ -10,17 +10,17 @@ use std::borrow::Cow;
 /// Weights of the queues of a port.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Weights {
-    /// All the same.
+    /// Equal weights.
     #[default]
     Equal,
-    /// One for each queue.
+    /// One weight per queue.
     Each(Vec<u32>),
 }
 
 impl Weights {
     const EQUAL: &str = "equal";
 
-    /// The weights of `queues` queues.
+    /// Returns the weights of `queues` queues.
     pub(crate) fn of(&self, queues: u32) -> Vec<u32> {
         match self {
             Weights::Equal => vec![1; queues as usize],
@@ -36,10 +36,10 @@ impl Weights {
     }
 }
 
-/// The key that all schedulers with weights have.
+/// The key for weights, common to all schedulers that have them.
 pub(crate) const KEY: &str = "weights";
 
-/// An empty list means equal weights.
+/// Converts a list; an empty list means equal weights.
 impl From<Vec<u32>> for Weights {
     fn from(list: Vec<u32>) -> Weights {
         if list.is_empty() { Weights::Equal } else { Weights::Each(list) }
@@ -89,10 +89,11 @@ impl JsonSchema for Weights {
     }
 }
 
-/// The largest weight. Tags keep at least 2^-20 of the precision of the smallest weight.
+/// The largest weight allowed. With it, tags keep at least 2^-20 of the precision of the smallest weight.
 pub(crate) const LARGEST: u32 = 1_000_000;
 
-/// Checks that `list` has a number above 0 for each of `queues` queues. `what`: "weight", "quantum".
+/// Checks that `list` has a number above 0 for each of `queues` queues. `what` is the term for messages: "weight" or
+/// "quantum".
 pub(crate) fn check(key: &str, what: &str, list: &[u32], queues: u32, largest: u32) -> Result<(), Remark> {
     check_length(key, what, list.len(), queues)?;
     for (queue, &weight) in list.iter().enumerate() {

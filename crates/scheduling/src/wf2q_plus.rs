@@ -66,36 +66,36 @@ impl Configuration for Wf2qPlusParams {
             ahead: TagHeap::new(port.queues),
         }
     }
-    /// L_i / ρ_i + L / C.
+    /// Returns the bound with latency L_i / ρ_i + L / C.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         Some(one_frame_bound(&self.weights.of(port.queues), queue, self.accounted_length(), port))
     }
 }
 
-/// Heads by their tags.
+/// The state of WF2Q+: the heads by their tags.
 #[derive(Clone, Debug)]
 pub struct Wf2qPlus {
     length: PortLength,
     rate: BitRate,
     overhead: u32,
-    /// The virtual time at the end of the frame in service as a tag, times `all`: so it advances by the accounted length without
-    /// a division.
+    /// Virtual time at the end of the frame in service, as a tag times `all`. In this unit it advances by the accounted
+    /// length, without a division.
     work: u128,
     in_service: Option<InService>,
-    /// Sum of all weights.
+    /// Sum of the weights of all queues.
     all: u64,
-    /// The work past which all tags are moved down.
+    /// Value of `work` beyond which all tags are reduced.
     limit: u128,
     queues: Vec<Queue>,
-    /// Heads with S at most the virtual time, by F.
+    /// Heads with S at most the virtual time, ordered by F.
     begun: TagHeap<u64>,
-    /// The other heads, by S.
+    /// The other heads, ordered by S.
     ahead: TagHeap<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Queue {
-    /// The weight as after the last frame sent, and as after the head.
+    /// Weight, with its carry after the last frame sent and after the head.
     weight: Weight,
     head_weight: Weight,
     /// F of the last frame sent.
@@ -105,18 +105,18 @@ struct Queue {
 }
 
 impl Wf2qPlus {
-    /// Start tag of a frame that becomes the head of an empty or stopped queue.
+    /// Returns the start tag of a frame that becomes the head of an empty or stopped queue.
     #[inline]
     fn start(&self, queue: u32, now: Time) -> u64 {
         let left = self.in_service.map_or(0, |frame| frame.left(now));
         self.queues[queue as usize].last.max(self.tag_at(self.work - u128::from(left)))
     }
-    /// The virtual time after this work.
+    /// Returns the virtual time after this work.
     #[inline]
     fn tag_at(&self, work: u128) -> u64 {
         (work / u128::from(self.all)) as u64
     }
-    /// The work at which the virtual time is `tag`.
+    /// Returns the work at which the virtual time is `tag`.
     #[inline]
     fn work_at(&self, tag: u64) -> u128 {
         u128::from(tag) * u128::from(self.all)
@@ -125,7 +125,7 @@ impl Wf2qPlus {
     fn has_begun(&self, start: u64) -> bool {
         self.work_at(start) <= self.work
     }
-    /// Gives the head of a queue its finish.
+    /// Sets and returns the finish tag of the head of a queue.
     #[inline]
     fn stamp(&mut self, queue: u32, head: u32, start: u64) -> u64 {
         let state = &mut self.queues[queue as usize];
@@ -133,8 +133,8 @@ impl Wf2qPlus {
         (state.finish, state.head_weight) = (start + span, weight);
         state.finish
     }
-    /// Puts a queue of `begun` where its new head belongs. Most often that is `ahead`, and another queue begins
-    /// meanwhile: then each takes the other's place.
+    /// Moves a queue of `begun` to the heap of its new head. Most often that is `ahead`, and another queue moves from
+    /// `ahead` to `begun` at the same time; the two are then exchanged.
     #[inline]
     fn restart(&mut self, queue: u32, start: u64, finish: u64) {
         if self.has_begun(start) {
@@ -151,7 +151,7 @@ impl Wf2qPlus {
             }
         }
     }
-    /// Moves all tags down before they overflow.
+    /// Reduces all tags before they overflow.
     #[cold]
     fn rebase(&mut self) {
         let down = tags::excess(self.tag_at(self.work));
@@ -182,7 +182,7 @@ impl Discipline for Wf2qPlus {
     }
     #[inline]
     fn pick(&mut self, _now: Time) -> Option<u32> {
-        // No frame is in service. V = max(V, smallest S); a head that has begun has S at most V.
+        // No frame is in service: V = max(V, smallest S). A head in `begun` has S at most V.
         if self.begun.is_empty() {
             self.work = self.work.max(self.work_at(self.ahead.peek()?.0));
         }
@@ -249,7 +249,8 @@ mod tests {
 
     #[test]
     fn a_heavy_queue_does_not_run_ahead() {
-        // Bennett and Zhang's Figure 2: one queue of weight 10 and ten of weight 1. WFQ sends ten frames of the first in a row.
+        // Figure 2 of Bennett and Zhang: one queue of weight 10 and ten of weight 1. WFQ sends ten frames of the first
+        // queue in a row.
         let mut queues = vec![vec![100; 11]];
         queues.extend(vec![vec![100; 1]; 10]);
         let weights: Vec<u32> = std::iter::once(10).chain([1; 10]).collect();
@@ -268,7 +269,7 @@ mod tests {
             assert_eq!(wf2q.pick(Time::from_ns(96 * n)), Some(0));
             wf2q.serve(0, 100, Some(100), Time::from_ns(96 * n));
         }
-        // S = 350, the next of queue 0 starts at 400: the four missed turns are not compensated.
+        // Queue 1 gets S = 350 and the next frame of queue 0 has S = 400: the four missed turns are not compensated.
         wf2q.activate(1, 100, Time::from_ns(400));
         let mut order = Vec::new();
         for n in 0..6 {
@@ -279,8 +280,8 @@ mod tests {
         assert_eq!(order, [1, 0, 1, 0, 1, 0]);
     }
 
-    /// The queues in order of service and the end of each frame in nanoseconds, in order of arrival. A link of a byte a
-    /// nanosecond without overhead; arrivals are (ns, queue, bytes).
+    /// Returns the queues in order of service, and the end of each frame in nanoseconds in order of arrival. The link
+    /// sends one byte per nanosecond without overhead; arrivals are (ns, queue, bytes).
     fn served(weights: &[u32], arrivals: &[(u64, u32, u32)]) -> (Vec<u32>, Vec<u64>) {
         let queues = weights.len() as u32;
         let facts = PortFacts { rate: BitRate::from_gbps(8), overhead: 0, ..port(queues) };
@@ -298,16 +299,16 @@ mod tests {
 
     #[test]
     fn a_frame_that_comes_during_another_starts_at_the_service_given_so_far() {
-        // V = t / 4 while the frame of queue 0 is sent. S, F: (50, 150), (150, 350), (150, 250) in order of arrival.
-        // At 1000 ns V = 250 and all have begun. With V = 250 from the beginning on, queue 2 would have F = 450 and
-        // start before the second frame of queue 1 (350, 450).
+        // V = t / 4 while the frame of queue 0 is sent. The tags (S, F) are (50, 150), (150, 350), (150, 250) in order
+        // of arrival. At 1000 ns V is 250 and all have begun. If V were 250 from the start, queue 2 would have F = 450
+        // and start before the second frame of queue 1 (350, 450).
         let arrivals = [(0, 0, 1000), (200, 1, 100), (600, 2, 400), (800, 1, 100)];
         assert_eq!(served(&[1, 1, 2], &arrivals), (vec![0, 1, 1, 2], vec![1000, 1100, 1600, 1200]));
     }
 
     #[test]
     fn the_frame_in_service_is_a_backlogged_head() {
-        // The next frame of queue 0 starts at 1000; V does not jump there before 1000 ns. Queue 1: (50, 150) and
+        // The next frame of queue 0 has S = 1000, but V does not jump to it before 1000 ns. Queue 1 has (50, 150) and
         // (150, 250), both begun at V = 500.
         let arrivals = [(0, 0, 1000), (0, 0, 1000), (100, 1, 100), (200, 1, 100)];
         assert_eq!(served(&[1, 1], &arrivals).0, [0, 1, 1, 0]);
@@ -315,16 +316,17 @@ mod tests {
 
     #[test]
     fn behind_the_frame_in_service_a_frame_starts_at_its_finish() {
-        // Queue 0 lags: its first frame (1, 11) is sent from 1000 ns on, when V = 100. Its second arrives at 1050 ns and is
-        // stamped (11, 21), not (105, 115), and is sent before queue 2 (104, 114).
+        // Queue 0 lags: its first frame (1, 11) is sent from 1000 ns on, when V = 100. Its second frame arrives at 1050
+        // ns and is stamped (11, 21), not (105, 115), so it is sent before queue 2 (104, 114).
         let arrivals = [(0, 1, 1000), (10, 0, 80), (1040, 2, 10), (1050, 0, 80)];
         assert_eq!(served(&[8, 1, 1], &arrivals).0, [1, 0, 0, 2]);
     }
 
     #[test]
     fn the_virtual_time_follows_the_smallest_start_between_frames() {
-        // Alone, queue 0 starts at 0, 100, 200, 300, and V jumps there at the end of each frame. Queue 1 arrives at V = 325:
-        // (325, 425) and (425, 525). Without the jumps it would arrive at 175 and send twice in a row.
+        // As long as queue 0 is alone, its frames have S = 0, 100, 200, 300, and V jumps to S at the end of each frame.
+        // Queue 1 arrives at V = 325: (325, 425) and (425, 525). Without the jumps it would arrive at V = 175 and send
+        // twice in a row.
         let mut arrivals = vec![(0, 0, 100); 6];
         arrivals.extend([(350, 1, 100), (350, 1, 100)]);
         assert_eq!(served(&[1, 1], &arrivals).0, [0, 0, 0, 0, 1, 0, 1, 0]);
@@ -332,7 +334,8 @@ mod tests {
 
     #[test]
     fn a_flow_within_its_token_bucket_keeps_its_bound() {
-        // 10 Gb/s, weights 20 : 5 : 20. Queue 0 sends 180 B every 324 ns, its rate: bound L / ρ + Lmax / C = 3924 ns.
+        // 10 Gb/s, weights 20 : 5 : 20. Queue 0 sends 180 B every 324 ns, which is its guaranteed rate: the bound is L
+        // / ρ + Lmax / C = 3924 ns.
         let facts = PortFacts { overhead: 0, ..port(3) };
         let mut wf2q =
             Wf2qPlusParams { weights: vec![20, 5, 20].into(), ..Wf2qPlusParams::by(AccountedLength::FRAME) }

@@ -60,13 +60,13 @@ impl Configuration for WfqParams {
             active: TagHeap::new(port.queues),
         }
     }
-    /// L_i / ρ_i + L / C (Stiliadis and Varma 1998).
+    /// Returns the bound with latency L_i / ρ_i + L / C (Stiliadis and Varma 1998).
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         Some(one_frame_bound(&self.weights.of(port.queues), queue, self.accounted_length(), port))
     }
 }
 
-/// L_i / ρ_i + L / C.
+/// Returns the bound with latency L_i / ρ_i + L / C.
 pub(crate) fn one_frame_bound(
     weights: &[u32],
     queue: u32,
@@ -80,21 +80,21 @@ pub(crate) fn one_frame_bound(
     LatencyRate::new(certain, largest / certain + largest / rate)
 }
 
-/// Virtual time: accounted bytes a unit of weight, in units of 2^-40.
+/// Virtual time: accounted bytes per unit of weight, in units of 2^-40.
 type Virtual = u128;
 
-/// The fluid reference server. It is advanced by the service of the link, so that neither is ever ahead.
+/// The fluid reference server. It advances with the service of the link, so neither gets ahead of the other.
 #[derive(Clone, Debug)]
 struct Fluid {
     rate: BitRate,
     overhead: u32,
     in_service: Option<InService>,
-    /// Part of the frame in service that the fluid server has not served yet, in 2^-20 B.
+    /// Part of the frame in service that the fluid server has not yet served, in 2^-20 B.
     due: u64,
     virtual_time: Virtual,
-    /// Queues with fluid, by the virtual time at which they become empty.
+    /// Queues with fluid, ordered by the virtual time at which they become empty.
     backlogged: TagHeap<Virtual>,
-    /// Sum of their weights.
+    /// Sum of the weights of the queues with fluid.
     weights: u64,
     weight_of: Vec<u32>,
 }
@@ -113,14 +113,14 @@ impl Fluid {
             weight_of,
         }
     }
-    /// The link begins a frame.
+    /// Begins a frame on the link.
     #[inline]
     fn begin(&mut self, bytes: u32, accounted: u32, now: Time) {
         self.end();
         self.due = u64::from(accounted) << FRACTION_BITS;
         self.in_service = Some(InService::new(bytes + self.overhead, self.due, self.rate, now));
     }
-    /// The frame in service on the link has ended.
+    /// Ends the frame in service on the link.
     #[inline]
     fn end(&mut self) {
         self.in_service = None;
@@ -132,8 +132,8 @@ impl Fluid {
             self.serve_until(frame.left(now));
         }
     }
-    /// Serves the fluid until `due` of the frame in service is left. dV = work / Σ weights of the queues with fluid, which
-    /// changes whenever one becomes empty.
+    /// Serves the fluid until `due` of the frame in service remains. dV = work / Σ weights of the queues with fluid;
+    /// the sum changes whenever one of them becomes empty.
     #[inline]
     fn serve_until(&mut self, due: u64) {
         let work = self.due - due;
@@ -145,7 +145,7 @@ impl Fluid {
         while let Some((dry, queue)) = self.backlogged.peek() {
             let needed = dry.saturating_sub(self.virtual_time) * u128::from(self.weights);
             if needed > work {
-                // Usually both fit 64 bits, where a division is several times as fast.
+                // Both usually fit 64 bits, in which a division is several times as fast.
                 self.virtual_time += match u64::try_from(work) {
                     Ok(work) => u128::from(work / self.weights),
                     Err(_) => work / u128::from(self.weights),
@@ -158,7 +158,7 @@ impl Fluid {
             self.weights -= u64::from(self.weight_of[queue as usize]);
         }
     }
-    /// A queue has fluid until the virtual time `dry`.
+    /// Sets the virtual time `dry` at which a queue's fluid runs out.
     #[inline]
     fn set(&mut self, queue: u32, dry: Virtual) {
         if !self.backlogged.contains(queue) {
@@ -166,7 +166,7 @@ impl Fluid {
         }
         self.backlogged.set(queue, dry);
     }
-    /// Removes a queue.
+    /// Removes a queue from the fluid server.
     fn remove(&mut self, queue: u32) {
         if self.backlogged.remove(queue) {
             self.weights -= u64::from(self.weight_of[queue as usize]);
@@ -178,30 +178,31 @@ impl Fluid {
     }
 }
 
-/// The fluid server, and the tags of all waiting frames.
+/// The state of WFQ: the fluid server, and the tags of all waiting frames.
 #[derive(Clone, Debug)]
 pub struct Wfq {
     length: PortLength,
     fluid: Fluid,
     queues: Vec<Queue>,
-    /// Active queues by the tags of their heads.
+    /// Active queues, ordered by the tags of their heads.
     active: TagHeap<Virtual>,
 }
 
 #[derive(Clone, Debug)]
 struct Queue {
     weight: Weight,
-    /// The tag of the last frame that arrived, as stored in `tags`.
+    /// Tag of the last frame that arrived, as stored in `tags`.
     last: Virtual,
     /// Tags of the waiting frames.
     tags: VecDeque<Virtual>,
-    /// Offset of stored tags, to be added to them: the accumulated stops of this queue.
+    /// Offset to add to stored tags: the virtual time for which this queue has been stopped in total.
     moved: Virtual,
     active: bool,
 }
 
 impl Queue {
-    /// Tags a frame behind all others, which may begin at `from` or when those end.
+    /// Stamps a frame behind all others of the queue. It begins at `from`, or at the finish of the frame before it if
+    /// that is later.
     #[inline]
     fn stamp(&mut self, accounted: u32, from: Virtual) -> Virtual {
         let (span, weight) = self.weight.fine_span(accounted);
@@ -222,7 +223,8 @@ impl Discipline for Wfq {
             let dry = state.stamp(accounted, self.fluid.virtual_time);
             self.fluid.set(queue, dry);
         } else {
-            // Its time stops until it becomes active; an empty queue that may send becomes active at once.
+            // The frame's virtual time starts when the queue becomes active. An empty queue that may send becomes
+            // active at once.
             state.stamp(accounted, 0);
         }
     }
@@ -268,9 +270,9 @@ impl Discipline for Wfq {
         let state = &mut self.queues[queue as usize];
         match (next, state.tags.front()) {
             (Some(_), Some(&tag)) => self.active.set(queue, tag + state.moved),
-            // The new head is stopped.
+            // Flow control stops the new head.
             (None, Some(_)) => self.deactivate(queue, now),
-            // Empty; the fluid server may still have some of it.
+            // The queue is empty, but the fluid server may still hold some of its frames.
             _ => {
                 state.active = false;
                 self.active.remove(queue);
@@ -298,22 +300,23 @@ mod tests {
     fn machine(weights: &[u32], port: &PortFacts) -> Wfq {
         WfqParams { weights: weights.to_vec().into(), ..WfqParams::by(AccountedLength::WIRE) }.start(port)
     }
-    /// A link of 8 Gb/s: a byte a nanosecond.
+    /// Returns a link of 8 Gb/s: one byte per nanosecond.
     fn byte_a_ns(queues: u32) -> PortFacts {
         PortFacts { rate: BitRate::from_gbps(8), ..port(queues) }
     }
 
     #[test]
     fn all_present_leave_by_their_finish() {
-        // Accounted 100, 200, 100: finishes of the weights 2, 1, 1 are those of SCFQ's golden vector 9.
+        // Accounted lengths are 100, 200 and 100. With weights 2, 1 and 1, the finish tags are those of SCFQ's golden
+        // vector 9.
         let queues = [vec![80; 5], vec![180; 3], vec![80; 3]];
         assert_eq!(order_of(&mut machine(&[2, 1, 1], &port(3)), &queues), [0, 0, 2, 0, 0, 1, 2, 0, 2, 1, 1]);
     }
 
     #[test]
     fn virtual_time_follows_the_fluid() {
-        // Weights 1 and 3; 400 B in queue 0 at 0; 300 B in queue 1 at 100 ns. V = 100 then; afterwards a byte
-        // of V takes 4 ns: queue 1 ends at V = 200, at 500 ns; queue 0 at V = 400, 200 ns later.
+        // Weights 1 and 3; 400 B in queue 0 at 0, 300 B in queue 1 at 100 ns, when V = 100. From then on one byte of V
+        // takes 4 ns: queue 1 ends at V = 200 (500 ns), queue 0 at V = 400, 200 ns later.
         let mut wfq = machine(&[1, 3], &byte_a_ns(2));
         let v = |wfq: &Wfq| (wfq.fluid.virtual_time >> 40) as u64;
         wfq.arrive(0, 380, Time::ZERO);
@@ -334,7 +337,8 @@ mod tests {
 
     #[test]
     fn a_late_frame_of_a_heavy_queue_goes_first() {
-        // Parekh and Gallager's example at a small scale: ten frames of a light queue wait, one of a heavy queue arrives.
+        // Parekh and Gallager's example at a small scale: ten frames of a light queue wait when one of a heavy queue
+        // arrives.
         let mut wfq = machine(&[1, 9], &byte_a_ns(2));
         (0..10).for_each(|_| wfq.arrive(0, 80, Time::ZERO));
         wfq.activate(0, 80, Time::ZERO);
@@ -352,7 +356,7 @@ mod tests {
         }
         wfq.activate(0, 80, Time::ZERO);
         (0..5u64).for_each(|n| wfq.serve(0, 80, Some(80), Time::from_ns(100 * n)));
-        // Alone, queue 0 is served by the fluid server at full speed: V = 500. Queue 1 rejoins there, not at 0.
+        // The fluid server serves queue 0 alone at full speed: V = 500. Queue 1 rejoins at that V, not at 0.
         wfq.activate(1, 80, Time::from_ns(500));
         assert_eq!(wfq.active.peek().unwrap(), (600 << 40, 0));
         assert_eq!(wfq.active.key(1), Some(600 << 40));
@@ -362,7 +366,7 @@ mod tests {
 
     #[test]
     fn the_fluid_has_what_the_link_has_served_whatever_its_clock() {
-        // A link whose frames take slightly longer or shorter than their nominal time, and which sometimes pauses.
+        // Frames on this link take slightly longer or shorter than their nominal time, and the link sometimes pauses.
         let port = PortFacts { rate: BitRate::from_bps(1_187_500_001), ..port(1) };
         for permille in [900u64, 1_000, 1_100] {
             let mut fluid = Fluid::new(&port, vec![1]);
@@ -383,7 +387,7 @@ mod tests {
         }
     }
 
-    /// Finishing times of an exact fluid server, by small steps of events, for frames sorted by arrival.
+    /// Returns the finish times of an exact fluid server, computed event by event, for frames sorted by arrival.
     fn fluid_finish(frames: &[(f64, usize, f64)], weights: &[u32]) -> Vec<f64> {
         let mut left: Vec<Vec<(usize, f64)>> = vec![Vec::new(); weights.len()];
         let (mut finish, mut now, mut next) = (vec![0.0; frames.len()], 0.0f64, 0);
@@ -433,7 +437,7 @@ mod tests {
             let finished = crate::testbed::finish_times(&mut machine(&weights, &port), &port, &arrivals);
             for (frame, (real, ideal)) in finished.iter().zip(&fluid).enumerate() {
                 let late = real.as_ns_f64() - ideal;
-                prop_assert!(late <= 1520.0 + 1e-3, "frame {frame} is {late} ns later than the fluid");
+                prop_assert!(late <= 1520.0 + 1e-3, "frame {frame} is {late} ns later than in the fluid server");
             }
         }
     }

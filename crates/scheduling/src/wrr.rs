@@ -70,7 +70,7 @@ impl Configuration for WrrParams {
             interleaved: self.interleaved,
         }
     }
-    /// The others' turns with the largest frames, between own turns with the smallest.
+    /// Returns the bound: the other queues send the largest frames in their turns, this queue the smallest in its own.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         let counts = self.counts(port.queues);
         let own = f64::from(counts[queue as usize]);
@@ -78,23 +78,23 @@ impl Configuration for WrrParams {
         let smallest = f64::from(AccountedLength::WIRE.at(port).of(port.smallest_frame));
         let largest = f64::from(port.largest(AccountedLength::WIRE));
         let rate = port.slowest_bytes_per_s(AccountedLength::WIRE);
-        // Interleaved: the queue's own turn is spread over the passes, so that all of it may come last; and a
-        // queue that joins has to wait for the end of the current round.
+        // If turns are interleaved, the queue's turn is spread over the passes, so all of it may come last. A queue
+        // that joins also waits for the end of the current round.
         let spread = if self.interleaved { others * largest + (own - 1.0) * smallest } else { 0.0 };
         let certain = rate * own * smallest / (own * smallest + others * largest);
         Some(LatencyRate::new(certain, (others * largest + spread) / rate))
     }
 }
 
-/// Turns of the current round.
+/// The state of the current round.
 #[derive(Clone, Debug)]
 pub struct Wrr {
     counts: Vec<u32>,
-    /// Frames left in each queue's turn.
+    /// By queue: the frames left in its turn.
     left: Vec<u32>,
-    /// Queues with a turn in this round; the front sends.
+    /// Queues with a turn in this round; the one at the front sends.
     now: Ring,
-    /// Interleaved: queues that wait for the next round.
+    /// Interleaved only: queues that wait for the next round.
     later: Ring,
     interleaved: bool,
 }

@@ -45,12 +45,12 @@ pub struct AimdParams {
     pub grows_unused: bool,
 }
 
-/// A window that grows slowly and shrinks fast.
+/// A congestion window with additive increase and multiplicative decrease.
 #[derive(Clone, Copy, Debug)]
 pub struct Aimd {
     window: u64,
     threshold: u64,
-    /// Growth not yet applied: bytes acknowledged, or square bytes of equation 3; mostly below the window.
+    /// Growth not yet applied: acknowledged bytes, or for equation 3 square bytes. Mostly less than the window.
     counted: u64,
     initial: u64,
     segment: u16,
@@ -86,21 +86,21 @@ impl ControllerConfiguration for AimdParams {
 }
 
 impl Aimd {
-    /// Returns true while the window doubles each round trip. RFC 5681: either may be used where the two are
-    /// equal.
+    /// Returns true in slow start, in which the window doubles each round trip. If window and threshold are equal, RFC
+    /// 5681 allows either algorithm.
     pub fn is_in_slow_start(&self) -> bool {
         self.window < self.threshold
     }
     /// Returns true if this acknowledgement may grow the window.
     pub fn may_grow(&self, ack: &Ack) -> bool {
-        // RFC 3168 section 6.1.2: no growth for an acknowledgement that echoes a mark.
+        // RFC 3168 section 6.1.2: an acknowledgement with ECN-Echo does not grow the window.
         !ack.recovering && !ack.ece && (ack.window_used || self.grows_unused)
     }
     /// Returns the length of a segment.
     pub fn segment(&self) -> u64 {
         self.segment.into()
     }
-    /// Grows the window by slow start; returns true while the threshold is not reached.
+    /// Grows the window by slow start. Returns true until the threshold is reached.
     pub fn slow_start(&mut self, ack: &Ack) -> bool {
         if !self.is_in_slow_start() {
             return false;
@@ -113,30 +113,31 @@ impl Aimd {
         self.window = self.window.saturating_add(ack.bytes.min(most));
         true
     }
-    /// Sets window and threshold, and restarts growth.
+    /// Sets the window and the threshold, and resets the growth counter.
     pub fn set(&mut self, window: u64, threshold: u64) {
         (self.window, self.threshold, self.counted) = (window, threshold, 0);
     }
-    /// Sets the window alone.
+    /// Sets only the window.
     pub fn set_window(&mut self, window: u64) {
         self.window = window;
     }
-    /// Reduces the window after a loss, where this much of the data in flight remains.
+    /// Reduces the window after a loss; `remaining` is the part of the data in flight to keep.
     pub fn lose(&mut self, kind: LossKind, remaining: u64) {
         // RFC 5681 equation 4: at least two segments.
         let threshold = remaining.max(2 * self.segment());
         match kind {
             LossKind::FastRecovery => self.set(threshold, threshold),
             LossKind::Timeout => self.set(self.segment(), threshold),
-            // RFC 5681 section 3.1: where the same segment timed out before, the threshold stays.
+            // RFC 5681 section 3.1: the threshold is kept if the same segment has timed out before.
             LossKind::RepeatedTimeout => self.set(self.segment(), self.threshold),
         }
     }
 
     fn avoid_congestion(&mut self, ack: &Ack) {
         match self.growth {
-            // RFC 5681 equation 3. The remainder of the division is carried to the next acknowledgement: whole bytes alone would be too
-            // little with windows of many segments, and at least one byte ("rounded up") more than a segment per round trip, which section
+            // RFC 5681 equation 3. The remainder of the division is carried to the next acknowledgement. If whole bytes
+            // were added instead, a window of many segments would grow too slowly; with at least one byte ("rounded
+            // up") it would grow by more than a segment per round trip, which section
             // 3.1 forbids.
             Growth::Acks => {
                 self.counted += self.segment() * self.segment();
@@ -144,7 +145,7 @@ impl Aimd {
                 self.counted -= bytes * self.window;
                 self.window += bytes;
             }
-            // RFC 3465 section 2.1: a segment for each window of bytes.
+            // RFC 3465 section 2.1: one segment per window of acknowledged bytes.
             Growth::Bytes => {
                 self.counted += ack.bytes;
                 if self.counted >= self.window {
@@ -167,7 +168,7 @@ impl CongestionControl for Aimd {
         self.lose(loss.kind, loss.in_flight / 2);
     }
     fn on_recovered(&mut self, _now: Time, in_flight: u64) {
-        // RFC 6582 section 3.2 step 3 (1): no burst where little is in flight.
+        // RFC 6582 section 3.2 step 3 (1): avoids a burst if little is in flight.
         self.window = self.threshold.min(in_flight.max(self.segment()) + self.segment());
     }
     fn on_mark(&mut self, _now: Time) {
@@ -197,7 +198,7 @@ mod tests {
         grows_unused: false,
     };
 
-    /// Acknowledges one window, segment by segment.
+    /// Acknowledges one window, segment by segment, and returns the new window.
     fn round(it: &mut Aimd) -> u64 {
         for _ in 0..it.window() / S {
             it.on_ack(Time::ZERO, &ack(S));
@@ -209,13 +210,14 @@ mod tests {
     fn it_doubles_up_to_the_threshold_and_then_grows_by_a_segment() {
         let mut it = PARAMS.start(1_000);
         assert_eq!([round(&mut it), round(&mut it)], [4 * S, 8 * S]);
-        // 8 acknowledgements: 1000 * 1000 / cwnd each, the window growing meanwhile: a bit less than a segment.
+        // 8 acknowledgements add 1000 * 1000 / cwnd each. Because the window grows meanwhile, the sum is a little less
+        // than a segment.
         let window = (0..8).fold(8_000.0, |window, _| window + 1e6 / window);
         assert_eq!(round(&mut it), window as u64);
         let mut it = AimdParams { growth: Growth::Bytes, ..PARAMS }.start(1_000);
         let rounds: Vec<u64> = (0..6).map(|_| round(&mut it) / S).collect();
         assert_eq!(rounds, [4, 8, 9, 10, 11, 12]);
-        // An acknowledgement for four segments: one, or L = 2, in slow start.
+        // In slow start an acknowledgement for four segments adds one segment, or L = 2.
         for (growth, grown) in [(Growth::Acks, 3), (Growth::Bytes, 4)] {
             let mut it = AimdParams { growth, ..PARAMS }.start(1_000);
             it.on_ack(Time::ZERO, &ack(4 * S));
@@ -223,7 +225,8 @@ mod tests {
         }
     }
 
-    /// RFC 5681 section 3.1: equation 3 is a segment a round trip, and never more, however many segments a window has.
+    /// Tests RFC 5681 section 3.1: equation 3 adds one segment per round trip and never more, however many segments the
+    /// window has.
     #[test]
     fn each_round_trip_adds_a_segment_whatever_the_window_is() {
         for (segment, segments) in
@@ -236,8 +239,8 @@ mod tests {
             for trip in 1..=50 {
                 let before = it.window();
                 (0..before / one).for_each(|_| it.on_ack(Time::ZERO, &ack(one)));
-                // The window grows while it is acknowledged, and the remainder below whole segments is not acknowledged here: less than a
-                // segment by at most 2 / window of it.
+                // The window grows while it is acknowledged, and the part below whole segments is not acknowledged
+                // here. The growth is therefore less than a segment by at most 2 / window.
                 least += (1.0 - 2.0 * one as f64 / before as f64) * one as f64;
                 let (last, all) = (it.window() - before, it.window() - start);
                 assert!(last <= one, "{segments} segments: {last} B in a round trip");

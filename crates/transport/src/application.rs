@@ -1,4 +1,4 @@
-//! Interface of the applications: their keys, and the two endpoints that each runs at.
+//! The interface of the applications: their keys, and the two endpoints at which each application runs.
 
 use crate::{Application, Endpoint, PathFacts, Turn};
 use keys::Remark;
@@ -7,15 +7,15 @@ use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
 use workload::Due;
 
-/// Random stream of an endpoint.
+/// The random number generator of an endpoint.
 pub type Random = Xoshiro256PlusPlus;
 
-/// Keys of an application in a scenario.
+/// The keys of an application in a scenario.
 pub trait ApplicationKeys {
-    /// Application that the keys describe.
+    /// The application that the keys describe.
     type Spec: Into<Application>;
 
-    /// Fills in the defaults that depend on other keys.
+    /// Sets the defaults that depend on other keys.
     fn fill(&mut self) {}
 
     /// Returns the application, which sends `limit` bytes in frames of at most `frame` bytes, and its
@@ -24,15 +24,15 @@ pub trait ApplicationKeys {
     /// # Errors
     /// All invalid values.
     fn spec(&self, limit: Option<Bytes>, frame: u16) -> Result<(Self::Spec, Vec<Remark>), Vec<Remark>>;
-    /// Returns true if it waits forever for a lost frame; a key `timeout` prevents that.
+    /// Returns true if the application waits forever for a lost frame, which a key `timeout` would prevent.
     fn waits_for_ever(&self) -> bool {
         false
     }
-    /// Returns true if it waits forever when one frame overtakes another.
+    /// Returns true if the application waits forever when one frame overtakes another.
     fn needs_order(&self) -> bool {
         false
     }
-    /// Returns true if each host must be at both ends of one connection each, as a ring requires.
+    /// Returns true if each host must be at each end of exactly one connection, as in a ring.
     fn needs_ring(&self) -> bool {
         false
     }
@@ -40,24 +40,24 @@ pub trait ApplicationKeys {
     fn rate(&self) -> Option<(&'static str, BitRate)> {
         None
     }
-    /// Returns the key that delays its transmissions by random times, if it has one.
+    /// Returns the key that delays transmissions by random times, if the application has one.
     fn jitter_key(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// Parameters of a connection at its start.
+/// The parameters with which a connection starts.
 #[derive(Clone, Debug)]
 pub struct Opening<'a> {
-    /// Start time, and the time after which nothing new begins.
+    /// Start time, and time after which no new work begins.
     pub start: Time,
     /// See `start`.
     pub stop: Option<Time>,
     /// Scheduled transfers, in order of their starts.
     pub due: &'a Arc<[Due]>,
-    /// Facts of the path from each end to the other; the end that opens comes first.
+    /// Path facts for each direction; the end that opens the connection comes first.
     pub facts: [PathFacts; 2],
-    /// Random streams of the two ends, one for the exclusive use of each.
+    /// Random number generators of the two ends, which no one else uses.
     pub random: [Random; 2],
 }
 
@@ -74,19 +74,19 @@ pub trait ApplicationSpec {
         let Turn { out, back, .. } = self.turn();
         (out.full, back.full)
     }
-    /// Returns the maximum send rate in bits of frames (DA to FCS) per second, where one turn takes at least `turn_secs`. Infinite if
-    /// nothing limits it.
+    /// Returns the maximum send rate in bits of frames (DA to FCS) per second if one turn takes at least `turn_secs`.
+    /// Infinite if nothing limits the rate.
     fn most_bps(&self, turn_secs: f64) -> f64;
     /// Validates the parameters.
     ///
     /// # Errors
-    /// A value outside of its range.
+    /// A value is outside its range.
     fn check(&self) -> Result<(), String>;
-    /// Returns true if switches may mark its frames.
+    /// Returns true if the application's frames are ECN-capable.
     fn understands_marks(&self) -> bool;
 }
 
-/// Generates the closed enums of applications and of their keys, and their dispatch, from one list.
+/// Defines the closed enums of applications and of their keys, and their dispatch, from one list.
 macro_rules! applications {
     ($($(#[$doc:meta])+ $text:ident: $name:ident($keys:ty => $spec:ty)),* $(,)?) => {
         /// Application that runs over a connection, with its keys in a scenario.
@@ -103,14 +103,14 @@ macro_rules! applications {
             /// Parses the application of this name from its table.
             ///
             /// # Errors
-            /// An unknown name or key, or a value of another form.
+            /// An unknown name or key, or a value of the wrong type.
             pub fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<Applications, D::Error> {
                 match name {
                     $(stringify!($text) => Deserialize::deserialize(table).map(Applications::$name),)*
                     other => Err(serde::de::Error::unknown_variant(other, Applications::NAMES)),
                 }
             }
-            /// Returns its name.
+            /// Returns the name of the application in a scenario.
             pub fn name(&self) -> &'static str {
                 match self { $(Applications::$name(_) => stringify!($text),)* }
             }
@@ -130,23 +130,23 @@ macro_rules! applications {
                     })*
                 }
             }
-            /// Fills in the defaults that depend on other keys.
+            /// Sets the defaults that depend on other keys.
             pub fn fill(&mut self) {
                 match self { $(Applications::$name(keys) => ApplicationKeys::fill(keys),)* }
             }
-            /// Returns true if it waits forever for a lost frame; a key `timeout` prevents that.
+            /// Returns true if the application waits forever for a lost frame, which a key `timeout` would prevent.
             pub fn waits_for_ever(&self) -> bool {
                 match self { $(Applications::$name(keys) => keys.waits_for_ever(),)* }
             }
-            /// Returns true if it waits forever when one frame overtakes another.
+            /// Returns true if the application waits forever when one frame overtakes another.
             pub fn needs_order(&self) -> bool {
                 match self { $(Applications::$name(keys) => keys.needs_order(),)* }
             }
-            /// Returns true if each host must be at both ends of one connection each, as a ring requires.
+            /// Returns true if each host must be at each end of exactly one connection, as in a ring.
             pub fn needs_ring(&self) -> bool {
                 match self { $(Applications::$name(keys) => keys.needs_ring(),)* }
             }
-            /// Returns the key that delays its transmissions by random times, if it has one.
+            /// Returns the key that delays transmissions by random times, if the application has one.
             pub fn jitter_key(&self) -> Option<&'static str> {
                 match self { $(Applications::$name(keys) => keys.jitter_key(),)* }
             }
@@ -156,7 +156,7 @@ macro_rules! applications {
             }
         }
 
-        /// Application that runs over a connection.
+        /// An application that runs over a connection.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Application {
             $($(#[$doc])+ $name($spec),)*

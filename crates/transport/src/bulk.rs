@@ -10,18 +10,18 @@
 
 use frame::MIN_FRAME_BYTES;
 
-/// Bytes to be sent.
+/// The bytes of a bulk transfer.
 #[derive(Clone, Copy, Debug)]
 pub struct Bulk {
     segment: u16,
-    /// Total bytes; `u64::MAX`: unlimited.
+    /// Total bytes; `u64::MAX` if unlimited.
     bytes: u64,
     /// Number of full segments.
     full: u64,
 }
 
 impl Bulk {
-    /// Creates a transfer of `bytes` (`None`: unlimited) in segments of `segment` bytes, above 0.
+    /// Creates a transfer of `bytes` (`None`: unlimited) in segments of `segment` bytes, which is above 0.
     pub fn new(bytes: Option<u64>, segment: u16) -> Bulk {
         let bytes = bytes.unwrap_or(u64::MAX);
         Bulk { segment, bytes, full: bytes / u64::from(segment) }
@@ -32,17 +32,17 @@ impl Bulk {
         if n < self.full {
             return Some(self.segment);
         }
-        // The last one: less than a full segment, so it fits.
+        // The last segment is shorter than a full one, so its length fits.
         let bytes = (self.before(n + 1) - self.before(n)) as u16;
         (bytes > 0).then(|| bytes.max(MIN_FRAME_BYTES.min(self.segment)))
     }
 
-    /// Returns the bytes of the application in the segments before `n`.
+    /// Returns the application bytes in the segments before `n`.
     pub fn before(&self, n: u64) -> u64 {
         if n <= self.full { n * u64::from(self.segment) } else { self.bytes }
     }
 
-    /// Returns true if there are no segments from `n` on.
+    /// Returns true if there is no segment `n` or later.
     pub fn ends_at(&self, n: u64) -> bool {
         self.bytes != u64::MAX && self.before(n) == self.bytes
     }
@@ -63,7 +63,7 @@ mod tests {
         assert_eq!([0, 1, 2, 3].map(|n| bulk.frame_bytes(n)), [Some(1_000), Some(1_000), Some(500), None]);
         assert_eq!([0, 1, 2, 3, 4].map(|n| bulk.before(n)), [0, 1_000, 2_000, 2_500, 2_500]);
         assert_eq!([2, 3, 4].map(|n| bulk.ends_at(n)), [false, true, true]);
-        // A last byte alone is padded, and so is nothing where segments are shorter than that.
+        // A last segment of one byte is padded to the minimum, or to the length of a full segment if that is shorter.
         assert_eq!(Bulk::new(Some(1_001), 1_000).frame_bytes(1), Some(64));
         assert_eq!(Bulk::new(Some(33), 32).frame_bytes(1), Some(32));
     }

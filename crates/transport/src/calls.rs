@@ -1,4 +1,5 @@
-//! One endpoint alone, call by call: cases for which a wire in a test is rarely late enough.
+//! Unit tests of single endpoints, call by call, for cases in which frames are later than a simulated wire would
+//! deliver them.
 
 use crate::endpoint::{Protocol, Received};
 use crate::exchange::Label;
@@ -33,12 +34,12 @@ fn one_acknowledgement_says_what_came_before_it_left() {
     let ack = receiver.poll_transmit(START).unwrap();
     assert_eq!((ack.kind, ack.word), (FrameKind::MarkedAck, 3));
     assert_eq!((receiver.poll_transmit(START), receiver.poll_timeout()), (None, None));
-    // The mark has been echoed, and the next lone segment waits for the delay again.
+    // The mark has been echoed; the next lone segment waits for the delay again.
     receiver.handle_frame(DELAY, &data(3, false));
     assert_eq!(receiver.poll_timeout(), Some(DELAY + Time::from_us(500)));
     receiver.handle_timeout(DELAY + Time::from_us(500));
     assert_eq!(receiver.poll_transmit(DELAY).unwrap().kind, FrameKind::Ack);
-    // The acknowledgement for a gap covers it already.
+    // The acknowledgement for the gap already covers this segment.
     receiver.handle_frame(DELAY, &data(6, false));
     receiver.handle_frame(DELAY, &data(4, false));
     assert_eq!(receiver.poll_transmit(DELAY).unwrap().word, 5);
@@ -75,7 +76,7 @@ fn a_repeated_request_takes_the_place_of_the_one_before() {
         assert_eq!(responder.poll_timeout(), Some(at + service));
     };
     request(&mut responder, Time::ZERO, 1);
-    // Repeated while it is served, and again after a part of the response has left.
+    // The request is repeated while it is served, and again after part of the response has left.
     request(&mut responder, Time::from_ns(500), 2);
     responder.handle_timeout(Time::from_ns(1_500));
     assert_eq!(responder.poll_transmit(DELAY).unwrap().word, label(1, 2, 0));
@@ -83,7 +84,7 @@ fn a_repeated_request_takes_the_place_of_the_one_before() {
     responder.handle_timeout(DELAY + service);
     let words: Vec<u32> = std::iter::from_fn(|| responder.poll_transmit(DELAY)).map(|it| it.word).collect();
     assert_eq!(words, [0, 1, 2].map(|segment| label(1, 3, segment)));
-    // A late frame, and one without a slot.
+    // A late frame, and a frame whose slot does not exist.
     responder.handle_frame(DELAY * 2, &data(label(1, 2, 0), false));
     responder.handle_frame(DELAY * 2, &data(label(2, 1, 0), false));
     assert_eq!((responder.discarded(), responder.poll_timeout()), (2, None));

@@ -1,36 +1,36 @@
-//! Table of the applications that run over each transport, and of the reasons against others. The errors of `check` and a page of the
-//! documentation are generated from it.
+//! The table of which applications run over which transports, and of the reasons against the other combinations. The
+//! errors of `check` and a documentation page are generated from it.
 
 use crate::Transport;
 use keys::Remark;
 
-/// Name of the carrier of an application without a transport.
+/// Name of the carrier if an application sends frames without a transport.
 pub const FRAMES: &str = "frames";
 
-/// An application over a transport.
+/// The result for an application over a transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// It runs; the text is its form in a scenario, with the name of the transport for `@`.
+    /// The application runs. The text is its form in a scenario, with `@` for the name of the transport.
     Runs(&'static str),
-    /// It does not run.
+    /// The application does not run.
     Refused {
         /// The reason.
         why: &'static str,
-        /// Accepted alternative.
+        /// The accepted alternative.
         instead: &'static str,
     },
 }
 
-/// An application, and its possible carriers.
+/// An application and its possible carriers.
 #[derive(Clone, Copy, Debug)]
 pub struct Combination {
-    /// The application, as scenarios name it.
+    /// Name of the application in scenarios.
     pub application: &'static str,
-    /// Data that it sends.
+    /// Description of the data that the application sends.
     pub about: &'static str,
-    /// Frames of its own, or a transport by name.
+    /// Carriers: frames without a transport, or a transport by name.
     pub over: &'static [(&'static str, Fit)],
-    /// All other transports.
+    /// Result for all other transports.
     pub others: Fit,
 }
 
@@ -141,7 +141,7 @@ pub static COMBINATIONS: &[Combination] = &[
 ];
 
 impl Combination {
-    /// Returns the result for a transport, or for frames of its own.
+    /// Returns the result for a transport, or for frames without a transport.
     fn fit(&self, transport: &str) -> Fit {
         self.over.iter().find(|(name, _)| *name == transport).map_or(self.others, |&(_, fit)| fit)
     }
@@ -151,14 +151,16 @@ fn is_known(transport: &str) -> bool {
     transport == FRAMES || Transport::NAMES.contains(&transport)
 }
 
-/// Returns why an application does not run over a transport, and what is accepted; `None`: it runs, or one of them is unknown.
+/// Returns why an application does not run over a transport, and what is accepted; `None` if it runs or if one of the
+/// names is unknown.
 pub fn refusal(application: &str, transport: &str) -> Option<Remark> {
     let row = COMBINATIONS.iter().find(|row| row.application == application && is_known(transport))?;
     let Fit::Refused { why, instead } = row.fit(transport) else { return None };
     Some(Remark::new(format!("{application} over {transport}: {why}"), instead))
 }
 
-/// Variant of [`refusal`] for a key with the name of a transport in a flow's source that has no such key.
+/// Variant of [`refusal`] for a flow's source that contains the name of a transport as a key, although the source has
+/// no such key.
 pub fn refused(source: &str, transport: &str) -> Option<Remark> {
     if source != "window" {
         let named =
@@ -196,7 +198,7 @@ mod tests {
     #[test]
     fn each_application_of_scenarios_is_in_the_table() {
         let names: Vec<&str> = COMBINATIONS.iter().map(|row| row.application).collect();
-        // For a flow that is one transfer, the source is named after its carrier.
+        // A flow that is a single transfer names its source after the carrier.
         let bulk = ["window", "tcp", "rdma", "uet"];
         for name in crate::Applications::NAMES.iter().filter(|name| !bulk.contains(name)) {
             assert!(names.contains(name), "{name} is missing");

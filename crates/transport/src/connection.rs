@@ -1,4 +1,4 @@
-//! Description of a connection: plain, validated data, from which both of its endpoints are created.
+//! The description of a connection: plain, validated data, from which both endpoints are created.
 
 use crate::application::{ApplicationSpec, Opening, Random};
 use crate::controller::ControllerConfiguration;
@@ -16,10 +16,10 @@ use std::sync::Arc;
 use units::{Amount, Time};
 use workload::Due;
 
-/// A connection between two hosts, checked.
+/// The validated description of a connection between two hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConnectionSpec {
-    /// When it begins.
+    /// Time at which the connection begins.
     pub start: Time,
     /// Time from which no new data or request is sent; exchanges in progress complete. `None`: no end.
     pub stop: Option<Time>,
@@ -27,10 +27,10 @@ pub struct ConnectionSpec {
     pub application: Application,
 }
 
-/// A transfer that is clocked by acknowledgements.
+/// A transfer clocked by acknowledgements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowSpec {
-    /// Bytes to be sent; `None`: without end.
+    /// Bytes to send; `None` if unlimited.
     pub bytes: Option<u64>,
     /// Length of a full segment, DA to FCS, above 0.
     pub segment: u16,
@@ -40,9 +40,9 @@ pub struct WindowSpec {
     pub ack_bytes: u16,
     /// Number of segments per acknowledgement, above 0.
     pub ack_every: u32,
-    /// The longest time that a segment waits for its acknowledgement.
+    /// Maximum time that a segment waits for its acknowledgement.
     pub ack_delay: Time,
-    /// Time without progress after which everything in flight is sent again, above 0; `None`: never.
+    /// Time without progress after which all segments in flight are retransmitted, above 0; `None` if they never are.
     pub timeout: Option<Time>,
     /// True if switches may mark segments.
     pub ecn_capable: bool,
@@ -57,23 +57,24 @@ pub struct RequestResponseSpec {
     pub response: u64,
     /// Length of a full segment of either, DA to FCS, above 0.
     pub segment: u16,
-    /// Requests at a time, 1 to [`MAX_OUTSTANDING`].
+    /// Maximum number of outstanding requests, 1 to [`MAX_OUTSTANDING`].
     pub outstanding: u16,
-    /// Requests in all; `None`: without end.
+    /// Total number of requests; `None` if unlimited.
     pub requests: Option<u64>,
-    /// From a response to the next request of the same slot.
+    /// Time from a response to the next request of the same slot.
     pub think: Delay,
-    /// From a request to its response.
+    /// Time from a request to its response.
     pub service: Delay,
-    /// Time without progress after which a request is repeated, above 0; `None`: never.
+    /// Time without progress after which a request is repeated, above 0; `None` if it never is.
     pub timeout: Option<Time>,
     /// True if switches may mark frames.
     pub ecn_capable: bool,
 }
 
 impl ConnectionSpec {
-    /// Both endpoints: the one that opens the connection, and its peer. The random streams should belong to one endpoint each.
-    /// `due`: the scheduled transfers, in order of their starts. `facts`: those of the path from either end.
+    /// Creates both endpoints: the one that opens the connection, and its peer. No other user should draw from the
+    /// random number generators. `due` are the scheduled transfers in order of their starts, `facts` those of the path
+    /// from each end.
     pub fn start(
         &self,
         due: &Arc<[Due]>,
@@ -82,7 +83,8 @@ impl ConnectionSpec {
     ) -> (Endpoint, Endpoint) {
         self.application.ends(Opening { start: self.start, stop: self.stop, due, facts, random })
     }
-    /// The transport that carries the messages of its application; `None`: it sends frames of its own.
+    /// Returns the transport that carries the application's messages; `None` if the application sends frames without a
+    /// transport.
     pub fn transport(&self) -> Option<Transport> {
         match &self.application {
             Application::Tcp(spec) => Some(Transport::Tcp(spec.clone())),
@@ -94,7 +96,7 @@ impl ConnectionSpec {
             _ => None,
         }
     }
-    /// Its queue pairs, if it is RDMA.
+    /// Returns the parameters of the queue pairs, if the transport is RDMA.
     pub fn queue_pairs(&self) -> Option<&RdmaSpec> {
         match &self.application {
             Application::Rdma(spec) => Some(spec),
@@ -104,7 +106,7 @@ impl ConnectionSpec {
             _ => None,
         }
     }
-    /// Returns true if its ends give each frame an entropy value.
+    /// Returns true if the ends assign an entropy value to each frame.
     pub fn gives_entropy(&self) -> bool {
         let paths = self.queue_pairs().map(|pairs| &pairs.paths).or(self.uet().map(|uet| &uet.paths));
         paths.is_some_and(|paths| *paths != crate::PathSelectionKeys::Fixed)
@@ -114,7 +116,7 @@ impl ConnectionSpec {
     pub fn stripes(&self) -> bool {
         self.uet().is_some_and(|uet| uet.paths.sprays())
     }
-    /// Its packet delivery contexts; `None`: it is not UET.
+    /// Returns the parameters of the packet delivery contexts; `None` if the transport is not UET.
     pub fn uet(&self) -> Option<&UetSpec> {
         match &self.application {
             Application::Uet(spec) | Application::Transfers(Scheduled::Uet(spec)) => Some(spec),
@@ -123,33 +125,33 @@ impl ConnectionSpec {
             _ => None,
         }
     }
-    /// Returns true if its messages are frames without a transport.
+    /// Returns true if the messages are frames without a transport.
     pub fn is_frames(&self) -> bool {
         matches!(&self.application, Application::Transfers(Scheduled::Frames(_)))
     }
-    /// Its description, if it is FCoE.
+    /// Returns the parameters of FCoE, if the application is FCoE.
     pub fn fcoe(&self) -> Option<&FcoeSpec> {
         match &self.application {
             Application::Fcoe(spec) => Some(spec),
             _ => None,
         }
     }
-    /// Lengths of a full frame of the end that opens, and of what answers it, DA to FCS.
+    /// Returns the length of a full frame of the end that opens, and of a frame that answers it, DA to FCS.
     pub fn round_trip_frames(&self) -> (u16, u16) {
         self.application.round_trip_frames()
     }
-    /// The shortest frame that either endpoint may send, DA to FCS, for the look-ahead.
+    /// Returns the length of the shortest frame that either endpoint may send, DA to FCS. Determines the look-ahead.
     pub fn shortest_frame(&self) -> u16 {
         self.application.frames().0
     }
-    /// The longest frame that either endpoint may send, DA to FCS, for headroom.
+    /// Returns the length of the longest frame that either endpoint may send, DA to FCS. Determines the headroom.
     pub fn longest_frame(&self) -> u16 {
         self.application.frames().1
     }
-    /// Validates the description; an error names the accepted values.
+    /// Validates the description; an error states the accepted values.
     ///
     /// # Errors
-    /// A value outside of its range.
+    /// A value is outside its range.
     pub fn check(&self) -> Result<(), String> {
         self.application.check()
     }
@@ -184,7 +186,7 @@ impl ApplicationSpec for WindowSpec {
                 (segments * u64::from(self.segment) * 8) as f64 / turn_secs
             }
             ControllerSpec::FixedRate(pacing) => pacing.rate.bps() as f64,
-            // What has no bound of its own takes all that it finds.
+            // Other controllers have no bound of their own and use all capacity that they find.
             _ => f64::INFINITY,
         }
     }
@@ -295,7 +297,7 @@ impl ApplicationSpec for Arc<FcoeSpec> {
     }
 }
 
-/// TCP of bulk transfers.
+/// Bulk transfers over TCP.
 impl ApplicationSpec for Arc<TcpSpec> {
     fn ends(&self, Opening { start, stop, random: [near, _], .. }: Opening<'_>) -> (Endpoint, Endpoint) {
         (
@@ -311,7 +313,7 @@ impl ApplicationSpec for Arc<TcpSpec> {
         let (out, back) = (Train::one(self.frame_bytes(self.segment)), Train::one(self.ack_frame_bytes(0)));
         Turn { out, back, answers: f64::from(self.ack_every) }
     }
-    /// The receiver's window is a bound; the controller's finds its own.
+    /// Returns the bound of the receiver's window. The controller's window adapts to the path and is no bound.
     fn most_bps(&self, turn_secs: f64) -> f64 {
         let segments = self.window / u64::from(self.segment);
         let bits = segments as f64 * f64::from(self.frame_bytes(self.segment)) * 8.0;
@@ -325,7 +327,7 @@ impl ApplicationSpec for Arc<TcpSpec> {
     }
 }
 
-/// Messages of a flow over RDMA, or scheduled transfers.
+/// Messages of a flow over RDMA, or scheduled transfers over RDMA.
 impl ApplicationSpec for Arc<RdmaSpec> {
     fn ends(&self, opening: Opening<'_>) -> (Endpoint, Endpoint) {
         let Opening { start, stop, due, facts: [facts, _], random: [mut random, _] } = opening;
@@ -348,7 +350,7 @@ impl ApplicationSpec for Arc<RdmaSpec> {
     fn most_bps(&self, turn_secs: f64) -> f64 {
         match self.window {
             StaticWindow::Bytes(bytes) => (bytes * 8) as f64 / turn_secs,
-            // What fills the path holds nothing back, and a control finds its own rate.
+            // These windows fill the path, so they do not limit the rate; a congestion control finds its own rate.
             StaticWindow::Unlimited | StaticWindow::Bdp => f64::INFINITY,
         }
     }

@@ -1,4 +1,4 @@
-//! Interface between a TCP sender and its congestion controller.
+//! The interface between a TCP sender and its congestion controller.
 
 use units::{BitRate, Time};
 
@@ -9,9 +9,9 @@ pub struct Ack {
     pub bytes: u64,
     /// Bytes still in flight.
     pub in_flight: u64,
-    /// ECN-Echo (RFC 3168 section 6.1.3).
+    /// True if the acknowledgement carries ECN-Echo (RFC 3168 section 6.1.3).
     pub ece: bool,
-    /// A new measurement of the round-trip time.
+    /// New measurement of the round-trip time, if there is one.
     pub round_trip: Option<Time>,
     /// True if the sender is in loss recovery: the window must not grow.
     pub recovering: bool,
@@ -20,23 +20,23 @@ pub struct Ack {
     pub window_used: bool,
 }
 
-/// Returns true if a window is in use: half of it is in flight (RFC 7661 section 4.3).
+/// Returns true if the window is in use, that is, if at least half of it is in flight (RFC 7661 section 4.3).
 pub fn is_used(window: u64, in_flight: u64) -> bool {
     2 * in_flight >= window
 }
 
-/// Kind of loss detection, which determines how much of the path's state remains valid.
+/// The kind of loss detection, which determines how much of the path's state remains valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossKind {
-    /// Later segments have arrived: acknowledgements still clock transmissions (RFC 5681 section 3.2).
+    /// Later segments have arrived, so acknowledgements still clock transmissions (RFC 5681 section 3.2).
     FastRecovery,
-    /// The retransmission timer has expired, or Tahoe goes back: slow start from one segment (RFC 5681 section 3.1).
+    /// The retransmission timer has expired, or Tahoe restarts: slow start from one segment (RFC 5681 section 3.1).
     Timeout,
-    /// The timer has expired again without an acknowledgement in between: the slow start threshold is kept.
+    /// The timer has expired again without an acknowledgement in between. The slow start threshold is kept.
     RepeatedTimeout,
 }
 
-/// A loss.
+/// A detected loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// Kind of loss detection.
@@ -45,35 +45,35 @@ pub struct Loss {
     pub in_flight: u64,
 }
 
-/// Congestion controller: determines how much may be in flight, and the sending rate.
+/// A congestion controller, which determines how much may be in flight, and the sending rate.
 ///
-/// The sender calls these methods; a controller implements only those it needs. It never retransmits: the
-/// sender does, and reports the loss by [`CongestionControl::on_loss`].
+/// The sender calls these methods; a controller implements only those that it needs. Retransmissions are the sender's
+/// task; it reports the loss by [`CongestionControl::on_loss`].
 pub trait CongestionControl {
-    /// New data has been acknowledged.
+    /// Processes an acknowledgement of new data.
     fn on_ack(&mut self, _now: Time, _ack: &Ack) {}
 
-    /// The sender considers a segment lost.
+    /// Processes the loss of a segment, as detected by the sender.
     fn on_loss(&mut self, _now: Time, _loss: &Loss) {}
 
-    /// Loss recovery has ended, with this many bytes in flight.
+    /// Processes the end of loss recovery, at which this many bytes are in flight.
     fn on_recovered(&mut self, _now: Time, _in_flight: u64) {}
 
-    /// The peer echoed a mark. Called after [`CongestionControl::on_ack`] for the same acknowledgement.
+    /// Processes a mark that the peer echoed. Called after [`CongestionControl::on_ack`] for the same acknowledgement.
     fn on_mark(&mut self, _now: Time) {}
 
-    /// The sender was idle for longer than a timeout.
+    /// Processes the end of an idle time that was longer than a timeout.
     fn on_idle(&mut self, _now: Time) {}
 
-    /// A congestion message from a switch or from the peer has arrived; `word` is its payload word.
+    /// Processes a congestion message from a switch or from the peer; `word` is its payload word.
     fn on_message(&mut self, _now: Time, _word: u32) {}
 
-    /// Returns the bytes that may be in flight. Default: unlimited.
+    /// Returns the number of bytes that may be in flight. Default: unlimited.
     fn window(&self) -> u64 {
         u64::MAX
     }
 
-    /// Returns the pacing rate, in bits of frames (DA to FCS); `None`: the rate of the link.
+    /// Returns the pacing rate in bits of frames (DA to FCS) per second; `None` for the rate of the link.
     fn rate(&self) -> Option<BitRate> {
         None
     }
@@ -81,13 +81,12 @@ pub trait CongestionControl {
 
 /// The parameters of a controller.
 pub trait ControllerConfiguration {
-    /// Controller that it configures.
+    /// The controller that the parameters configure.
     type Machine: CongestionControl;
 
-    /// Validates the parameters for segments of this many bytes; an error names the value and what is
-    /// accepted.
+    /// Validates the parameters for segments of this many bytes. An error states the value and what is accepted.
     fn check(&self, segment: u16) -> Result<(), String>;
 
-    /// Creates the controller, for segments of this many bytes.
+    /// Creates the controller for segments of this many bytes.
     fn start(&self, segment: u16) -> Self::Machine;
 }

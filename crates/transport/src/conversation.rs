@@ -33,39 +33,39 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
 
-/// A conversation, checked.
+/// The validated description of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConversationSpec {
-    /// Bytes of the messages of an exchange, each above 0: an even number, the opener's first.
+    /// Bytes of each message of an exchange, above 0. The number of messages is even, and the opener sends the first.
     pub messages: Arc<[u64]>,
-    /// Of each message, what it is over RDMA; empty over TCP.
+    /// RDMA operations of each message; empty over TCP.
     pub posts: Arc<[Box<[Post]>]>,
-    /// MPA puts markers into both directions.
+    /// True if MPA inserts markers in both directions.
     pub markers: bool,
-    /// Exchanges at a time, above 0.
+    /// Maximum number of outstanding exchanges, above 0.
     pub outstanding: u32,
-    /// Exchanges in all; `None`: without end.
+    /// Total number of exchanges; `None` if unlimited.
     pub exchanges: Option<u64>,
-    /// From the end of an exchange to the next one in its place.
+    /// Time from the end of an exchange to the next one in its place.
     pub think: Delay,
-    /// From the last message of the opener to what answers it.
+    /// Time from the last message of the opener to the message that answers it.
     pub service: Delay,
-    /// Both directions.
+    /// Transport of both directions.
     pub transport: Transport,
 }
 
 impl ConversationSpec {
-    /// The messages of one end in an exchange.
+    /// Returns the sizes of the messages that one end sends in an exchange.
     pub fn of_end(&self, opens: bool) -> impl Iterator<Item = u64> {
         self.messages.iter().skip(usize::from(!opens)).step_by(2).copied()
     }
 
-    /// Bytes of a stream with this number of message bytes.
+    /// Returns the bytes that this many message bytes occupy in the stream.
     pub fn on_stream(&self, bytes: u64) -> u64 {
         if self.markers { with_markers(bytes) } else { bytes }
     }
 
-    /// Validates the description; an error names the accepted values.
+    /// Validates the description; an error states the accepted values.
     pub fn check(&self) -> Result<(), String> {
         let count = self.messages.len();
         if count == 0 || !count.is_multiple_of(2) {
@@ -89,17 +89,17 @@ impl ConversationSpec {
         self.transport.check()
     }
 
-    /// Operations of a message over RDMA.
+    /// Returns the RDMA operations of a message.
     fn posts(&self, step: usize) -> &[Post] {
         self.posts.get(step).map_or(&[], |posts| posts)
     }
 
-    /// Size of a message as the receiver counts it: its bytes, or its number of queue pair messages.
+    /// Returns the size of a message in the receiver's unit: bytes, or number of queue pair messages.
     fn counts(&self, step: usize) -> u64 {
         if self.posts.is_empty() { self.messages[step] } else { self.posts(step).len() as u64 }
     }
 
-    /// The frames of one end in an exchange.
+    /// Returns the frames of one end in an exchange.
     pub(crate) fn train(&self, opens: bool) -> Train {
         let steps = (usize::from(!opens)..self.messages.len()).step_by(2);
         self.transport.train(&mut steps.map(|step| (self.on_stream(self.messages[step]), self.posts(step))))
@@ -111,35 +111,36 @@ impl ConversationSpec {
 pub struct Conversation {
     spec: Arc<ConversationSpec>,
     duplex: Duplex,
-    /// The next message to write.
+    /// Position of the next message to write.
     own: Course,
-    /// The next messages to arrive.
+    /// Position of the next message to arrive.
     peers: Course,
-    /// Progress at which the next message is complete: bytes of the stream up to its end, or messages of a queue
-    /// pair.
+    /// Progress at which the next message is complete: bytes of the stream up to the end of the message, or messages of
+    /// a queue pair.
     awaited: u64,
     awaited_at: u64,
-    /// Bytes of messages that were written.
+    /// Bytes of the messages written so far.
     written: u64,
-    /// Messages that will be written, in order: their numbers within their exchanges, and when.
+    /// Messages to write, in order: the time at which each is ready, and its number within its exchange.
     ready: VecDeque<(Time, usize)>,
-    /// When the last of all was ready.
+    /// Time at which the last message was ready.
     last_ready: Time,
-    /// At the opener: when the exchanges began that are outstanding.
+    /// At the opener: start times of the outstanding exchanges.
     began: VecDeque<Time>,
     stop: Time,
     rng: Xoshiro256PlusPlus,
     records: VecDeque<Record>,
 }
 
-/// The messages of one end in the order of the stream: in each round the first of every place, the second of every place.
+/// The position in the sequence of one end's messages. A round has one exchange per place; the first message of every
+/// place is followed by the second message of every place, and so on.
 #[derive(Clone, Copy, Debug)]
 struct Course {
     outstanding: u32,
-    /// The number of the message within its exchange.
+    /// Number of the next message within its exchange.
     step: usize,
     place: u32,
-    /// Exchanges that are not over, those of this round included.
+    /// Exchanges that have not ended, including those of this round.
     left: u64,
 }
 
@@ -148,11 +149,11 @@ impl Course {
         let left = spec.exchanges.unwrap_or(u64::MAX);
         Course { outstanding: spec.outstanding, step: usize::from(!opens), place: 0, left }
     }
-    /// The number of the message that comes next within its exchange, of which there are `messages`; `None`: no more.
+    /// Returns the number of the next message within its exchange; `None` if there are no more messages.
     fn next(&self) -> Option<usize> {
         (self.left > 0).then_some(self.step)
     }
-    /// It has come.
+    /// Advances to the next message. An exchange has `messages` messages.
     fn advance(&mut self, messages: usize) {
         let places = self.left.min(self.outstanding.into());
         self.place += 1;
@@ -162,7 +163,7 @@ impl Course {
         (self.place, self.step) = (0, self.step + 2);
         if self.step >= messages {
             self.step %= 2;
-            // Without end there is always a full round.
+            // An unlimited conversation always has full rounds.
             self.left -= if self.left == u64::MAX { 0 } else { places };
         }
     }
@@ -173,8 +174,8 @@ impl Course {
 }
 
 impl Conversation {
-    /// The end that opens, which begins at `start`, begins no round from `stop` on and draws from `rng`, which should be
-    /// its alone.
+    /// Creates the end that opens the conversation. It begins at `start`, and begins no round from `stop` on. No other
+    /// user should draw from `rng`.
     pub fn opener(
         spec: &Arc<ConversationSpec>,
         (start, stop): (Time, Option<Time>),
@@ -189,7 +190,7 @@ impl Conversation {
         opener
     }
 
-    /// The other end, whose direction is open when that of the opener is.
+    /// Creates the other end. Its direction of the connection opens together with the opener's.
     pub fn answerer(spec: &Arc<ConversationSpec>, facts: PathFacts, rng: Xoshiro256PlusPlus) -> Conversation {
         Conversation::new(spec, false, facts, rng)
     }
@@ -201,7 +202,7 @@ impl Conversation {
         mut rng: Xoshiro256PlusPlus,
     ) -> Conversation {
         let senders = rng.clone();
-        // As far ahead as the sender never draws.
+        // Jumps far ahead, so that the draws do not overlap with those of the sender.
         rng.jump();
         let awaited = spec.counts(usize::from(opens));
         Conversation {
@@ -221,27 +222,27 @@ impl Conversation {
         }
     }
 
-    /// Bytes that arrived in order, or messages of a queue pair.
+    /// Returns the number of bytes that arrived in order, or of messages of a queue pair.
     pub fn delivered(&self) -> u64 {
         self.duplex.delivered()
     }
-    /// Its sender over TCP; `None`: it is RDMA.
+    /// Returns the TCP sender; `None` if the transport is not TCP.
     pub fn tcp_sender(&self) -> Option<&TcpSender> {
         match &self.duplex {
             Duplex::Tcp(it) => Some(&it.sender),
             _ => None,
         }
     }
-    /// The transport end that it sends and receives with.
+    /// Returns the transport with which this end sends and receives.
     pub(crate) fn duplex(&self) -> &Duplex {
         &self.duplex
     }
-    /// See [`Conversation::duplex`].
+    /// Mutable variant of [`Conversation::duplex`].
     pub(crate) fn duplex_mut(&mut self) -> &mut Duplex {
         &mut self.duplex
     }
 
-    /// An exchange is to begin then, if there is one more and no stop before.
+    /// Begins an exchange at `due`, if there is one more and the conversation has not stopped by then.
     fn begin(&mut self, due: Time) {
         if self.own.begins_round() && due >= self.stop {
             self.own.left = 0;
@@ -252,7 +253,7 @@ impl Conversation {
         }
     }
 
-    /// The next message is ready then, not before the one before.
+    /// Schedules the next message for `at`, but not before the previous one.
     fn say(&mut self, at: Time) {
         let Some(step) = self.own.next() else { return };
         self.last_ready = self.last_ready.max(at);
@@ -260,7 +261,7 @@ impl Conversation {
         self.own.advance(self.spec.messages.len());
     }
 
-    /// Takes in the messages that have arrived as a whole.
+    /// Processes the messages that have arrived completely.
     fn listen(&mut self, now: Time) {
         while self.duplex.delivered() >= self.awaited_at
             && let Some(step) = self.peers.next()
@@ -289,7 +290,7 @@ impl Conversation {
         self.begin(now.saturating_add(think));
     }
 
-    /// Writes what is ready.
+    /// Writes the messages that are ready.
     fn write(&mut self, now: Time) {
         let before = self.spec.on_stream(self.written);
         while let Some(&(_, step)) = self.ready.front().filter(|&&(at, _)| at <= now) {
@@ -373,7 +374,7 @@ mod tests {
             transport: Transport::Tcp(Arc::new(TcpSpec { transfers, reconnect: false, ..tcp })),
         }
     }
-    /// In segments of 1000 B, 1058 B with headers; acknowledgements have 64 B.
+    /// Returns a conversation in segments of 1000 B (1058 B with headers) with acknowledgements of 64 B.
     fn spec(messages: &[u64], outstanding: u32, exchanges: u64) -> ConversationSpec {
         carried_over(tcp(None, LossRecoveryKind::Sack, 10), messages, outstanding, exchanges)
     }
@@ -389,7 +390,7 @@ mod tests {
         let spec = ConversationSpec { think: Delay::Fixed(Time::from_us(3)), ..spec(&[100, 2_200], 1, 3) };
         let mut pipe = pipe(spec);
         pipe.run_clean(NEVER);
-        // Three segments of the answer, the last of 200 B; the acknowledgement of the question leaves meanwhile.
+        // The answer takes three segments, the last of 200 B. The acknowledgement of the request is sent meanwhile.
         let one_way = pipe.wire(158) + DELAY;
         let took = one_way + Time::from_us(1) + pipe.wire(1_058) * 2 + pipe.wire(258) + DELAY;
         let starts = [0, 1, 2].map(|n| START + (took + Time::from_us(3)) * n);
@@ -411,11 +412,12 @@ mod tests {
 
     #[test]
     fn two_writes_take_turns_in_order() {
-        // A command, a request for data, three segments of data, the status; two at a time, without service.
+        // A command, a request for data, three segments of data, and the status; two exchanges at a time, without
+        // service time.
         let spec = ConversationSpec { service: Delay::default(), ..spec(&[100, 48, 3_000, 48], 2, 2) };
         let mut pipe = pipe(spec);
         pipe.run_clean(NEVER);
-        // Commands and requests that are ready together share a segment. Acknowledgements precede it.
+        // Commands and requests that are ready at the same time share a segment. An acknowledgement precedes it.
         let (wire, ack) = (|bytes| pipe.wire(bytes), pipe.wire(64));
         let requested = START + wire(258) + DELAY + ack + wire(154) + DELAY;
         let data = |segments| requested + ack + wire(1_058) * segments + DELAY;
@@ -437,7 +439,7 @@ mod tests {
     fn a_stop_lets_a_round_end_and_begins_none() {
         let application =
             Application::Conversation(ConversationSpec { exchanges: None, ..spec(&[100, 100], 3, 1) }.into());
-        // An exchange lasts more than 11 us, so three rounds begin.
+        // An exchange lasts more than 11 us, so three rounds begin before the stop.
         let stop = START + Time::from_us(30);
         let mut pipe = connect(&ConnectionSpec { stop: Some(stop), ..over(application) }, RATE, DELAY);
         pipe.run_clean(NEVER);
@@ -466,7 +468,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
 
-        /// Over a wire that loses, marks, reorders and repeats, every exchange ends, and each byte arrives once and in order.
+        /// Tests that over a wire that loses, marks, reorders and duplicates, every exchange ends and each byte arrives
+        /// once and in order.
         #[test]
         fn everything_is_said_and_heard(
             tcp in any_spec(),
@@ -500,7 +503,7 @@ mod tests {
             prop_assert!(!pipe.near.has_work() && !pipe.far.has_work());
         }
 
-        /// Arbitrary input at any time causes neither a panic nor an impossible state.
+        /// Tests that arbitrary input at any time causes neither a panic nor an impossible state.
         #[test]
         fn nonsense_is_survived(
             tcp in any_spec(),

@@ -1,4 +1,4 @@
-//! Keys of a conversation, and their validation.
+//! The keys of a conversation, and their validation.
 
 use crate::application::ApplicationKeys;
 use crate::messages::Messages;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use units::{Amount, Bytes};
 
-/// Maximum number of exchanges in progress.
+/// Maximum number of outstanding exchanges.
 const MOST_OUTSTANDING: u64 = 65_536;
 
 with_transports! {
@@ -46,7 +46,7 @@ impl ApplicationKeys for Box<ConversationKeys> {
             self.tcp.get_or_insert_default();
         }
     }
-    /// Returns whole exchanges with at most `limit` bytes of the opener.
+    /// Returns the conversation, with as many whole exchanges as fit `limit` bytes of the opener.
     fn spec(
         &self,
         limit: Option<Bytes>,
@@ -57,7 +57,7 @@ impl ApplicationKeys for Box<ConversationKeys> {
         let mut own = self.clone();
         own.fill();
         let transport = own.transports().lower(&need);
-        // Errors of the messages are reported even without a valid transport.
+        // Errors of the messages are reported even if the transport is invalid.
         let known = transport.as_ref().ok().map(|(transport, _)| transport);
         let messages = self.lengths(known, frame).map_err(|why| wrong.push(why.within("messages")));
         let transport = transport.map_err(|all| wrong.extend(all));
@@ -92,7 +92,7 @@ impl ApplicationKeys for Box<ConversationKeys> {
     }
 }
 
-/// Bytes of the messages of an exchange, and their posts over RDMA, if it is used.
+/// Sizes of the messages of an exchange, and their RDMA operations; the latter are empty without RDMA.
 type Lengths = (Vec<u64>, Vec<Box<[Post]>>);
 
 impl ConversationKeys {

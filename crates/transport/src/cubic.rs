@@ -66,7 +66,7 @@ pub struct CubicParams {
     pub curve: CubicKeys,
 }
 
-/// A window on a cubic curve.
+/// The congestion window of CUBIC.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     /// Slow start, and the window in bytes.
@@ -74,23 +74,24 @@ pub struct Cubic {
     stage: Box<Stage>,
 }
 
-/// Position of the window on the curve.
+/// The position of the window on the cubic curve.
 #[derive(Clone, Debug)]
 struct Stage {
-    /// The window in segments.
+    /// Window in segments.
     window: f64,
     curve: CubicKeys,
     counts_acks: bool,
-    /// Start of this stage of congestion avoidance; `None`: with the next acknowledgement in congestion avoidance.
+    /// Start of this stage of congestion avoidance; `None` if the stage starts with the next acknowledgement in
+    /// congestion avoidance.
     epoch: Option<Time>,
-    /// W_max of section 4.1; 0: none yet.
+    /// W_max of section 4.1, in segments; 0 if there is none yet.
     most: f64,
-    /// K, in seconds.
+    /// K in seconds.
     until_most: f64,
-    /// W_est, and the window before the last reduction (cwnd_prior).
+    /// W_est, and the window before the last reduction (cwnd_prior), in segments.
     estimate: f64,
     prior: f64,
-    /// The last round trip, in seconds.
+    /// Last round-trip time in seconds.
     round_trip: f64,
 }
 
@@ -122,13 +123,13 @@ impl Stage {
     /// Starts a stage of congestion avoidance.
     fn begin(&mut self, now: Time) {
         self.epoch = Some(now);
-        // Section 4.3: W_est starts as the window.
+        // Section 4.3: W_est starts at the window.
         self.estimate = self.window;
         if self.most > self.window {
             // Section 4.2, figure 2.
             self.until_most = libm::cbrt((self.most - self.window) / self.curve.scaling);
         } else {
-            // Sections 4.8 and 4.10: after a timeout, or without a loss, the flat point is here.
+            // Sections 4.8 and 4.10: after a timeout, or if there was no loss, the plateau is at the current window.
             (self.most, self.until_most) = (self.window, 0.0);
         }
     }
@@ -139,7 +140,7 @@ impl Stage {
         self.curve.scaling * from_most * from_most * from_most + self.most
     }
 
-    /// Section 4.3, figure 4.
+    /// Grows W_est (section 4.3, figure 4).
     fn grow_estimate(&mut self, segments: f64) {
         let beta = self.curve.beta;
         let alpha = if self.estimate < self.prior { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
@@ -156,7 +157,8 @@ impl Stage {
         if self.curve.friendly && self.curve(elapsed) < self.estimate {
             self.window = self.window.max(self.estimate);
         } else {
-            // Section 4.2, figure 3: not below the window, and at most half as much again in a round trip.
+            // Section 4.2, figure 3: the target is at least the window, and at most 1.5 times the window per round
+            // trip.
             let target = self.curve(elapsed + self.round_trip).clamp(self.window, 1.5 * self.window);
             self.window += (target - self.window) / self.window * segments;
         }
@@ -169,7 +171,7 @@ impl Stage {
         let gives_way = self.curve.fast_convergence && self.window < self.most;
         self.most = if gives_way { self.window * (1.0 + self.curve.beta) / 2.0 } else { self.window };
         if kind != LossKind::FastRecovery {
-            // Section 4.8: the next stage has its flat point at its beginning.
+            // Section 4.8: the next stage starts at its plateau.
             self.most = 0.0;
         }
     }
@@ -185,12 +187,12 @@ impl Cubic {
 
     fn reduce(&mut self, kind: LossKind, in_flight: u64) {
         self.stage.end(kind);
-        // Section 4.6: FlightSize times beta.
+        // Section 4.6: beta times FlightSize.
         self.aimd.lose(kind, libm::round(in_flight as f64 * self.stage.curve.beta) as u64);
         self.follow();
     }
 
-    /// Adopts the window set by slow start or by a loss, and restarts the curve.
+    /// Adopts the window that slow start or a loss has set, and restarts the curve.
     fn follow(&mut self) {
         self.stage.window = self.aimd.window() as f64 / self.aimd.segment() as f64;
         self.stage.epoch = None;
@@ -248,7 +250,7 @@ mod tests {
         CubicParams { begin, curve }.start(1_000)
     }
 
-    /// Lets a window of acknowledgements come evenly in each of some round trips; the window after each.
+    /// Acknowledges a window evenly spread over each of `count` round trips. Returns the state after each.
     fn rounds(it: &mut Cubic, trip: Time, count: u64) -> Vec<(f64, f64)> {
         let mut seen = vec![];
         for n in 0..count {
@@ -267,8 +269,8 @@ mod tests {
         let mut it = cubic(CubicKeys { friendly: false, ..CubicKeys::default() });
         it.on_loss(Time::ZERO, &Loss { kind: LossKind::FastRecovery, in_flight: 1_000 * S });
         assert_eq!(it.window(), 700 * S);
-        // K = cbrt(1000 * (1 - 0.7) / 0.4) = 9.086 s. With a round trip of 10 ms the window at t is W_cubic(t) but for
-        // the growth of the curve in one round trip, at most 3 C K^2 * 0.01 = 1 segment.
+        // K = cbrt(1000 * (1 - 0.7) / 0.4) = 9.086 s. With a round trip of 10 ms the window at t is W_cubic(t), up to
+        // the growth of the curve in one round trip, which is at most 3 C K^2 * 0.01 = 1 segment.
         let k = libm::cbrt(1_000.0 * 0.3 / 0.4);
         for (t, window) in rounds(&mut it, Time::from_ms(10), 1_500) {
             let exact = 0.4 * (t - k) * (t - k) * (t - k) + 1_000.0;
@@ -280,7 +282,8 @@ mod tests {
     fn on_short_round_trips_it_is_as_fast_as_reno() {
         let mut it = cubic(CubicKeys::default());
         it.on_loss(Time::ZERO, &Loss { kind: LossKind::FastRecovery, in_flight: 100 * S });
-        // 3 (1 - beta) / (1 + beta) = 0.529 segments a round trip until the window before the loss (1000) is back.
+        // The window grows by 3 (1 - beta) / (1 + beta) = 0.529 segments per round trip until it is back at the window
+        // before the loss (1000).
         let seen = rounds(&mut it, Time::from_us(100), 50);
         for (n, &(_, window)) in seen.iter().enumerate() {
             let reno = 70.0 + 0.9 / 1.7 * (n + 1) as f64;
@@ -308,7 +311,7 @@ mod tests {
         let seen = rounds(&mut it, Time::from_ms(1), 30);
         let windows: Vec<f64> = seen[..7].iter().map(|seen| seen.1).collect();
         assert_eq!(windows, [2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 70.0]);
-        // K = 0: 20 ms later the curve has climbed by 0.4 * 0.02^3.
+        // K = 0: 20 ms later the curve has risen by 0.4 * 0.02^3.
         assert!(seen[29].1 - 70.0 < 1e-2);
     }
 }

@@ -63,18 +63,18 @@ pub struct DctcpParams {
     pub estimate: DctcpKeys,
 }
 
-/// A window that shrinks by the share of marks.
+/// The congestion window of DCTCP, which a mark reduces in proportion to the share of marked bytes.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     aimd: Aimd,
     estimate: Box<Estimate>,
 }
 
-/// The estimate of the share of marks.
+/// The estimate of the share of marked bytes.
 #[derive(Clone, Debug)]
 struct Estimate {
     share: MarkedShare,
-    /// Bytes to be acknowledged until this window of data ends.
+    /// Bytes to be acknowledged until the current window of data ends.
     left: u64,
 }
 
@@ -102,7 +102,8 @@ impl Dctcp {
 impl Estimate {
     fn on_ack(&mut self, ack: &Ack) {
         self.share.count(ack.bytes, ack.ece);
-        // Section 3.3: past WindowEnd, which is SND.NXT of the acknowledgement that ended the window before.
+        // Section 3.3: the acknowledgement is past WindowEnd, which is SND.NXT of the acknowledgement that ended the
+        // previous window of data.
         if ack.bytes > self.left {
             self.share.end_window();
             self.left = ack.in_flight;
@@ -157,7 +158,8 @@ mod tests {
     #[test]
     fn alpha_follows_its_formula_window_by_window() {
         let mut it = PARAMS.start(1_000);
-        // With 16 segments in flight, 15 are when one is acknowledged; the window of data ends with the 16th after it.
+        // Of 16 segments in flight, 15 remain when one is acknowledged; the window of data ends with the 16th
+        // acknowledgement after that.
         let mut acknowledge = |ece| {
             it.on_ack(Time::ZERO, &Ack { in_flight: 15 * S, ece, ..ack(S) });
             it.alpha()

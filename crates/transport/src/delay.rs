@@ -1,4 +1,4 @@
-//! Durations: constant, or drawn from a distribution.
+//! Delays that are constant or drawn from a distribution.
 
 use keys::{Forms, Remark, by_form};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -12,9 +12,9 @@ use units::Time;
 /// A time, or a distribution of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delay {
-    /// Constant.
+    /// A constant delay.
     Fixed(Time),
-    /// Exponential with this mean, rounded down to picoseconds; at most 36.8 times the mean.
+    /// Exponentially distributed delays with this mean, rounded down to picoseconds; at most 36.8 times the mean.
     Exponential(Time),
 }
 
@@ -25,7 +25,7 @@ impl Delay {
             Delay::Fixed(time) | Delay::Exponential(time) => time.as_secs_f64(),
         }
     }
-    /// Validates the value of this key.
+    /// Validates the delay as the value of this key.
     pub fn check(self, key: &str) -> Result<(), Remark> {
         if self == Delay::Exponential(Time::ZERO) {
             let help = "expected a time above 0, like \"10 us\"";
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(Delay::Fixed(Time::from_us(3)).draw(&mut rng), Time::from_us(3));
         let delay = Delay::Exponential(Time::from_us(3));
         let mean = (0..100_000).map(|_| delay.draw(&mut rng).ps() as f64).sum::<f64>() / 100_000.0;
-        // Six standard deviations of the mean of 100,000 draws.
+        // The bound is six standard deviations of the mean of 100,000 draws.
         assert!((mean - 3e6).abs() < 6.0 * 3e6 / 316.0, "{mean}");
     }
 }

@@ -1,14 +1,14 @@
-//! Formats shared by requester and responder: the segmentation of messages, and the word of a frame.
+//! Formats shared by requester and responder: the segmentation of messages, and the label of a frame.
 
 use crate::load::Train;
 use frame::MIN_FRAME_BYTES;
 
-/// Maximum number of outstanding requests of a connection: slots fit 8 bits.
+/// Maximum number of outstanding requests of a connection. Slot numbers have 8 bits.
 pub const MAX_OUTSTANDING: u16 = 256;
-/// Maximum number of segments of a message: their number fits 16 bits.
+/// Maximum number of segments of a message. Segment numbers have 16 bits.
 pub const MAX_SEGMENTS: u64 = 1 << 16;
 
-/// A request or a response: bytes, cut into segments.
+/// A request or a response, cut into segments.
 #[derive(Clone, Copy, Debug)]
 pub struct Message {
     bytes: u64,
@@ -16,11 +16,11 @@ pub struct Message {
 }
 
 impl Message {
-    /// A message of `bytes` (above 0) in segments of at most `segment` bytes.
+    /// Creates a message of `bytes` (above 0) in segments of at most `segment` bytes.
     pub fn new(bytes: u64, segment: u16) -> Message {
         Message { bytes, segment }
     }
-    /// Its length.
+    /// Returns the length of the message in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -28,13 +28,13 @@ impl Message {
     pub fn segments(&self) -> u32 {
         self.bytes.div_ceil(u64::from(self.segment)) as u32
     }
-    /// Returns the length of segment `n` as a frame: full except for the last, which is padded to the
+    /// Returns the length of segment `n` as a frame. All segments are full except the last, which is padded to the
     /// smallest frame.
     pub fn frame_bytes(&self, n: u32) -> u16 {
         let rest = self.bytes - u64::from(n) * u64::from(self.segment);
         rest.min(u64::from(self.segment)).max(u64::from(MIN_FRAME_BYTES.min(self.segment))) as u16
     }
-    /// Returns its frames.
+    /// Returns the frames of the message.
     pub fn train(&self) -> Train {
         let frames = self.segments();
         let (full, last) = (self.frame_bytes(0), self.frame_bytes(frames - 1));
@@ -43,18 +43,17 @@ impl Message {
     }
 }
 
-/// Word of a frame: the exchange, and the segment of its message.
+/// The label of a frame: its exchange, and its segment of the message.
 ///
-/// A slot has one exchange at a time. Each exchange and each repetition of one has the next turn, so that
-/// frames of an abandoned one are recognised; turns wrap, so a frame must not be late by 128 turns of its
-/// slot.
+/// A slot has one exchange at a time. Each exchange, and each repetition of one, uses the next turn, so that frames of
+/// an abandoned exchange are recognised. Turns wrap around, so a frame must not be late by 128 turns of its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// Slot of the outstanding request.
+    /// Slot of the request.
     pub slot: u8,
-    /// Turn of the exchange in its slot.
+    /// Turn of the exchange in the slot.
     pub turn: u8,
-    /// Segment of the message.
+    /// Segment number within the message.
     pub segment: u16,
 }
 

@@ -17,12 +17,12 @@
 
 use crate::loss_recovery::{Flight, LossRecovery, OnDuplicate, OnProgress};
 
-/// Repairs one loss at a time.
+/// Fast recovery, which repairs one loss at a time.
 #[derive(Clone, Debug, Default)]
 pub struct FastRecovery {
     duplicates: u32,
     recovering: bool,
-    /// After a timeout: byte up to which everything must be acknowledged before duplicates count.
+    /// After a timeout: byte up to which everything must be acknowledged before duplicate acknowledgements count.
     recover: u64,
     segment: u16,
 }
@@ -54,7 +54,7 @@ impl LossRecovery for FastRecovery {
         self.recovering
     }
     fn inflation(&self) -> i64 {
-        // Steps 3 and 4: a segment for each that has left the network.
+        // Steps 3 and 4: one segment for each duplicate acknowledgement, because a segment has left the network.
         if self.recovering { i64::from(self.duplicates) * i64::from(self.segment) } else { 0 }
     }
 }

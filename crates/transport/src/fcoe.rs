@@ -47,21 +47,21 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
 
-/// Marks ABTS and BA_ACC in the slot number of a label.
+/// Flag in a label's slot number that marks ABTS and BA_ACC.
 const LINK_SERVICE: u8 = 0x80;
 
-/// An initiator or a target.
+/// An FCoE initiator or target.
 #[derive(Clone, Debug)]
 pub struct Fcoe {
     spec: Arc<FcoeSpec>,
     initiates: bool,
     withheld: bool,
-    /// Ports at which it was withheld, by their numbers in the fabric.
+    /// Ports at which the endpoint was withheld, by their numbers in the fabric.
     withheld_at: Vec<u32>,
     stop: Time,
     rng: Xoshiro256PlusPlus,
     places: Box<[Place]>,
-    /// Places that send a sequence, in the order in which these became ready.
+    /// Places that send a sequence, in the order in which they became ready.
     sending: VecDeque<u8>,
     /// Exchanges for which ABTS or BA_ACC is to be sent.
     link_services: VecDeque<Label>,
@@ -76,40 +76,41 @@ pub struct Fcoe {
     records: VecDeque<Record>,
 }
 
-/// One of the outstanding exchanges.
+/// One of the exchanges that may be outstanding.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     turn: u8,
-    /// At the initiator: time at which the exchange was or will be due.
+    /// At the initiator: time at which the exchange is or was due.
     due: Time,
     phase: Phase,
-    /// Current unit, number of its frames that have passed, and number of frames of the whole exchange that
-    /// have passed.
+    /// Number of the current unit, number of its frames that have passed, and number of frames of the whole exchange
+    /// that have passed.
     unit: u64,
     passed: u64,
     number: u64,
-    /// Frames of this end sent in it.
+    /// Frames that this end has sent in the exchange.
     sent: u64,
-    /// Frames of the other end received in it.
+    /// Frames of the other end that have arrived in the exchange.
     taken: Undelivered,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The initiator thinks until [`Place::due`].
+    /// The initiator waits until [`Place::due`] before it begins the exchange.
     Thinking,
-    /// An exchange is in progress; at the initiator, until its timer expires.
+    /// An exchange is in progress. At the initiator its timer expires at `deadline`.
     Open { deadline: Time },
-    /// The target serves until then.
+    /// The target serves the command until this time.
     Serving { until: Time },
     /// The initiator waits for BA_ACC, and repeats ABTS at `deadline`.
     Aborting { deadline: Time },
-    /// There is none, and none will follow.
+    /// The last exchange has ended, and no other will follow.
     Done,
 }
 
 impl Fcoe {
-    /// Creates the initiator. It begins at `start`, begins no exchange from `stop` on and draws from `rng`, which it must not share.
+    /// Creates the initiator. It begins at `start`, and begins no exchange from `stop` on. No other user may draw from
+    /// `rng`.
     pub fn initiator(spec: &Arc<FcoeSpec>, start: Time, stop: Option<Time>, rng: Xoshiro256PlusPlus) -> Fcoe {
         let mut initiator = Fcoe::new(spec, true, rng);
         initiator.stop = stop.unwrap_or(Time::NEVER);
@@ -118,13 +119,13 @@ impl Fcoe {
         initiator
     }
 
-    /// Creates the target, which draws from `rng`, which it must not share.
+    /// Creates the target. No other user may draw from `rng`.
     pub fn target(spec: &Arc<FcoeSpec>, rng: Xoshiro256PlusPlus) -> Fcoe {
         Fcoe::new(spec, false, rng)
     }
 
     fn new(spec: &Arc<FcoeSpec>, initiates: bool, rng: Xoshiro256PlusPlus) -> Fcoe {
-        // The first exchange of a place has turn 1.
+        // The first exchange of a place has turn 1, because `begin` increments it.
         let place = Place {
             turn: 0,
             due: Time::NEVER,
@@ -155,7 +156,7 @@ impl Fcoe {
         }
     }
 
-    /// Sets the port through which its route leads, and whether that is lossless for its priority.
+    /// Sets the port through which the route of this end leads, and whether the port is lossless for its priority.
     pub fn moved_to(&mut self, port: u32, is_lossless: bool) {
         self.withheld = self.spec.requires_lossless && !is_lossless;
         if self.withheld && !self.withheld_at.contains(&port) {
@@ -163,11 +164,11 @@ impl Fcoe {
         }
         self.schedule();
     }
-    /// Returns the ports at which it was withheld, in the order of the first time.
+    /// Returns the ports at which this end was withheld, in order of first occurrence.
     pub fn withheld_at(&self) -> &[u32] {
         &self.withheld_at
     }
-    /// Returns the number of exchanges that it aborted.
+    /// Returns the number of exchanges that this end aborted.
     pub fn aborted(&self) -> u64 {
         self.aborted
     }
@@ -190,7 +191,7 @@ impl Fcoe {
         self.begin(place, self.places[place].turn.wrapping_add(1), now);
     }
 
-    /// Begins an exchange at either end, for the first time or as a repetition.
+    /// Begins an exchange at either end, for the first time or repeated.
     fn begin(&mut self, place: usize, turn: u8, now: Time) {
         let wait = if self.initiates { self.spec.ulp_tov } else { Time::NEVER };
         let phase = Phase::Open { deadline: now.saturating_add(wait) };
@@ -203,8 +204,7 @@ impl Fcoe {
         }
     }
 
-    /// Takes in a frame of the peer that is the next of its unit. Returns true for the last frame of the
-    /// unit.
+    /// Accepts the next frame of the peer's current unit. Returns true for the last frame of the unit.
     fn takes(&mut self, place: usize, bytes: u16) -> bool {
         self.places[place].taken.add(bytes);
         self.pass(place)
@@ -224,7 +224,7 @@ impl Fcoe {
         ended
     }
 
-    /// Returns true if this end sends the current unit; `None`: the exchange is over.
+    /// Returns true if this end sends the current unit; `None` if the exchange is over.
     fn is_own(&self, place: usize) -> Option<bool> {
         self.spec.unit(self.places[place].unit).map(|unit| unit.by_initiator == self.initiates)
     }
@@ -273,7 +273,7 @@ impl Fcoe {
         let label = Label { slot: place as u8 | LINK_SERVICE, turn: self.places[place].turn, segment: 0 };
         let deadline = now.saturating_add(self.spec.ulp_tov);
         self.places[place].phase = Phase::Aborting { deadline };
-        // A NIC that is paused for long may still hold the previous ABTS.
+        // A NIC that is paused for a long time may still hold the previous ABTS.
         if !self.link_services.contains(&label) {
             self.link_services.push_back(label);
         }
@@ -296,7 +296,7 @@ impl Fcoe {
         }
         if own.turn == label.turn {
             if own.phase != Phase::Done {
-                // The exchange is abandoned: the initiator restarts it from the beginning.
+                // The exchange is abandoned; the initiator restarts it from the beginning.
                 self.undelivered = self.undelivered.and(own.taken);
                 own.taken = Undelivered::default();
             }
@@ -392,7 +392,7 @@ impl Protocol for Fcoe {
             let bytes = self.spec.frame_bytes(unit, place.passed);
             let label = Label { slot: first, turn: place.turn, segment: place.number as u16 };
             place.sent += 1;
-            // Consecutive units of one end leave as one.
+            // Consecutive units of one end are sent as one.
             if self.pass(at) && self.is_own(at) != Some(true) {
                 self.sending.pop_front();
                 self.go_on(at, now);
@@ -457,7 +457,7 @@ mod tests {
     fn exchanges<A: Protocol, B: Protocol>(pipe: &Pipe<A, B>) -> Vec<Record> {
         of_kind(&pipe.records, RecordKind::Exchange)
     }
-    /// Splits this much data into frames.
+    /// Splits this many bytes of data into frames.
     fn cut(mut bytes: u64, field: u64) -> Vec<u16> {
         let mut frames = vec![];
         while bytes > 0 {
@@ -524,7 +524,7 @@ mod tests {
                 let mut pipe = pipe(spec.clone());
                 pipe.run_clean(NEVER);
                 let bytes = listed(&spec).iter().flat_map(|unit| &unit.1).copied().map(u64::from).sum();
-                // A write changes direction for each burst, and before and after all of them.
+                // A write changes direction for each burst, and once before and after all bursts.
                 let one_way = if writes { 2 * block.div_ceil(burst) + 2 } else { 2 };
                 let took = pipe.wire(bytes) + DELAY * one_way + SERVICE;
                 let starts = [0, 1, 2].map(|n| START + took * n);
@@ -540,7 +540,7 @@ mod tests {
         }
     }
 
-    /// With enough outstanding the wire of the data is never idle: 2,112 B of data in 2,180 B.
+    /// Tests that with enough outstanding exchanges the wire of the data is never idle: 2,112 B of data in 2,180 B.
     #[test]
     fn goodput_is_the_share_of_data_in_frames() {
         let block = 100 * 2_112;
@@ -555,7 +555,7 @@ mod tests {
 
     #[test]
     fn one_lost_frame_costs_the_exchange_and_the_timeout() {
-        // The command, a frame of the data, the response; of a write FCP_XFER_RDY, too.
+        // Loses the command, a frame of the data, or the response; of a write also FCP_XFER_RDY.
         for (writes, lost_end, nth) in [
             (false, 0, 0),
             (false, 1, 3),
@@ -576,7 +576,7 @@ mod tests {
             let mut clean = self::pipe(spec.clone());
             clean.run_clean(NEVER);
             let took = exchanges(&clean)[0].end - START;
-            // Timer, ABTS and BA_ACC, then the whole exchange again.
+            // The timer, ABTS and BA_ACC, then the whole exchange again.
             let aborted = spec.ulp_tov + pipe.wire(68) + DELAY + pipe.wire(80) + DELAY;
             let found = exchanges(&pipe);
             assert_eq!((found.len(), found[0].start, found[0].end), (1, START, START + aborted + took));
@@ -590,7 +590,7 @@ mod tests {
         let spec = spec(false, 5_000, 5_000);
         let mut pipe = pipe(spec.clone());
         let mut lost = 0;
-        // The command, the first ABTS and the first BA_ACC.
+        // Loses the command, the first ABTS and the first BA_ACC.
         pipe.run(NEVER, |end, segment| {
             let wanted = [(0, 100), (0, 68), (1, 80)].get(lost).is_some_and(|it| *it == (end, segment.bytes));
             lost += usize::from(wanted);
@@ -613,8 +613,7 @@ mod tests {
         let mut pipe = Pipe::new(near, far, RATE, DELAY);
         pipe.run_clean(Time::from_ms(10));
         assert_eq!((pipe.sent.len(), pipe.near.poll_timeout()), (0, None));
-        // A target that must not send receives a command, and an ABTS each time the initiator's timer
-        // expires.
+        // The target must not send. It receives a command, and an ABTS each time the initiator's timer expires.
         let (near, mut far) = ends();
         far.moved_to(7, false);
         let mut pipe = Pipe::new(near, far, RATE, DELAY);
@@ -624,7 +623,8 @@ mod tests {
         assert_eq!((pipe.near.withheld_at(), pipe.far.withheld_at()), (&[][..], &[7][..]));
     }
 
-    /// Withheld amid its data: it aborts in vain, and ABTS goes first when it may send again. What it thought of meanwhile is late.
+    /// Tests an initiator that is withheld in the middle of its data. It cannot send its ABTS, which is sent first when
+    /// it may send again. Exchanges that became due meanwhile begin late.
     #[test]
     fn who_may_send_again_does() {
         let spec = Arc::new(FcoeSpec { exchanges: None, ..spec(true, 5_000, 5_000) });
@@ -639,10 +639,10 @@ mod tests {
         assert_eq!((near.has_work(), near.aborted(), near.withheld_at()), (false, 1, &[3][..]));
         near.moved_to(2, true);
         assert!(near.has_work());
-        // The pipe polls it when its timer has run out.
+        // The pipe polls the endpoint when its timer has expired.
         pipe.run_clean(Time::from_ms(12));
         let after: Vec<u16> = pipe.sent_by(0).iter().skip(sent).map(|sent| sent.1.bytes).collect();
-        assert_eq!((after[0], after[1]), (68, 100), "ABTS, and the command anew");
+        assert_eq!((after[0], after[1]), (68, 100), "ABTS, then the repeated command");
         assert!(exchanges(&pipe).len() > 1);
         assert_eq!(exchanges(&pipe)[0].start, START);
     }
@@ -676,11 +676,12 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
 
-        /// Over a wire that loses and reorders, every exchange ends once; one that is aborted is repeated whole, and no other.
+        /// Tests that over a wire that loses and reorders, every exchange ends once. An aborted exchange is repeated as
+        /// a whole, and no other is repeated.
         #[test]
         fn every_exchange_ends_once(
             writes in any::<bool>(),
-            // Few frames: an exchange of many hardly ever succeeds.
+            // Exchanges have few frames, because an exchange of many frames hardly ever succeeds on this wire.
             block in 1u64..8_000,
             burst in 2_000u64..20_000,
             data_field in 128u16..=528,
@@ -704,7 +705,7 @@ mod tests {
             let near = Fcoe::initiator(&spec, START, None, draws(seed).1);
             let mut pipe = Pipe::new(near, Fcoe::target(&spec, draws(seed ^ 1).1), RATE, DELAY);
             let mut draw = draws(!seed).0;
-            // An exchange that overtakes itself rarely succeeds: impair seldom, and only a little.
+            // An exchange whose frames overtake each other rarely succeeds, so impairments are rare and small.
             pipe.run(Time::from_ms(100_000), |_, _| Outcome {
                 lost: draw(100) < loss.into(),
                 extra: Time::from_ns(if draw(20) == 0 { draw(jitter + 1) } else { 0 }),
@@ -724,7 +725,7 @@ mod tests {
                     sent += 1;
                     let attempt = attempts.entry((label.slot, label.turn)).or_default();
                     let again = attempt.insert(label.segment, (frame.end == 0, frame.segment.bytes));
-                    prop_assert!(again.is_none(), "nothing is sent twice in one exchange");
+                    prop_assert!(again.is_none(), "a frame was sent twice in one attempt");
                 }
             }
             let whole: Vec<(bool, u16)> =
@@ -733,7 +734,7 @@ mod tests {
                 let frames: Vec<(bool, u16)> = attempt.values().copied().collect();
                 prop_assert!(whole.starts_with(&frames));
             }
-            // The timer can end an exchange before its first frame has left.
+            // The timer can abort an exchange before its first frame has left.
             prop_assert!(attempts.len() as u64 <= count + pipe.near.aborted());
             let again = pipe.near.retransmitted() + pipe.far.retransmitted();
             prop_assert_eq!(sent, count * whole.len() as u64 + again);
@@ -742,7 +743,7 @@ mod tests {
             }
         }
 
-        /// An end that receives arbitrary frames at any time does not panic, and ends no more exchanges than
+        /// Tests that an end that receives arbitrary frames at any time does not panic, and ends no more exchanges than
         /// it began.
         #[test]
         fn nonsense_is_survived(

@@ -1,4 +1,4 @@
-//! Keys of exchanges over FCoE, and their validation.
+//! The keys of exchanges over FCoE, and their validation.
 
 use crate::application::ApplicationKeys;
 use crate::fcoe_spec::{FCOE_OVERHEAD, LARGEST_DATA_FIELD, MOST_EXCHANGES};
@@ -9,14 +9,13 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use units::{Amount, Bytes, Or, Time, Unlimited};
 
-/// FCP_DL has 4 B.
+/// Maximum number of bytes of an exchange: FCP_DL has 4 octets.
 const LARGEST_BLOCK: u64 = u32::MAX as u64;
-/// Data field that every port of Fibre Channel accepts (FC-LS: the receive data field size is 256 to 2,112
-/// B).
+/// Minimum data field, which every Fibre Channel port accepts (FC-LS: the receive data field size is 256 to 2,112 B).
 const LEAST_DATA_FIELD: u16 = 256;
-/// Data field that many ports use at login. A smaller one needs no mini-jumbo frames.
+/// Data field that many ports negotiate at login. Smaller ones need no mini-jumbo frames.
 const USUAL_DATA_FIELD: u16 = 2_048;
-/// The unit of MAXIMUM BURST SIZE.
+/// Unit of MAXIMUM BURST SIZE.
 const LEAST_BURST: Bytes = Bytes::new(512);
 
 /// Kind of an exchange.
@@ -75,7 +74,7 @@ fn always() -> bool {
 impl ApplicationKeys for FcoeKeys {
     type Spec = Arc<FcoeSpec>;
 
-    /// `limit`: bytes of blocks in all.
+    /// Returns the exchanges, whose blocks have at most `limit` bytes in total.
     fn spec(&self, limit: Option<Bytes>, frame: u16) -> Result<(Arc<FcoeSpec>, Vec<Remark>), Vec<Remark>> {
         let wrong = self.check(limit, frame);
         if !wrong.is_empty() {

@@ -1,14 +1,14 @@
-//! Exchanges over FCoE as plain, validated data: their information units, and how these are cut into frames.
+//! Exchanges over FCoE as plain, validated data: their information units, and the frames of each unit.
 
 use crate::Delay;
 use crate::load::Train;
 use units::Time;
 
-/// Maximum number of exchanges of an initiator at a time: places fit 7 bits of a word.
+/// Maximum number of outstanding exchanges of an initiator. Place numbers have 7 bits.
 pub const MOST_EXCHANGES: u16 = 128;
-/// Bytes of a frame other than its data field, DA to FCS, with one VLAN tag.
+/// Bytes of a frame outside its data field, DA to FCS, with one VLAN tag.
 pub const FCOE_OVERHEAD: u16 = 14 + 4 + 14 + 24 + 4 + 4 + 4;
-/// The largest data field of a frame of Fibre Channel.
+/// Maximum data field of a Fibre Channel frame.
 pub const LARGEST_DATA_FIELD: u16 = 2_112;
 const FCP_CMND: u64 = 32;
 const FCP_XFER_RDY: u64 = 12;
@@ -16,28 +16,28 @@ const FCP_RSP: u64 = 24;
 pub(crate) const ABTS: u64 = 0;
 pub(crate) const BA_ACC: u64 = 12;
 
-/// Exchanges of an initiator and its target, checked.
+/// The validated parameters of exchanges between an initiator and a target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FcoeSpec {
     /// True if the initiator writes to the target; false if it reads from it.
     pub writes: bool,
-    /// Bytes of an exchange, above 0.
+    /// Bytes of data per exchange, above 0.
     pub block: u64,
-    /// Maximum data of one sequence, above 0.
+    /// Maximum data of a sequence in bytes, above 0.
     pub burst: u64,
-    /// Maximum data of a frame: a multiple of 4 B up to [`LARGEST_DATA_FIELD`].
+    /// Maximum data of a frame in bytes: a multiple of 4 B up to [`LARGEST_DATA_FIELD`].
     pub data_field: u16,
-    /// Exchanges at a time, 1 to [`MOST_EXCHANGES`].
+    /// Maximum number of outstanding exchanges, 1 to [`MOST_EXCHANGES`].
     pub outstanding: u16,
-    /// Number of exchanges in all; `None`: unlimited.
+    /// Total number of exchanges; `None` if unlimited.
     pub exchanges: Option<u64>,
     /// Time from the end of an exchange to the next one in its place.
     pub think: Delay,
     /// Time from the last unit of the initiator to the target's response.
     pub service: Delay,
-    /// Time from the beginning of an exchange until it is aborted, above 0.
+    /// Time from the beginning of an exchange until it is aborted, above 0 (ULP_TOV).
     pub ulp_tov: Time,
-    /// Nothing is sent where the class is not lossless.
+    /// True if nothing is sent where the class is not lossless.
     pub requires_lossless: bool,
 }
 
@@ -52,7 +52,7 @@ impl FcoeSpec {
     fn bursts(&self) -> u64 {
         self.block.div_ceil(self.burst)
     }
-    /// Returns unit `n` of an exchange; `None`: there are fewer.
+    /// Returns unit `n` of an exchange; `None` if there are fewer units.
     pub(crate) fn unit(&self, n: u64) -> Option<Unit> {
         let bursts = self.bursts();
         let data = |nth: u64| self.burst.min(self.block - nth * self.burst);
@@ -65,7 +65,7 @@ impl FcoeSpec {
         let bytes = if n == 0 { FCP_CMND } else { bytes };
         (n <= before_response).then_some(Unit { by_initiator, bytes })
     }
-    /// Returns the unit before which the target serves.
+    /// Returns the number of the unit before which the target's service time elapses.
     pub(crate) fn served(&self) -> u64 {
         if self.writes { 2 * self.bursts() + 1 } else { 1 }
     }
@@ -77,7 +77,7 @@ impl FcoeSpec {
         let rest = unit.bytes - n * u64::from(self.data_field);
         of_data(rest.min(self.data_field.into()))
     }
-    /// Returns the lengths of the shortest frame, an ABTS, and of the longest one.
+    /// Returns the length of the shortest frame, which is an ABTS, and of the longest frame.
     pub(crate) fn lengths(&self) -> (u16, u16) {
         (of_data(ABTS), of_data(self.data_field.into()))
     }
@@ -102,7 +102,7 @@ impl FcoeSpec {
         train
     }
 
-    /// Validates the parameters; an error names the value and what is accepted.
+    /// Validates the parameters. An error states the value and what is accepted.
     pub fn check(&self) -> Result<(), String> {
         let field = self.data_field;
         if field == 0 || !field.is_multiple_of(4) || field > LARGEST_DATA_FIELD {
@@ -124,7 +124,7 @@ impl FcoeSpec {
     }
 }
 
-/// Returns the length of a frame with this much data.
+/// Returns the length of a frame with this many bytes of data.
 pub(crate) fn of_data(data: u64) -> u16 {
     FCOE_OVERHEAD + data.next_multiple_of(4) as u16
 }

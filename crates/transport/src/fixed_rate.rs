@@ -20,7 +20,7 @@ pub struct FixedRateParams {
     pub rate: BitRate,
 }
 
-/// A rate that never changes.
+/// A constant sending rate.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedRate {
     rate: BitRate,

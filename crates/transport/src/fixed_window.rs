@@ -20,7 +20,7 @@ pub struct FixedWindowParams {
     pub size: Amount,
 }
 
-/// A window that never changes.
+/// A constant window.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedWindow {
     bytes: u64,

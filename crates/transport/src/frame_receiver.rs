@@ -12,14 +12,14 @@ use frame::Header;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use units::Time;
 
-/// Takes messages in that come as frames.
+/// Receives messages that arrive as frames without a transport.
 #[derive(Clone, Debug, Default)]
 pub struct FrameReceiver {
-    /// All messages before this number have been delivered.
+    /// Number of the first message that has not been delivered.
     in_order: u32,
-    /// Delivered messages after one that has not been.
+    /// Messages that were delivered after one that has not been.
     beyond: BTreeSet<u32>,
-    /// Frames that are missing of each message of which some have arrived.
+    /// Number of missing frames of each message of which some frames have arrived.
     begun: BTreeMap<u32, u32>,
     ended: VecDeque<u32>,
     discarded: u64,
@@ -27,7 +27,7 @@ pub struct FrameReceiver {
 }
 
 impl FrameReceiver {
-    /// Creates a receiver that has got nothing.
+    /// Creates a receiver to which no message has been delivered.
     pub fn new() -> FrameReceiver {
         FrameReceiver::default()
     }

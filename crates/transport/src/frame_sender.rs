@@ -19,34 +19,34 @@ use std::collections::VecDeque;
 use units::Time;
 use workload::Framing;
 
-/// Messages without a transport, checked: how their bytes lie in frames.
+/// Validated parameters of messages without a transport: the framing of their bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FramesSpec(pub Framing);
 
-/// Sends messages as frames.
+/// Sends messages as frames without a transport.
 #[derive(Clone, Debug)]
 pub struct FrameSender {
     framing: Framing,
-    /// Label of each message, by its number.
+    /// Label of each message, by message number.
     labels: Vec<u32>,
-    /// Messages whose last frame the NIC has not taken, the oldest first.
+    /// Messages whose last frame the NIC has not yet taken, the oldest first.
     posted: VecDeque<Message>,
     /// Messages whose last frame waits in the NIC.
     in_nic: VecDeque<Message>,
-    /// Messages whose last frame is on the link, and until when.
+    /// Messages whose last frame is on the link, and the time until which it is.
     leaving: VecDeque<(Time, Message)>,
     ended: VecDeque<u32>,
     records: VecDeque<Record>,
     discarded: u64,
 }
 
-/// A message that has not been sent.
+/// A message that has not been sent completely.
 #[derive(Clone, Copy, Debug)]
 struct Message {
     number: u32,
     posted: Time,
     bytes: u64,
-    /// Number of its next frame, and of all.
+    /// Number of the next frame, and total number of frames.
     frame: u32,
     frames: u32,
 }
@@ -66,7 +66,7 @@ impl FrameSender {
         }
     }
 
-    /// Labels of all messages that were posted, by number.
+    /// Returns the labels of all posted messages, by message number.
     pub fn labels(&self) -> &[u32] {
         &self.labels
     }
@@ -83,7 +83,7 @@ impl FrameSender {
         self.labels.push(label);
     }
 
-    /// Length of the next frame of a message, DA to FCS.
+    /// Returns the length of the next frame of a message, DA to FCS.
     fn frame_bytes(&self, message: &Message) -> u16 {
         let full = u64::from(self.framing.payload());
         let left = message.bytes - u64::from(message.frame) * full;

@@ -18,14 +18,14 @@
 use crate::messages::IscsiKeys;
 use crate::rdma::{Operation, Post};
 
-/// The headers of iSER and iSCSI, and all of a command without data and of a response.
+/// Bytes of the iSER and iSCSI headers; also the total size of a command without data, and of a response.
 const HEADERS: u64 = 28 + 48;
 
 fn send(data: u64) -> Post {
     Post { operation: Operation::Send, bytes: HEADERS + data }
 }
 
-/// Operations of a command, in either direction.
+/// The operations of a command, in both directions.
 pub(crate) const OPERATIONS: [Operation; 4] =
     [Operation::Send, Operation::Write, Operation::ReadRequest, Operation::ReadResponse];
 
@@ -39,7 +39,7 @@ pub(crate) fn read(keys: &IscsiKeys) -> Vec<Box<[Post]>> {
 pub(crate) fn write(keys: &IscsiKeys) -> Vec<Box<[Post]>> {
     let (block, segment) = (keys.block.get(), keys.data_segment.get());
     let first = block.min(keys.first_burst.get());
-    // The first PDU of data is the command itself.
+    // The first data PDU is the command itself.
     let pdus = (0..first.div_ceil(segment).max(1)).map(|n| send((first - n * segment).min(segment)));
     let mut messages = vec![pdus.collect()];
     let mut left = block - first;
@@ -90,7 +90,7 @@ mod tests {
         whole.extend(bursts.clone());
         whole.push(vec![(Send, 76)]);
         assert_eq!(all(11_001, 5_000), whole);
-        // Without unsolicited data the command is alone.
+        // Without unsolicited data, the command is alone.
         assert_eq!(all(6_001, 0), [vec![vec![(Send, 76)]], bursts.to_vec(), vec![vec![(Send, 76)]]].concat());
     }
 }

@@ -31,20 +31,20 @@ use units::Bytes;
 const TAGGED: u64 = 14;
 const UNTAGGED: u64 = 18;
 const READ_REQUEST: u64 = 28;
-/// The length and the CRC of an FPDU.
+/// Bytes of the length field and of the CRC of an FPDU.
 const LENGTH: u64 = 2;
 const CRC: u64 = 4;
 const MARKER: u64 = 4;
 const MARKER_INTERVAL: u64 = 512;
-/// Minimum TCP segment in bytes that can hold a useful FPDU: a Read Request has 52 B in addition to markers.
+/// Minimum TCP segment in bytes that can hold a useful FPDU: a Read Request has 52 B without markers.
 const LEAST_EMSS: u64 = 128;
 
-/// Returns the length of `bytes` of a stream with its markers.
+/// Returns the length of `bytes` bytes of a stream with the markers inserted.
 pub(crate) fn with_markers(bytes: u64) -> u64 {
     bytes.saturating_add(MARKER * bytes.div_ceil(MARKER_INTERVAL - MARKER))
 }
 
-/// Operation that iWARP transports.
+/// An operation carried by iWARP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IwarpOperation {
     /// RDMA Read.
@@ -72,7 +72,8 @@ impl Default for IwarpKeys {
 }
 
 impl IwarpKeys {
-    /// The messages of an exchange over segments of TCP with at most `emss` bytes of data, without markers.
+    /// Returns the sizes of the messages of an exchange over TCP segments with at most `emss` bytes of data, without
+    /// markers.
     pub(crate) fn messages(&self, operation: IwarpOperation, emss: u64) -> Result<Vec<u64>, Remark> {
         if !(Bytes::new(1)..=Bytes::new(u32::MAX.into())).contains(&self.message) {
             let help = format!("expected 1 B to {} B", u32::MAX);
@@ -99,8 +100,8 @@ impl IwarpKeys {
         emss - (LENGTH + CRC + markers + emss % 4)
     }
 
-    /// Returns the bytes of the FPDUs of this much data in segments with headers of this length; at least one
-    /// FPDU.
+    /// Returns the bytes of the FPDUs for this much data, in segments with headers of this length. There is at least
+    /// one FPDU.
     fn fpdus(&self, data: u64, header: u64, emss: u64) -> u64 {
         let fpdu = |data: u64| (LENGTH + header + data).next_multiple_of(4) + CRC;
         let most = self.mulpdu(emss) - header;
@@ -124,7 +125,8 @@ mod tests {
             for markers in [false, true] {
                 let keys = keys(1, markers);
                 let fpdu = (LENGTH + keys.mulpdu(emss)).next_multiple_of(4) + CRC;
-                // Markers of 4 B, at multiples of 512 B: as many as begin within.
+                // Markers have 4 B and lie at multiples of 512 B. The maximum is the number that can begin within the
+                // segment.
                 let most = if markers {
                     (fpdu..=emss).find(|all| all - 4 * all.div_ceil(512) >= fpdu)
                 } else {
@@ -133,7 +135,7 @@ mod tests {
                 assert!(most.is_some_and(|most| most <= emss), "{emss} {markers}");
             }
         }
-        // 1460 B: three markers at most, nothing over.
+        // 1460 B contain at most three markers, and no bytes are left over.
         assert_eq!((keys(1, true).mulpdu(1_460), keys(1, false).mulpdu(1_460)), (1_442, 1_454));
         assert_eq!(keys(1, false).mulpdu(1_448 + 2), 1_442);
     }
@@ -141,9 +143,9 @@ mod tests {
     #[test]
     fn messages_are_cut_into_segments_with_their_headers() {
         let of = |keys: IwarpKeys, operation| keys.messages(operation, 1_460).unwrap();
-        // A request: 2 + 18 + 28 + 4. 1,428 B of data in the first FPDU: 2 + 14 + 1,428, no padding, 4.
+        // A request has 2 + 18 + 28 + 4 B. The first FPDU has 1,428 B of data: 2 + 14 + 1,428 B, no padding, 4 B.
         assert_eq!(of(keys(1_428, true), IwarpOperation::Read), [52, 1_448]);
-        // One more byte: 2 + 14 + 1, 3 of padding, 4.
+        // One more byte adds 2 + 14 + 1 B, 3 B of padding, and 4 B.
         assert_eq!(of(keys(1_429, true), IwarpOperation::Read), [52, 1_448 + 24]);
         assert_eq!(of(keys(1_428, true), IwarpOperation::Write), [1_448 + 24, 24]);
         assert_eq!(of(keys(1_424, true), IwarpOperation::Send), [1_448, 24]);
@@ -159,7 +161,7 @@ mod tests {
         for bytes in 0..5_000 {
             let (mut at, mut left) = (0, bytes);
             while left > 0 {
-                // A marker before the byte that would stand in its place.
+                // The marker precedes the byte whose position it takes.
                 at += if at % 512 == 0 { 4 } else { 0 };
                 at += 1;
                 left -= 1;

@@ -1,12 +1,13 @@
-//! Endpoints that answer: transports, congestion controllers and the applications above them.
+//! Endpoints that react to their peers: transports, congestion controllers and the applications above them.
 //!
-//! A connection has two endpoints, one at each host, made together by [`ConnectionSpec::start`]. An
-//! [`Endpoint`] is a state machine behind the [`Protocol`] calls: frames and the time go in, segments,
-//! timeouts and records come out. It has no clock, no queue and no address; the NIC pulls a
-//! segment when the wire is free and sends it to the peer. A [`Controller`] says how much may be in flight
-//! and how fast, and is independent of retransmission.
+//! A connection has two endpoints, one at each host, which [`ConnectionSpec::start`] creates together. An [`Endpoint`]
+//! is a state machine that implements the [`Protocol`] calls. Its inputs are frames and the time; its outputs are
+//! segments, timeouts and records. It has no clock, no queue and no address: the NIC pulls a segment when the wire is
+//! free and sends it to the peer. A [`Controller`] determines how much may be in flight and at what rate, and is
+//! independent of retransmission.
 //!
-//! A controller alone, as a sender calls it: additive increase, multiplicative decrease (RFC 5681) adds what is acknowledged in slow start, and starts again from one segment after a timeout.
+//! The following example calls a controller as a sender does. Additive increase, multiplicative decrease (RFC 5681)
+//! adds the acknowledged bytes in slow start, and restarts from one segment after a timeout.
 //!
 //! ```
 //! use transport::{Ack, AimdParams, CongestionControl, ControllerConfiguration, Growth, Loss, LossKind};
@@ -177,7 +178,7 @@ pub use rdma::{
     RdmaController, RdmaKeys, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, RdmaWord, ReadCounts,
     ReceiveQueue, ReorderingKeys, ReorderingPreset, SharedNic, StaticWindow, ThetaPowerTcpKeys,
 };
-/// Terms of RDMA that apply to queue pairs of any transport.
+/// RDMA types that apply to the queue pairs of any transport.
 pub use rdma::{
     RdmaControlSpec as QueuePairControlSpec, RdmaRecovery as QueuePairRecovery, RdmaSpec as QueuePairSpec,
     RdmaTimeouts as QueuePairTimeouts, RdmaWord as QueuePairWord,
@@ -222,14 +223,14 @@ use std::sync::Arc;
 use transport::transports;
 use units::{BitRate, Bytes, Time};
 
-/// Each application that is no endpoint of its own, and the file that is its page.
+/// By application without an endpoint of its own: its name, and the source file of its reference page.
 pub const APPLICATION_PAGES: &[(&str, &str)] = &[
     ("bulk", include_str!("bulk.rs")),
     ("iser", include_str!("iser.rs")),
     ("iwarp", include_str!("iwarp.rs")),
 ];
 
-/// Each way of TCP to repair losses, and the file that is its page.
+/// By loss recovery of TCP: its name, and the source file of its reference page.
 pub const REPAIR_PAGES: &[(&str, &str)] = &[
     ("tahoe", include_str!("tahoe.rs")),
     ("fast_recovery", include_str!("fast_recovery.rs")),
@@ -238,7 +239,7 @@ pub const REPAIR_PAGES: &[(&str, &str)] = &[
     ("prr", include_str!("prr.rs")),
 ];
 
-/// Makes the closed enum of endpoints and its dispatch from one list.
+/// Defines the closed enum of endpoints and its dispatch from one list.
 macro_rules! endpoints {
     ($($(#[$doc:meta])* $name:ident($machine:ident) = $text:literal),* $(,)?) => {
         /// One end of a connection.
@@ -247,11 +248,11 @@ macro_rules! endpoints {
             $($(#[$doc])* $name($machine),)*
         }
 
-        /// Each endpoint's name and the file that is its page.
+        /// By endpoint: its name, and the source file of its reference page.
         pub const ENDPOINT_PAGES: &[(&str, &str)] = &[$(($text, include_str!(concat!($text, ".rs"))),)*];
 
         impl Endpoint {
-            /// Its name.
+            /// Returns the name of the endpoint.
             pub fn name(&self) -> &'static str {
                 match self { $(Endpoint::$name(_) => $text,)* }
             }
@@ -327,29 +328,29 @@ macro_rules! endpoints {
     };
 }
 
-/// Makes the closed enum of controllers, its specification and its dispatch from one list.
+/// Defines the closed enum of controllers, its specification and its dispatch from one list.
 macro_rules! controllers {
     ($($(#[$doc:meta])* $name:ident($params:ident) = $text:literal),* $(,)?) => {
-        /// Which controller a connection has, with its parameters.
+        /// The specification of a controller: its kind and its parameters.
         #[derive(Clone, Debug, PartialEq)]
         pub enum ControllerSpec {
             $($(#[$doc])* $name($params),)*
         }
 
-        /// A controller at work.
+        /// The state of a controller.
         #[derive(Clone, Debug)]
         pub enum Controller {
             $($(#[$doc])* $name($name),)*
         }
 
-        /// Each controller's name and the file that is its page.
+        /// By controller: its name, and the source file of its reference page.
         pub const CONTROLLER_PAGES: &[(&str, &str)] = &[$(($text, include_str!(concat!($text, ".rs"))),)*];
 
         impl ControllerSpec {
-            /// All controllers by the name that a scenario uses.
+            /// Names of all controllers in a scenario.
             pub const NAMES: &[&str] = &[$($text,)*];
 
-            /// Its name.
+            /// Returns the name of the controller.
             pub fn name(&self) -> &'static str {
                 match self { $(ControllerSpec::$name(_) => $text,)* }
             }
@@ -396,55 +397,55 @@ macro_rules! controllers {
     };
 }
 
-/// Boxed: those that send are larger than those that take in, which should not pay for it.
+/// Boxed because senders are larger than receivers, which should not use as much memory.
 type BoxedWindowSender = Box<WindowSender>;
-/// Boxed, as all that send.
+/// Boxed because it is a sender.
 type BoxedRequester = Box<Requester>;
-/// Boxed, as all that send.
+/// Boxed because it is a sender.
 type BoxedResponder = Box<Responder>;
-/// Boxed, as all that send.
+/// Boxed because it is a sender.
 type BoxedTcpSender = Box<TcpSender>;
-/// Boxed, as all that send.
+/// Boxed because it is a sender.
 type BoxedTransferSender = Box<TransferSender>;
-/// Boxed, as all that send.
+/// Boxed because it is a sender.
 type BoxedConversation = Box<Conversation>;
-/// Boxed, as all that send.
+/// Boxed because it is a sender.
 type BoxedMpiExchange = Box<MpiExchange>;
-/// Boxed, as all that send.
+/// Boxed because it is a sender.
 type BoxedFcoe = Box<Fcoe>;
-/// Boxed, as all that send.
+/// Boxed because it is a sender.
 type BoxedRdmaSender = Box<RdmaSender>;
-/// Boxed: it is larger than what takes in one connection.
+/// Boxed because it is larger than the receiver of a single connection.
 type BoxedTransferReceiver = Box<TransferReceiver>;
-/// Boxed: it is larger than what takes in one connection.
+/// Boxed because it is larger than the receiver of a single connection.
 type BoxedRdmaReceiver = Box<RdmaReceiver>;
-/// Boxed, as all that send.
+/// Boxed because it is a sender.
 type BoxedUetSender = Box<UetSender>;
-/// Boxed: it is larger than what takes in one connection.
+/// Boxed because it is larger than the receiver of a single connection.
 type BoxedUetReceiver = Box<UetReceiver>;
-/// Boxed: it is larger than what takes in one connection.
+/// Boxed because it is larger than the receiver of a single connection.
 type BoxedFrameSender = Box<FrameSender>;
-/// Boxed: it is larger than what takes in one connection.
+/// Boxed because it is larger than the receiver of a single connection.
 type BoxedFrameReceiver = Box<FrameReceiver>;
 
 endpoints! {
     /// Sends a bulk transfer, limited by a controller.
     WindowSender(BoxedWindowSender) = "window_sender",
-    /// Takes a bulk transfer in and acknowledges it.
+    /// Receives and acknowledges a bulk transfer.
     WindowReceiver(WindowReceiver) = "window_receiver",
-    /// Requests and responses with think times.
+    /// Sends requests, with think times after the responses.
     Requester(BoxedRequester) = "requester",
-    /// Answers requests.
+    /// Receives requests and sends responses.
     Responder(BoxedResponder) = "responder",
     /// Sends over TCP.
     TcpSender(BoxedTcpSender) = "tcp_sender",
-    /// Takes in what comes over TCP.
+    /// Receives over TCP.
     TcpReceiver(TcpReceiver) = "tcp_receiver",
     /// Sends scheduled transfers over TCP.
     TransferSender(BoxedTransferSender) = "transfer_sender",
-    /// Takes in scheduled transfers over TCP.
+    /// Receives scheduled transfers over TCP.
     TransferReceiver(BoxedTransferReceiver) = "transfer_receiver",
-    /// Either end of messages in turn over TCP.
+    /// Either end of a conversation, in which messages alternate.
     Conversation(BoxedConversation) = "conversation",
     /// Either end of a connection between two neighbouring ranks.
     MpiExchange(BoxedMpiExchange) = "mpi_exchange",
@@ -452,35 +453,35 @@ endpoints! {
     Fcoe(BoxedFcoe) = "fcoe",
     /// Sends messages over RDMA.
     RdmaSender(BoxedRdmaSender) = "rdma_sender",
-    /// Takes in messages over RDMA.
+    /// Receives messages over RDMA.
     RdmaReceiver(BoxedRdmaReceiver) = "rdma_receiver",
     /// Sends messages over Ultra Ethernet Transport.
     UetSender(BoxedUetSender) = "uet_sender",
-    /// Takes in messages over Ultra Ethernet Transport.
+    /// Receives messages over Ultra Ethernet Transport.
     UetReceiver(BoxedUetReceiver) = "uet_receiver",
     /// Sends messages as frames without a transport.
     FrameSender(BoxedFrameSender) = "frame_sender",
-    /// Takes in messages that come as frames without a transport.
+    /// Receives messages that arrive as frames without a transport.
     FrameReceiver(BoxedFrameReceiver) = "frame_receiver",
 }
 
 controllers! {
-    /// Sends whatever there is.
+    /// No limit: sends whenever there is data.
     Unlimited(UnlimitedParams) = "unlimited",
-    /// So much in flight and no more.
+    /// A constant window.
     FixedWindow(FixedWindowParams) = "fixed_window",
-    /// Paced at one rate.
+    /// A constant pacing rate.
     FixedRate(FixedRateParams) = "fixed_rate",
     /// Slow start and congestion avoidance.
     Aimd(AimdParams) = "aimd",
     /// A window that is a cubic function of time.
     Cubic(CubicParams) = "cubic",
-    /// Reduces its window by how much is marked.
+    /// A window reduced in proportion to the share of marked bytes.
     Dctcp(DctcpParams) = "dctcp",
 }
 
 impl ControllerSpec {
-    /// A controller whose window has grown beyond all others.
+    /// Returns this controller with a window larger than that of any other.
     #[must_use]
     pub fn grown(self) -> ControllerSpec {
         let wide = |begin: AimdParams| AimdParams { initial: units::Amount::Bytes(u64::MAX / 2), ..begin };
@@ -526,14 +527,14 @@ transports! {
 }
 
 impl Transport {
-    /// Its queue pairs, if it is RDMA.
+    /// Returns the parameters of the queue pairs, if the transport is RDMA.
     pub fn queue_pairs(&self) -> Option<&Arc<RdmaSpec>> {
         match self {
             Transport::Rdma(rdma) => Some(rdma),
             _ => None,
         }
     }
-    /// Its packet delivery contexts; `None`: it is not UET.
+    /// Returns the parameters of the packet delivery contexts; `None` if the transport is not UET.
     pub fn uet(&self) -> Option<&UetSpec> {
         match self {
             Transport::Uet(uet) => Some(uet),

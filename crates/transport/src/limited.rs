@@ -10,31 +10,31 @@
 
 use units::Time;
 
-/// Causes that hold a sender back.
+/// The causes that limit a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitedBy {
-    /// There is nothing to send.
+    /// The application has no data to send.
     Application,
-    /// The receive window or the send buffer.
+    /// The receive window, or the send buffer.
     ReceiveWindow,
-    /// Window, pacing, handshake, repair.
+    /// The congestion window, pacing, the handshake, or loss recovery.
     CongestionControl,
-    /// Nothing: a segment is ready.
+    /// No limit: a segment is ready.
     Nothing,
 }
 
-/// Time of each cause, from the start of the sender until all is acknowledged.
+/// Time spent limited by each cause, from the start of the sender until all data is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitedTimes {
     /// Times, indexed by [`LimitedBy`].
     pub times: [Time; 4],
 }
 
-/// Clock of [`LimitedTimes`].
+/// Measures [`LimitedTimes`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LimitedClock {
     held: LimitedTimes,
-    /// Current cause, and when it began; `None`: the sender has not begun, or is done.
+    /// Current cause, and its start time; `None` before the sender begins and after all its data is acknowledged.
     now: Option<(LimitedBy, Time)>,
 }
 
@@ -52,14 +52,14 @@ impl LimitedClock {
         self.now = holder.map(|holder| (holder, now));
     }
 
-    /// Replaces the current cause, from when it began.
+    /// Replaces the current cause, with effect from its start time.
     pub fn correct(&mut self, holder: LimitedBy) {
         if let Some((before, _)) = &mut self.now {
             *before = holder;
         }
     }
 
-    /// Returns the times until now.
+    /// Returns the times up to `now`.
     pub fn until(&self, now: Time) -> LimitedTimes {
         let mut held = self.held;
         if let Some((holder, since)) = self.now {
@@ -90,11 +90,11 @@ mod tests {
         }
         assert_eq!(holding.until(us(30)).times, [9, 3, 5, 3].map(us));
         assert_eq!(holding.until(us(40)).times, [9, 3, 5, 13].map(us));
-        // The microsecond since 29 was a wait for a timeout.
+        // The microsecond since 29 us was spent waiting for a timeout.
         let mut waited = holding;
         waited.correct(LimitedBy::CongestionControl);
         assert_eq!(waited.until(us(30)).times, [9, 3, 6, 2].map(us));
-        // A sender that is done accumulates no time until it begins again.
+        // A sender that has finished accumulates no time until it begins again.
         holding.change(None, us(32));
         assert_eq!(holding.until(us(40)).times, [9, 3, 5, 5].map(us));
         holding.change(Some(LimitedBy::Nothing), us(50));

@@ -1,4 +1,5 @@
-//! Load of a connection on a fabric, from its description alone: its maximum send rate, and the frames returned for it.
+//! The load of a connection on a fabric, from its description alone: its maximum send rate, and the frames that it
+//! causes in the opposite direction.
 
 use crate::rdma::Post;
 use crate::{ApplicationSpec, ConnectionSpec, RdmaSpec, TcpSpec};
@@ -6,36 +7,36 @@ use crate::{ApplicationSpec, ConnectionSpec, RdmaSpec, TcpSpec};
 /// The frames of one turn of a connection: a segment and its acknowledgement, or a request and its response.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Turn {
-    /// Frames sent.
+    /// Frames sent by the end that opens the connection.
     pub out: Train,
-    /// Frames returned.
+    /// Frames returned by its peer.
     pub back: Train,
     /// Number of turns that a returned frame acknowledges, above 0.
     pub answers: f64,
 }
 
-/// Consecutive frames.
+/// A sequence of consecutive frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Train {
     /// Number of frames.
     pub frames: u32,
-    /// Bytes of all of them, DA to FCS.
+    /// Total bytes of the frames, DA to FCS.
     pub bytes: u64,
-    /// Length of all frames but the last.
+    /// Length of all frames except the last.
     pub full: u16,
     /// Length of the last frame.
     pub last: u16,
 }
 
 impl Train {
-    /// No frames.
+    /// An empty sequence.
     pub(crate) const NONE: Train = Train { frames: 0, bytes: 0, full: 0, last: 0 };
 
-    /// One frame.
+    /// Returns a sequence of one frame.
     pub fn one(bytes: u16) -> Train {
         Train { frames: 1, bytes: bytes.into(), full: bytes, last: bytes }
     }
-    /// Messages over TCP.
+    /// Returns the frames of messages over TCP.
     pub(crate) fn messages(tcp: &TcpSpec, messages: impl Iterator<Item = u64>) -> Train {
         let (mut train, segment) = (Train::NONE, u64::from(tcp.segment));
         for message in messages {
@@ -47,7 +48,7 @@ impl Train {
         }
         train
     }
-    /// Messages over RDMA.
+    /// Returns the frames of messages over RDMA.
     pub(crate) fn posts(rdma: &RdmaSpec, posts: impl Iterator<Item = Post>) -> Train {
         let (mut train, mtu) = (Train::NONE, u64::from(rdma.mtu));
         for Post { operation, bytes } in posts {
@@ -63,13 +64,13 @@ impl Train {
                 train.bytes += u64::from(frame(0)) + (packets - 2) * u64::from(rdma.frame_bytes(rdma.mtu));
             }
         }
-        // On average: a shorter frame must not increase the duration.
+        // The lengths are averaged, because a shorter frame must not increase the duration.
         let before = train.bytes - u64::from(train.last);
         let mean = before.checked_div(u64::from(train.frames.saturating_sub(1)));
         train.full = mean.map_or(train.last, |mean| mean as u16);
         train
     }
-    /// Returns the mean length of a frame; 0 without frames.
+    /// Returns the mean length of a frame; 0 if there are no frames.
     pub fn mean_bytes(&self) -> f64 {
         self.bytes as f64 / f64::from(self.frames.max(1))
     }
@@ -80,8 +81,9 @@ impl ConnectionSpec {
     pub fn turn(&self) -> Turn {
         self.application.turn()
     }
-    /// Returns the maximum send rate, in bits of frames (DA to FCS) per second, on a fabric where one turn takes at least `turn_secs`: a
-    /// window or the outstanding requests per turn, or the pacing rate. Infinite if nothing limits it.
+    /// Returns the maximum send rate in bits of frames (DA to FCS) per second, on a fabric where one turn takes at
+    /// least `turn_secs`. The limit is a window per turn, the outstanding requests per turn, or the pacing rate.
+    /// Infinite if nothing limits the rate.
     pub fn most_bps(&self, turn_secs: f64) -> f64 {
         self.application.most_bps(turn_secs)
     }

@@ -1,4 +1,4 @@
-//! All kinds of loss recovery, and their dispatch.
+//! The closed list of loss recoveries, and their dispatch.
 
 use crate::fast_recovery::FastRecovery;
 use crate::loss_recovery::{Chosen, Flight, LossRecovery, OnDuplicate, OnProgress};
@@ -9,7 +9,7 @@ use crate::tahoe::Tahoe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Generates the closed enum of loss recoveries and its dispatch from one list.
+/// Defines the closed enum of loss recoveries and its dispatch from one list.
 macro_rules! loss_recoveries {
     ($($(#[$doc:meta])* $name:ident = $machine:ident),* $(,)?) => {
         /// Detection and repair of losses.
@@ -26,7 +26,7 @@ macro_rules! loss_recoveries {
         }
 
         impl LossRecoveryKind {
-            /// All kinds.
+            /// All kinds of loss recovery.
             pub const ALL: &[LossRecoveryKind] = &[$(LossRecoveryKind::$name,)*];
 
             /// Creates the state of the loss recovery.

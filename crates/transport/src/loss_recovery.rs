@@ -1,8 +1,8 @@
-//! Loss recovery of a TCP sender: the interface by which its variants detect losses and select retransmissions.
+//! Loss recovery of a TCP sender: the interface with which its variants detect losses and select retransmissions.
 
 use crate::scoreboard::Blocks;
 
-/// Sequence state of a sender, in bytes.
+/// The sequence state of a sender, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flight {
     /// First unacknowledged byte (SND.UNA).
@@ -13,15 +13,15 @@ pub struct Flight {
     pub segment: u16,
     /// Number of duplicate acknowledgements that indicate a loss.
     pub threshold: u32,
-    /// True if each hole that NewReno fills restarts the retransmission timer.
+    /// True if each hole that NewReno repairs restarts the retransmission timer.
     pub steady: bool,
     /// True if reductions are proportional (PRR, RFC 6937).
     pub proportional: bool,
 }
 
 impl Flight {
-    /// Returns true if nothing beyond `recover` is acknowledged. `recover` is the end of the data sent before an
-    /// earlier loss, or 0 if there was none. Duplicate acknowledgements may then result from data sent twice
+    /// Returns true if the cumulative acknowledgement does not exceed `recover`. `recover` is the end of the data sent
+    /// before an earlier loss, or 0 if there was none. Duplicate acknowledgements may then result from data sent twice
     /// (RFC 6582 section 3.2 step 2).
     pub fn is_within(&self, recover: u64) -> bool {
         recover > 0 && self.unacknowledged <= recover
@@ -32,18 +32,18 @@ impl Flight {
     }
 }
 
-/// Reaction to a duplicate acknowledgement.
+/// The reaction to a duplicate acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnDuplicate {
     /// No loss is inferred yet.
     Nothing,
-    /// The first unacknowledged segment is lost: retransmit it.
+    /// The first unacknowledged segment is lost; the sender retransmits it.
     FastRetransmit,
-    /// Go back to the first unacknowledged segment and restart from there.
+    /// The sender goes back to the first unacknowledged segment and continues from there.
     GoBack,
 }
 
-/// Reaction to an acknowledgement of new data.
+/// The reaction to an acknowledgement of new data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnProgress {
     /// No loss recovery is in progress.
@@ -55,39 +55,39 @@ pub enum OnProgress {
         /// True if the retransmission timer restarts.
         restarts_timer: bool,
     },
-    /// Loss recovery has ended.
+    /// Loss recovery ends.
     Recovered {
         /// True if the window must not exceed the data in flight by more than one segment.
         gently: bool,
     },
 }
 
-/// Selection of the data to send next.
+/// The selection of the data to send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chosen {
     /// The sender continues with its next data, as the window allows.
     BySender,
     /// Nothing may be sent now.
     Nothing,
-    /// These bytes: the first, and the one after the last.
+    /// A range of bytes: the first one, and the one after the last.
     Bytes(u64, u64),
 }
 
-/// Algorithm that detects and repairs losses. It counts bytes, and depends neither on time nor on the window.
+/// An algorithm that detects and repairs losses. It counts bytes, and depends neither on time nor on the window.
 pub trait LossRecovery {
-    /// A duplicate acknowledgement has arrived while data is in flight.
+    /// Processes a duplicate acknowledgement while data is in flight.
     fn on_duplicate(&mut self, flight: &Flight) -> OnDuplicate;
 
-    /// `acknowledged` bytes were acknowledged for the first time; `flight` is the state afterwards.
+    /// Processes an acknowledgement of `acknowledged` new bytes; `flight` is the state afterwards.
     fn on_progress(&mut self, flight: &Flight, acknowledged: u64) -> OnProgress;
 
-    /// The retransmission timer has expired, and the sender goes back.
+    /// Processes the expiry of the retransmission timer, after which the sender goes back.
     fn on_timeout(&mut self, flight: &Flight);
 
-    /// Returns the number of duplicate acknowledgements since new data was acknowledged.
+    /// Returns the number of duplicate acknowledgements since the last acknowledgement of new data.
     fn duplicates(&self) -> u32;
 
-    /// Returns true if a detected loss is not yet repaired.
+    /// Returns true if a detected loss has not yet been repaired.
     fn is_recovering(&self) -> bool {
         false
     }
@@ -99,23 +99,25 @@ pub trait LossRecovery {
         self.duplicates() == 0 && !self.is_recovering()
     }
 
-    /// Bytes by which the window is inflated (or deflated, if negative) during recovery.
+    /// Returns the bytes by which the window is inflated (or deflated, if negative) during recovery.
     fn inflation(&self) -> i64 {
         0
     }
 
-    /// The receiver reports which blocks have arrived. Called before the acknowledgement itself is processed.
+    /// Processes the blocks that the receiver reports as received. Called before the acknowledgement itself is
+    /// processed.
     fn on_blocks(&mut self, _flight: &Flight, _blocks: &Blocks) {}
 
-    /// The acknowledgement is processed, and the controller has adjusted the window.
+    /// Called after an acknowledgement has been processed and the controller has adjusted the window.
     fn on_acknowledged(&mut self, _flight: &Flight, _acknowledged: u64, _window: u64) {}
 
-    /// Selects the data to send next with this window. New bytes before `sendable` may be sent, as far as application and receiver allow.
+    /// Selects the data to send next with this window. `sendable` is the end of the data that the application and the
+    /// receiver allow to be sent.
     fn choose(&self, _flight: &Flight, _sendable: u64, _window: u64) -> Chosen {
         Chosen::BySender
     }
 
-    /// Notes that these bytes leave.
+    /// Records that these bytes are sent.
     fn on_sent(&mut self, _flight: &Flight, _from: u64, _to: u64) {}
 
     /// Returns the first byte at or after this one that the receiver has not reported as received.
@@ -129,7 +131,7 @@ pub trait LossRecovery {
         0
     }
 
-    /// Heap bytes held, excluding the value itself.
+    /// Returns the heap memory in bytes.
     fn memory_bytes(&self) -> usize {
         0
     }

@@ -6,18 +6,18 @@
 
 use recurrence::Recurs;
 
-/// Estimate of the share of marked bytes.
+/// An estimate of the share of marked bytes.
 #[derive(Clone, Copy, Debug, Recurs)]
 pub(crate) struct MarkedShare {
     gain: f64,
     alpha: f64,
-    /// Bytes acknowledged in this window of data, and those of them whose packets were marked.
+    /// Bytes acknowledged in the current window of data, and the bytes of marked packets among them.
     acked: u64,
     marked: u64,
 }
 
 impl MarkedShare {
-    /// Creates an estimate with the initial value `alpha`, in which the newest window has the weight `gain`.
+    /// Creates an estimate with the initial value `alpha`. The newest window of data has the weight `gain`.
     pub fn new(gain: f64, alpha: f64) -> MarkedShare {
         MarkedShare { gain, alpha, acked: 0, marked: 0 }
     }
@@ -50,7 +50,7 @@ mod tests {
         share.count(100, false);
         assert!(share.end_window());
         assert_eq!(share.alpha(), 15.0 / 16.0 + 0.75 / 16.0);
-        // A window without bytes has none that are marked.
+        // A window of data without bytes has no marked bytes.
         assert!(!share.end_window());
         assert_eq!(share.alpha(), (15.0 / 16.0 + 0.75 / 16.0) * 15.0 / 16.0);
     }

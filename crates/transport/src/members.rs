@@ -1,4 +1,4 @@
-//! Several endpoints that a host treats as one: they take turns at its NIC, a segment each, and share its timer.
+//! A set of endpoints that a host treats as one: they take turns at its NIC, one segment each, and share its timer.
 
 use crate::endpoint::Protocol;
 use crate::room::Append;
@@ -7,13 +7,14 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use units::Time;
 
-/// Endpoints by number.
+/// A set of numbered endpoints.
 #[derive(Clone, Debug)]
 pub struct Members<T> {
     all: Vec<Member<T>>,
-    /// Endpoints that have something to send.
+    /// Endpoints that have a segment to send, in order of their turns.
     line: VecDeque<u32>,
-    /// Scheduled calls of endpoints. An endpoint whose next call was postponed has an entry that comes too early.
+    /// Scheduled calls of endpoints. If the next call of an endpoint is postponed, its old entry remains and comes too
+    /// early.
     looks: BinaryHeap<Reverse<(Time, u32)>>,
     /// Time of the first entry, cached because it is read after each frame.
     next_look: Time,
@@ -23,13 +24,13 @@ pub struct Members<T> {
 struct Member<T> {
     endpoint: T,
     in_line: bool,
-    /// Times of its earliest entry, and of one after that. An endpoint that postpones its timeout after each call must not get a further
-    /// entry each time.
+    /// Times of the endpoint's earliest entry, and of the one after that. They keep an endpoint that postpones its
+    /// timeout after each call from adding an entry each time.
     looked_at: Time,
     looked_later: Time,
 }
 
-/// Scheduled calls are no part of the state: one that comes too early does nothing, and none comes too late.
+/// Excludes scheduled calls from the state: a call that comes too early has no effect, and none comes too late.
 impl<T: Recurs> Recurs for Members<T> {
     fn walk(&self, walk: &mut Walk) {
         let Members { all, line, looks: _, next_look: _ } = self;
@@ -64,11 +65,11 @@ impl<T: Protocol> Members<T> {
     pub fn len(&self) -> usize {
         self.all.len()
     }
-    /// Returns all endpoints, by number.
+    /// Iterates over all endpoints, by number.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.all.iter().map(|member| &member.endpoint)
     }
-    /// Returns the endpoints that have something to send. Changes to them must not affect that.
+    /// Iterates over the endpoints that have a segment to send. Changes must not affect whether they have one.
     pub fn in_line_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.all.iter_mut().filter(|member| member.in_line).map(|member| &mut member.endpoint)
     }
@@ -93,7 +94,7 @@ impl<T: Protocol> Members<T> {
             self.next_look = self.next_look.min(at);
         }
     }
-    /// Returns a member whose call is due; `None`: there are no more.
+    /// Returns an endpoint whose call is due; `None` if there are no more.
     pub fn due(&mut self, now: Time) -> Option<u32> {
         if self.next_look > now {
             return None;
@@ -109,7 +110,7 @@ impl<T: Protocol> Members<T> {
         {
             self.looks.pop();
             let member = &mut self.all[number as usize];
-            // Skips an entry that an earlier one has made obsolete.
+            // Skips an entry that has become obsolete through an earlier one.
             if member.looked_at != at {
                 continue;
             }
@@ -122,11 +123,11 @@ impl<T: Protocol> Members<T> {
         }
         None
     }
-    /// Time at which to call [`Members::due`], or [`Time::NEVER`]; it may be too early.
+    /// Returns the time at which to call [`Members::due`], or [`Time::NEVER`]. The time may be too early.
     pub fn next_look(&self) -> Time {
         self.next_look
     }
-    /// Returns true if one of them has something to send.
+    /// Returns true if any endpoint has a segment to send.
     pub fn have_work(&self) -> bool {
         !self.line.is_empty()
     }
@@ -135,19 +136,19 @@ impl<T: Protocol> Members<T> {
     pub fn take_turn(&self) -> Option<u32> {
         self.line.front().copied()
     }
-    /// Ends the turn of an endpoint, which moves behind the others, or leaves the queue if it has nothing to send. Updates its next
-    /// call.
+    /// Ends the turn of an endpoint, which moves to the end of the queue, or leaves the queue if it has nothing to
+    /// send. Updates its next call.
     #[inline]
     pub fn end_turn(&mut self, number: u32) {
         let Some(member) = self.all.get_mut(number as usize) else { return };
-        // One that is alone stays where it is.
+        // A single endpoint in the queue keeps its place.
         if member.in_line && (self.line.len() > 1 || !member.endpoint.has_work()) {
             member.in_line = false;
             self.line.pop_front();
         }
         self.update(number);
     }
-    /// Heap bytes held, excluding the value itself.
+    /// Returns the heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.all.capacity() * size_of::<Member<T>>()
             + self.line.capacity() * size_of::<u32>()
@@ -161,7 +162,7 @@ mod tests {
     use super::*;
     use crate::endpoint::{Received, Segment};
 
-    /// Requests for a call soon, over and over, and for one far away in between.
+    /// Repeatedly requests a call that is soon, and in between one that is far away.
     struct Paced {
         soon: Option<Time>,
     }
@@ -184,7 +185,7 @@ mod tests {
         }
     }
 
-    /// Has this number of segments.
+    /// An endpoint that has this number of segments to send.
     struct Busy(u32);
 
     impl Protocol for Busy {
@@ -212,7 +213,7 @@ mod tests {
         let mut turns = Vec::new();
         while let Some(number) = members.take_turn() {
             members.get_mut(number).unwrap().poll_transmit(Time::ZERO);
-            // An event at a member during its turn does not change its place.
+            // An event at an endpoint during its turn does not change its place in the queue.
             members.update(number);
             members.end_turn(number);
             turns.push(number);

@@ -34,11 +34,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use units::Bytes;
 
-/// The header of a PDU of iSCSI, and all of a command, an R2T and a response.
+/// Bytes of the header of an iSCSI PDU; also the total size of a command, an R2T and a response.
 const HEADER: u64 = 48;
-/// Messages of an exchange at most.
+/// Maximum number of messages of an exchange.
 const MOST: u64 = 4096;
-/// Bytes of a message at most.
+/// Maximum size of a message.
 const LARGEST: Bytes = Bytes::new(1 << 40);
 
 /// The messages of an exchange.
@@ -46,11 +46,11 @@ const LARGEST: Bytes = Bytes::new(1 << 40);
 pub enum Messages {
     /// A list of sizes.
     Sizes(Vec<Bytes>),
-    /// The messages of an application.
+    /// The messages of a known application.
     Of(Talk),
 }
 
-/// An application.
+/// A known application.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Talk {
     /// Reads blocks from a target.
@@ -59,11 +59,11 @@ pub enum Talk {
     IscsiWrite(IscsiKeys),
     /// Large messages into a database.
     DatabaseEntry,
-    /// Large messages out of a database.
+    /// Large messages from a database.
     DatabaseQuery,
     /// Small messages in both directions.
     Ipc,
-    /// RDMA over TCP.
+    /// RDMA operations over TCP (iWARP).
     Iwarp(IwarpOperation, IwarpKeys),
 }
 
@@ -92,7 +92,7 @@ impl Default for IscsiKeys {
 }
 
 impl IscsiKeys {
-    /// Returns the bytes of data in PDUs, headers included.
+    /// Returns the bytes of PDUs with this much data, including headers.
     fn pdus(&self, data: u64) -> u64 {
         data + HEADER * data.div_ceil(self.data_segment.get())
     }
@@ -103,7 +103,7 @@ impl IscsiKeys {
 
     fn write(&self) -> Vec<u64> {
         let first = self.block.get().min(self.first_burst.get());
-        // The first PDU of data is the command itself.
+        // The first data PDU is the command itself.
         let mut messages = vec![self.pdus(first).max(HEADER)];
         let mut left = self.block.get() - first;
         while left > 0 {
@@ -140,22 +140,22 @@ impl IscsiKeys {
 }
 
 impl Messages {
-    /// Returns keys that have no effect. `in_pdus`: all data is in PDUs, as over TCP.
+    /// Returns the keys that have no effect. `in_pdus` is true if all data is in PDUs, as over TCP.
     pub fn unused(&self, in_pdus: bool) -> Vec<Remark> {
         match self {
             Messages::Sizes(_) => Vec::new(),
             Messages::Of(talk) => talk.unused(in_pdus),
         }
     }
-    /// Validates the messages and returns their sizes, in TCP segments of at most `segment` bytes of data.
+    /// Validates the messages and returns their sizes over TCP segments of at most `segment` bytes of data.
     pub fn sizes(&self, segment: u64) -> Result<Vec<u64>, Remark> {
         match self {
             Messages::Sizes(sizes) => listed(sizes),
             Messages::Of(talk) => talk.sizes(segment),
         }
     }
-    /// Validates the messages and returns their posts over a transport of messages, each of which is this
-    /// operation.
+    /// Validates the messages and returns their operations over a message transport. Messages without an operation of
+    /// their own use `operation`.
     pub(crate) fn posts(
         &self,
         operation: Operation,
@@ -175,18 +175,18 @@ impl Messages {
                 Ok(if let Talk::IscsiRead(_) = talk { iser::read(keys) } else { iser::write(keys) })
             }
             Messages::Of(Talk::Iwarp(..)) => Err(refused("iwarp")),
-            // The other messages do not depend on segments.
+            // The remaining messages do not depend on segments.
             other => {
                 let post = |bytes| Box::from([Post { operation, bytes }]);
                 Ok(other.sizes(u64::MAX)?.into_iter().map(post).collect())
             }
         }
     }
-    /// Returns true for the messages of iSCSI.
+    /// Returns true if the messages are those of iSCSI.
     pub(crate) fn is_iscsi(&self) -> bool {
         matches!(self, Messages::Of(Talk::IscsiRead(_) | Talk::IscsiWrite(_)))
     }
-    /// Returns true if MPA inserts markers into them.
+    /// Returns true if MPA inserts markers into the messages.
     pub fn have_markers(&self) -> bool {
         matches!(self, Messages::Of(Talk::Iwarp(_, keys)) if keys.markers)
     }
@@ -208,7 +208,7 @@ fn listed(sizes: &[Bytes]) -> Result<Vec<u64>, Remark> {
 }
 
 impl Talk {
-    /// Returns keys that have no effect: the target of a read has all the data, and requests none.
+    /// Returns the keys that have no effect: the target of a read has all the data and requests none.
     fn unused(&self, in_pdus: bool) -> Vec<Remark> {
         let (keys, burst) = match self {
             Talk::IscsiRead(keys) => (keys, None),
@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn a_block_is_read_in_pdus() {
-        // 1 MiB are 128 PDUs of 8 KiB; the same with 64 KiB are 16.
+        // 1 MiB is 128 PDUs of 8 KiB, or 16 PDUs of 64 KiB.
         let keys = IscsiKeys::default();
         assert_eq!(keys.read(), [48, 1_048_576 + 128 * 48]);
         assert_eq!(IscsiKeys { data_segment: kib(64), ..keys }.read(), [48, 1_048_576 + 16 * 48]);
@@ -371,12 +371,12 @@ mod tests {
 
     #[test]
     fn a_block_is_written_in_bursts() {
-        // 64 KiB unsolicited in 8 PDUs, the first of which is the command; then 256, 256, 256 and 192 KiB.
+        // 64 KiB are unsolicited in 8 PDUs, the first of which is the command; then follow 256, 256, 256 and 192 KiB.
         let keys = IscsiKeys::default();
         let burst = 262_144 + 32 * 48;
         let messages = [65_536 + 8 * 48, 48, burst, 48, burst, 48, burst, 48, 196_608 + 24 * 48, 48];
         assert_eq!(keys.write(), messages);
-        // Without unsolicited data the command is alone; a small block needs no R2T.
+        // Without unsolicited data, the command is alone; a small block needs no R2T.
         let requested = IscsiKeys { first_burst: Bytes::new(0), block: Bytes::new(512), ..keys };
         assert_eq!(requested.write(), [48, 48, 512 + 48, 48]);
         assert_eq!(IscsiKeys { block: kib(64), ..keys }.write(), [65_536 + 8 * 48, 48]);

@@ -28,26 +28,26 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
 
-/// Length of the messages before data: an envelope, an announcement, or the reply to it.
+/// Bytes of the messages that precede data: an envelope, an announcement, or the reply to an announcement.
 const ENVELOPE: u64 = 64;
 
-/// An exchange, checked.
+/// The validated parameters of an exchange.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MpiExchangeSpec {
     /// Bytes of a message.
     pub message: u64,
-    /// Bytes of the longest message that is not announced.
+    /// Maximum size in bytes of a message that is not announced.
     pub eager: u64,
-    /// Steps of each rank; `None`: without end.
+    /// Number of steps of each rank; `None` if unlimited.
     pub steps: Option<u64>,
-    /// From one rank of a host to the other; `None`: a host has one rank.
+    /// Time of a copy from one rank of a host to the other; `None` if a host has one rank.
     pub copy: Option<Time>,
-    /// Both directions.
+    /// Transport of both directions.
     pub transport: Transport,
 }
 
 impl MpiExchangeSpec {
-    /// Parts that each end sends in a step, in order.
+    /// Returns the sizes of the parts that each end sends in a step, in order.
     pub fn parts(&self) -> Vec<u64> {
         if self.message <= self.eager {
             vec![ENVELOPE + self.message]
@@ -56,7 +56,7 @@ impl MpiExchangeSpec {
         }
     }
 
-    /// Validates the description; an error names the accepted values.
+    /// Validates the description; an error states the accepted values.
     pub fn check(&self) -> Result<(), String> {
         if self.steps == Some(0) {
             return Err("0 steps; expected above 0".to_string());
@@ -67,7 +67,8 @@ impl MpiExchangeSpec {
         self.transport.check()
     }
 
-    /// A part where its transport counts messages, and what it counts as.
+    /// Returns the RDMA operation of a part, if the transport counts messages, and the part's size in the transport's
+    /// unit.
     pub(crate) fn post(&self, bytes: u64) -> (Option<Post>, u64) {
         match self.transport.unit() {
             Unit::Bytes(_) => (None, bytes),
@@ -76,32 +77,33 @@ impl MpiExchangeSpec {
     }
 }
 
-/// One end of a connection between neighbours.
+/// One end of a connection between neighbours in the ring.
 #[derive(Clone, Debug)]
 pub struct MpiExchange {
     spec: Arc<MpiExchangeSpec>,
     parts: Box<[u64]>,
     opens: bool,
     duplex: Duplex,
-    /// Steps that have begun.
+    /// Number of steps that have begun.
     begun: u64,
-    /// When the last of them did, and the one before.
+    /// Start times of the last step and of the one before.
     began: [Time; 2],
-    /// When the next one does, if that is known.
+    /// Start time of the next step, if it is determined.
     next: Option<Time>,
-    /// Parts that have been sent, and received as a whole.
+    /// Number of parts sent, and of parts received completely.
     parts_sent: u64,
     parts_received: u64,
-    /// One past the last byte of the next part to receive, or of its message.
+    /// Progress at which the next part is complete: one past its last byte, or past its message.
     awaited: u64,
     stop: Time,
-    /// No step begins any more.
+    /// True if no further step begins.
     ended: bool,
     records: VecDeque<Record>,
 }
 
 impl MpiExchange {
-    /// An end whose first step begins at `start`, and which begins none from `stop` on. The end that `opens` the connection records its steps.
+    /// Creates one end. Its first step begins at `start`, and none begins from `stop` on. The end that `opens` the
+    /// connection records its steps.
     pub fn new(
         spec: &Arc<MpiExchangeSpec>,
         opens: bool,
@@ -127,21 +129,21 @@ impl MpiExchange {
         }
     }
 
-    /// Bytes that arrived in order, or messages of a queue pair.
+    /// Returns the number of bytes that arrived in order, or of messages of a queue pair.
     pub fn delivered(&self) -> u64 {
         self.duplex.delivered()
     }
-    /// The transport end that it sends and receives with.
+    /// Returns the transport with which this end sends and receives.
     pub(crate) fn duplex(&self) -> &Duplex {
         &self.duplex
     }
-    /// See [`MpiExchange::duplex`].
+    /// Mutable variant of [`MpiExchange::duplex`].
     pub(crate) fn duplex_mut(&mut self) -> &mut Duplex {
         &mut self.duplex
     }
 
-    /// Both ends say part after part, and none before the peer's of the same number but one: an answer follows the
-    /// announcement, and data the answer.
+    /// Sends parts in order. Each part waits until the peer's part before it has arrived: an answer follows the
+    /// announcement, and data follows the answer.
     fn speak(&mut self, now: Time) {
         let count = self.parts.len() as u64;
         let mut bytes = 0;
@@ -156,7 +158,7 @@ impl MpiExchange {
         }
     }
 
-    /// Takes in the parts that have arrived as a whole.
+    /// Processes the parts that have arrived completely.
     fn listen(&mut self) {
         let count = self.parts.len() as u64;
         while self.duplex.delivered() >= self.awaited {
@@ -166,7 +168,7 @@ impl MpiExchange {
         }
     }
 
-    /// Ends a step and begins the next, if there is one more and no stop before.
+    /// Ends a step and begins the next one, if there is one more and the exchange has not stopped by then.
     fn turn(&mut self, now: Time) {
         if self.begun > 0 && self.opens {
             let bytes = 2 * self.spec.message;
@@ -249,7 +251,7 @@ mod tests {
         }
     }
 
-    /// An end whose steps wait for no other.
+    /// An end whose steps do not wait for other endpoints.
     struct Alone(MpiExchange);
 
     impl Alone {
@@ -297,7 +299,7 @@ mod tests {
         assert_eq!(spec.check(), Ok(()));
         Arc::new(spec)
     }
-    /// Segments of 1000 B in 1058 B, acknowledgements of 64 B.
+    /// Returns a pipe with segments of 1000 B (1058 B with headers) and acknowledgements of 64 B.
     fn pipe(message: u64, steps: u64, stop: Option<Time>) -> Pipe<Alone, Alone> {
         let spec = over(tcp(None, LossRecoveryKind::Sack, 10), message, steps);
         let end = |opens, seed| Alone(MpiExchange::new(&spec, opens, (START, stop), FACTS, draws(seed).1));
@@ -311,7 +313,7 @@ mod tests {
     fn a_short_message_goes_at_once() {
         let mut pipe = pipe(936, 3, None);
         pipe.run_clean(Time::NEVER);
-        // From the second step on the acknowledgement of the last message goes before.
+        // From the second step on, the acknowledgement of the last message is sent first.
         let first = pipe.wire(1_058) + DELAY;
         let other = pipe.wire(64) + first;
         let ends = [START + first, START + first + other, START + first + other * 2];
@@ -324,7 +326,8 @@ mod tests {
     fn a_long_message_is_announced_and_answered() {
         let mut pipe = pipe(3_000, 1, None);
         pipe.run_clean(Time::NEVER);
-        // 64 B in 122 B, the same back behind an acknowledgement, three segments behind another one.
+        // 64 B of data take 122 B; the same returns behind an acknowledgement; three full segments follow behind
+        // another one.
         let (short, small, full) = (pipe.wire(122), pipe.wire(64), pipe.wire(1_058));
         let took = short + DELAY + small + short + DELAY + small + full * 3 + DELAY;
         assert_eq!(steps(&pipe), [(START, START + took)]);
@@ -364,12 +367,12 @@ mod tests {
             waits: true,
             copy: copy.map(us),
         };
-        // One rank: both connections are done.
+        // One rank per host: both connections have completed the step.
         let own = at(3, [10, 5], true, None);
         assert_eq!(own.after(&at(3, [10, 5], false, None), us(20)), None);
         assert_eq!(own.after(&at(3, [10, 5], true, None), us(20)), Some(us(20)));
         assert_eq!(own.after(&at(4, [20, 10], false, None), us(20)), Some(us(20)));
-        // Two ranks: the copy from here and that from there, whenever it began.
+        // Two ranks per host: a copy from each to the other, whichever began first.
         let own = at(3, [10, 5], true, Some(8));
         assert_eq!(own.after(&at(2, [9, 1], false, Some(8)), us(12)), None);
         assert_eq!(own.after(&at(3, [9, 1], false, Some(8)), us(12)), Some(us(18)));
@@ -394,7 +397,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
 
-        /// Over a wire that loses, marks, reorders and repeats, every step ends, and each byte arrives once and in order.
+        /// Tests that over a wire that loses, marks, reorders and duplicates, every step ends and each byte arrives
+        /// once and in order.
         #[test]
         fn every_step_ends(
             tcp in any_spec(),
@@ -416,7 +420,7 @@ mod tests {
             prop_assert!(!pipe.near.has_work() && !pipe.far.has_work());
         }
 
-        /// Arbitrary input at any time causes neither a panic nor an impossible state.
+        /// Tests that arbitrary input at any time causes neither a panic nor an impossible state.
         #[test]
         fn nonsense_is_survived(
             tcp in any_spec(),

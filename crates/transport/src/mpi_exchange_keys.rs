@@ -1,4 +1,4 @@
-//! Keys of an exchange of MPI, and their validation.
+//! The keys of an MPI exchange, and their validation.
 
 use crate::application::{ApplicationKeys, ApplicationSpec, Opening};
 use crate::mpi_exchange::{MpiExchange, MpiExchangeSpec};
@@ -95,7 +95,7 @@ impl ApplicationKeys for Box<MpiExchangeKeys> {
 }
 
 impl MpiExchangeKeys {
-    /// Returns keys that have no effect.
+    /// Returns the keys that have no effect.
     fn unused(&self) -> Vec<Remark> {
         let unused = |key, is_default: bool| {
             (self.ranks == 1 && !is_default)
@@ -159,7 +159,7 @@ impl ApplicationSpec for Arc<MpiExchangeSpec> {
     fn round_trip_frames(&self) -> (u16, u16) {
         TransportSpec::round_trip_frames(&self.transport)
     }
-    /// Both directions are active at once, each for half of the time of a turn.
+    /// Returns the maximum rate: both directions are active at the same time, each for half of a turn.
     fn most_bps(&self, turn_secs: f64) -> f64 {
         2.0 * self.turn().out.bytes as f64 * 8.0 / turn_secs
     }

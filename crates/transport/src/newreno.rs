@@ -15,14 +15,15 @@
 
 use crate::loss_recovery::{Flight, LossRecovery, OnDuplicate, OnProgress};
 
-/// Repairs one hole at a time.
+/// NewReno, which repairs one hole per round trip.
 #[derive(Clone, Debug, Default)]
 pub struct NewReno {
     duplicates: u32,
     recovering: bool,
     /// True if new data was acknowledged since recovery began.
     progressed: bool,
-    /// Byte up to which everything must be acknowledged before recovery ends; duplicates count from there on.
+    /// Byte up to which everything must be acknowledged before recovery ends. Duplicate acknowledgements count only
+    /// beyond it.
     recover: u64,
     inflation: i64,
 }
@@ -35,7 +36,7 @@ impl LossRecovery for NewReno {
             self.inflation += i64::from(flight.segment);
             return OnDuplicate::Nothing;
         }
-        // Step 2: the acknowledgement covers more than `recover`.
+        // Step 2: recovery begins only if the acknowledgement covers more than `recover`.
         if self.duplicates != flight.threshold || flight.is_within(self.recover) {
             return OnDuplicate::Nothing;
         }
@@ -52,7 +53,8 @@ impl LossRecovery for NewReno {
             (self.recovering, self.inflation) = (false, 0);
             return OnProgress::Recovered { gently: true };
         }
-        // Step 3, partial acknowledgement: deflate by the bytes acknowledged, add back one segment if it is at least that.
+        // Step 3, partial acknowledgement: deflate the window by the bytes acknowledged, and add back one segment if
+        // they are at least one segment.
         let segment = i64::from(flight.segment);
         let acknowledged = acknowledged as i64;
         self.inflation -= acknowledged - if acknowledged >= segment { segment } else { 0 };

@@ -1,4 +1,4 @@
-//! Pacing: when the next segment may leave, exact in the long run.
+//! Pacing, which determines when the next segment may leave. It is exact in the long run.
 
 use units::{BitRate, Time};
 
@@ -6,30 +6,30 @@ const PS_PER_S_TIMES_8: u64 = 8_000_000_000_000;
 
 /// Paces segments.
 ///
-/// Segments mostly have the length of the one before, and the rate is unchanged: the duration of such a segment is known, and needs no
-/// division.
+/// Most segments have the length of the one before, at an unchanged rate. The duration of such a segment is cached, so
+/// that no division is needed.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Pacer {
-    /// Time at which the segment after the last is due, if it is sent back to back.
+    /// Time at which the next segment is due, if it follows back to back.
     due: Time,
-    /// True if nothing leaves until then, and true if there is a rate.
+    /// `closed` is true if no segment may leave before `due`; `paces` is true if there is a rate.
     closed: bool,
     paces: bool,
-    /// Duration of a segment of `bytes` at the rate; `bytes` 0: not known.
+    /// Cached duration `takes` of a segment of `bytes` at the rate; `bytes` is 0 if none is cached.
     seconds: u8,
     bytes: u32,
     takes: Time,
-    /// Remainders cut from `due` and from `takes`, in units of 1/`bps` ps.
+    /// Remainders that rounding cut from `due` and from `takes`, in units of 1/`bps` ps.
     remainder: u64,
     rest: u64,
-    /// Rate in whole bits per second, and as `bits` in `seconds`; `bits` 0: there was no rate yet.
+    /// Rate in whole bits per second, and as `bits` in `seconds`; `bits` is 0 before the first rate.
     bps: u64,
     bits: u64,
 }
 
 impl Pacer {
-    /// Sets the rate from the next segment on; `None`: no pacing.
+    /// Sets the rate from the next segment on; `None` disables pacing.
     #[inline(always)]
     pub fn set_rate(&mut self, rate: Option<BitRate>) {
         self.paces = rate.is_some();
@@ -40,7 +40,7 @@ impl Pacer {
         }
     }
 
-    /// The remainder of a segment at another rate does not carry over.
+    /// Changes the rate. The remainder does not carry over from a segment at another rate.
     #[inline(never)]
     fn change_rate(&mut self, rate: BitRate) {
         let (bits, seconds) = rate.fraction();
@@ -54,49 +54,49 @@ impl Pacer {
         !self.closed
     }
 
-    /// Returns the time at which it opens; `None` if it is open.
+    /// Returns the time at which the pacer opens; `None` if it is open.
     #[inline]
     pub fn opens_at(&self) -> Option<Time> {
         self.closed.then_some(self.due)
     }
 
-    /// Returns the time at which it opens; [`Time::NEVER`] if it is open.
+    /// Returns the time at which the pacer opens; [`Time::NEVER`] if it is open.
     #[inline]
     pub fn calls_at(&self) -> Time {
         if self.closed { self.due } else { Time::NEVER }
     }
 
-    /// Returns true if it opens after `now`.
+    /// Returns true if the pacer opens after `now`.
     #[inline(always)]
     pub fn opens_after(&self, now: Time) -> bool {
         self.closed && self.due > now
     }
 
-    /// Returns true if it has a rate.
+    /// Returns true if the pacer has a rate.
     #[inline(always)]
     pub fn paces(&self) -> bool {
         self.paces
     }
 
-    /// Returns the time at which the next segment is due, if it is sent back to back.
+    /// Returns the time at which the next segment is due, if it follows back to back.
     #[inline(always)]
     pub fn due(&self) -> Time {
         self.due
     }
 
-    /// Opens the pacer once its time has passed.
+    /// Opens the pacer. The caller has checked that its time has passed.
     #[inline(always)]
     pub fn has_opened(&mut self) {
         self.closed = false;
     }
 
-    /// Advances the time.
+    /// Advances the time to `now`.
     #[inline(always)]
     pub fn handle_timeout(&mut self, now: Time) {
         self.closed = self.opens_after(now);
     }
 
-    /// Notes that a segment leaves now: the next one must keep the distance of the rate.
+    /// Records that a segment is sent now. The next one must keep the distance that the rate requires.
     #[inline(always)]
     pub fn on_send(&mut self, now: Time, bytes: u32) {
         if !self.paces {
@@ -116,11 +116,11 @@ impl Pacer {
         self.closed = self.due > now;
     }
 
-    /// Computes the duration of segments of another length.
+    /// Computes and caches the duration of segments of another length.
     #[inline(never)]
     fn measure(&mut self, bytes: u32) {
-        debug_assert!(bytes < 1 << 17, "a frame and what is around it");
-        // Below 2^17 * 8e12: no overflow.
+        debug_assert!(bytes < 1 << 17, "longer than any frame with its overhead");
+        // The product is below 2^17 * 8e12, so it does not overflow.
         let exact = u64::from(bytes) * PS_PER_S_TIMES_8;
         (self.bytes, self.takes, self.rest) = (bytes, Time::from_ps(exact / self.bps), exact % self.bps);
     }
@@ -171,17 +171,17 @@ mod tests {
         pacer.set_rate(rate);
         pacer.on_send(Time::from_us(5), 1_000);
         assert_eq!(pacer.opens_at(), Some(Time::from_us(6)));
-        // A new rate holds from the next segment on.
+        // A new rate applies from the next segment on.
         pacer.handle_timeout(Time::from_us(6));
         pacer.set_rate(Some(BitRate::from_gbps(4)));
         pacer.on_send(Time::from_us(6), 1_000);
         assert_eq!(pacer.opens_at(), Some(Time::from_us(8)));
-        // A segment sent early delays the next one by its full duration, also at another rate.
+        // A segment that is sent early delays the next one by its full duration, also at another rate.
         pacer.set_rate(rate);
         pacer.on_send(Time::from_us(7), 1_000);
         assert_eq!(pacer.opens_at(), Some(Time::from_us(9)));
         pacer.handle_timeout(Time::from_us(9));
-        // `None`: no pacing.
+        // `None` disables pacing.
         pacer.set_rate(None);
         pacer.on_send(Time::from_us(9), 1_000);
         assert!(pacer.is_open());

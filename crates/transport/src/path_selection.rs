@@ -33,68 +33,68 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use units::Time;
 
-/// Entropy values that a connection may have at most: what a frame has room for.
+/// Maximum number of entropy values of a connection, limited by the field in a frame.
 pub const MOST_ENTROPIES: u64 = frame::Route::ENTROPIES as u64;
-/// Entropy values of a connection by default, as of the simulators of Ultra Ethernet.
+/// Default number of entropy values of a connection, as in the simulators of Ultra Ethernet.
 pub(crate) const USUAL_ENTROPIES: u64 = 64;
 
-/// Outcome of a packet.
+/// The outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathSignal {
-    /// It has arrived without a mark.
+    /// The packet has arrived without a mark.
     Acknowledged,
-    /// It has arrived with a mark (ECN).
+    /// The packet has arrived with a mark (ECN).
     Marked,
-    /// A switch within the fabric has trimmed it.
+    /// A switch within the fabric has trimmed the packet.
     Trimmed,
-    /// The last switch has trimmed it: no other path would have avoided that.
+    /// The last switch has trimmed the packet. No other path would have avoided that.
     TrimmedAtLastHop,
-    /// The receiver has reported it as lost.
+    /// The receiver has reported the packet as lost.
     Lost,
-    /// Nothing came for the timeout.
+    /// No feedback arrived before the timeout.
     TimedOut,
     /// A probe of the path was answered.
     ProbeAnswered,
 }
 
-/// Counters of a selection that takes paths out of service.
+/// The counters of a selection that takes paths out of service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathCounts {
-    /// Values that were taken out because a packet was lost.
+    /// Number of values taken out because a packet was lost.
     pub taken_out: u64,
-    /// Values among these that probes have brought back.
+    /// Number of these values that probes have brought back.
     pub returned: u64,
-    /// Values that are out now.
+    /// Number of values that are out now.
     pub out: u64,
-    /// Losses that took no value out, because too few would be left.
+    /// Number of losses that took no value out, because too few values would have been left.
     pub kept: u64,
-    /// Times that a value lost a turn because of a mark or a trim.
+    /// Number of times that a value lost a turn because of a mark or a trim.
     pub skipped: u64,
-    /// Probes sent.
+    /// Number of probes sent.
     pub probes: u64,
-    /// Probes answered.
+    /// Number of probes answered.
     pub probe_answers: u64,
 }
 
-/// Feedback on a packet with an entropy value.
+/// Feedback on the packet with an entropy value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathFeedback {
-    /// Its entropy value.
+    /// Entropy value of the packet.
     pub entropy: u16,
-    /// Its outcome.
+    /// Outcome of the packet.
     pub signal: PathSignal,
 }
 
-/// A source of random numbers that takes eight bytes: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+/// A random number generator with eight bytes of state: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Draws(u64);
 
 impl Draws {
-    /// Numbers that follow from a seed.
+    /// Creates a generator with this seed.
     pub fn new(seed: u64) -> Draws {
         Draws(seed)
     }
-    /// The next number.
+    /// Returns the next 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -102,66 +102,68 @@ impl Draws {
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^ mixed >> 31
     }
-    /// A number below `count`, which is above 0 and small.
+    /// Returns a number below `count`, which is above 0 and small.
     #[inline]
     pub fn below(&mut self, count: u16) -> u16 {
         ((u128::from(self.bits()) * u128::from(count)) >> 64) as u16
     }
 }
 
-/// Facts of a connection that a selection begins with.
+/// The facts of a connection with which a path selection starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathsFacts {
-    /// The round trip without queues.
+    /// Round-trip time without queueing.
     pub base_rtt: Time,
-    /// Seed of its draws.
+    /// Seed of the selection's random numbers.
     pub seed: u64,
-    /// Links of the sender that lead to the receiver, over each of which every packet may go; at least 1.
+    /// Number of the sender's links that lead to the receiver, each of which may carry every packet; at least 1.
     pub planes: u16,
     /// True if switches are known to trim packets instead of dropping them.
     pub trimming: bool,
 }
 
-/// Chooses the entropy value of each packet.
+/// A path selection, which chooses the entropy value of each packet.
 pub trait PathSelection {
-    /// The entropy value of the packet that leaves now.
+    /// Returns the entropy value of the packet that is sent now.
     fn next(&mut self, now: Time) -> u16;
 
-    /// A packet has arrived, was trimmed or is lost. The default ignores it.
+    /// Processes feedback: a packet has arrived, was trimmed or is lost. The default ignores it.
     fn on_feedback(&mut self, _now: Time, _feedback: PathFeedback) {}
 
-    /// A packet that left at `sent` is lost, without a NACK. The default does not distinguish when it left.
+    /// Processes the loss, without a NACK, of a packet sent at `sent`. The default ignores the time of sending.
     fn on_lost(&mut self, now: Time, feedback: PathFeedback, _sent: Time) {
         self.on_feedback(now, feedback);
     }
 
-    /// Links of either end are down, bit n for the n-th plane. The default ignores it: a NIC sends their packets through others.
+    /// Records the planes whose link is down at either end, bit n for plane n. The default ignores them: a NIC sends
+    /// their packets over other links.
     fn on_planes_down(&mut self, _planes: u16) {}
 
-    /// When a probe of a path is due, or [`Time::NEVER`].
+    /// Returns the time at which a probe of a path is due, or [`Time::NEVER`].
     fn probe_at(&self) -> Time {
         Time::NEVER
     }
-    /// The value whose path is to be probed now; `None`: none.
+    /// Returns the value whose path is to be probed now, if any.
     fn due_probe(&self, _now: Time) -> Option<u16> {
         None
     }
-    /// The probe that is due leaves.
+    /// Records that the due probe is sent.
     fn on_probe(&mut self, _now: Time) {}
 
-    /// Paths taken out and brought back; `None`: it takes none out.
+    /// Returns the counters of paths taken out and brought back; `None` if the selection takes none out.
     fn counts(&self) -> Option<PathCounts> {
         None
     }
 
-    /// Bytes taken beside itself.
+    /// Returns the heap memory in bytes.
     fn memory_bytes(&self) -> usize {
         0
     }
 }
 
-/// Makes the closed enum of selections, that of their keys, and their dispatch from one list: the name in a scenario and of the file,
-/// keys, machine, whether it goes by feedback, and whether packets of a connection overtake each other by it.
+/// Defines the closed enum of selections, the enum of their keys, and their dispatch from one list. An entry has the
+/// name in a scenario (which is also that of the file), the keys and the state machine. Its two flags state whether the
+/// selection uses feedback, and whether packets of a connection may overtake each other.
 macro_rules! path_selections {
     ($($(#[$doc:meta])+ $text:literal: $name:ident($keys:ty), $adaptive:literal, $sprays:literal;)*) => {
         /// Path selection of a sender, as in a scenario.
@@ -173,26 +175,26 @@ macro_rules! path_selections {
             $($(#[$doc])+ $name($keys),)*
         }
 
-        /// A selection at work.
+        /// The state of a path selection.
         #[derive(Clone, Debug)]
         pub enum PathSelector {
             $($(#[$doc])+ $name($name),)*
         }
 
-        /// Each selection's name, the file that is its page, and the definition of its keys.
+        /// By selection: its name, the source file of its reference page, and the definition of its keys.
         pub const PATH_SELECTION_PAGES: &[(&str, &str, &str)] =
             &[$(($text, include_str!(concat!("path_selection/", $text, ".rs")), stringify!($keys)),)*];
 
         impl PathSelectionKeys {
-            /// All selections but the fixed one, with their defaults.
+            /// Returns all selections except the fixed one, with their defaults.
             pub fn all() -> Vec<PathSelectionKeys> {
                 vec![$(PathSelectionKeys::$name(Default::default()),)*]
             }
-            /// Its name.
+            /// Returns the name of the selection.
             pub fn name(&self) -> &'static str {
                 match self { PathSelectionKeys::Fixed => "fixed", $(PathSelectionKeys::$name(_) => $text,)* }
             }
-            /// Returns true if it goes by the feedback of receivers.
+            /// Returns true if the selection uses the feedback of receivers.
             pub fn is_adaptive(&self) -> bool {
                 match self { PathSelectionKeys::Fixed => false, $(PathSelectionKeys::$name(_) => $adaptive,)* }
             }
@@ -200,7 +202,8 @@ macro_rules! path_selections {
             pub fn sprays(&self) -> bool {
                 match self { PathSelectionKeys::Fixed => false, $(PathSelectionKeys::$name(_) => $sprays,)* }
             }
-            /// Validates the keys; returns one remark per invalid value, whose place begins at the name of the selection.
+            /// Validates the keys. Returns one remark per invalid value, whose path begins at the name of the
+            /// selection.
             pub fn check(&self) -> Vec<Remark> {
                 let wrong = match self {
                     PathSelectionKeys::Fixed => Vec::new(),
@@ -208,7 +211,7 @@ macro_rules! path_selections {
                 };
                 wrong.into_iter().map(|why| why.within(self.name())).collect()
             }
-            /// The selection at work; `None`: packets have the path of their flow.
+            /// Creates the path selection; `None` if packets use the path of their flow.
             pub fn start(&self, facts: &PathsFacts) -> Option<Box<PathSelector>> {
                 match self {
                     PathSelectionKeys::Fixed => None,
@@ -311,18 +314,18 @@ path_selections! {
 by_form!(PathSelectionKeys);
 
 impl PathSelectionKeys {
-    /// Returns true if its transport has to probe paths that it has taken out.
+    /// Returns true if the transport has to probe paths that the selection has taken out.
     pub fn needs_probes(&self) -> bool {
         matches!(self, PathSelectionKeys::MrcPaths(_))
     }
 }
 
-/// The first line of a doc comment, as the compiler prints its attribute.
+/// Returns the first line of a doc comment, given the compiler's text of its attribute.
 fn first_line(lines: &[&'static str]) -> &'static str {
     lines.first().and_then(|line| line.split('"').nth(1)).unwrap_or("").trim()
 }
 
-/// Validates a number of entropy values; a selection in rounds needs a power of two.
+/// Validates a number of entropy values. A selection in rounds needs a power of two.
 pub(crate) fn check_entropies(entropies: u64, in_rounds: bool) -> Vec<Remark> {
     if !(1..=MOST_ENTROPIES).contains(&entropies) {
         let message = format!("{entropies} entropy values");

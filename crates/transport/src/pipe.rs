@@ -1,4 +1,5 @@
-//! Two endpoints and a wire in each direction, for tests: rate, delay, and whatever happens to a frame.
+//! Two endpoints and a wire in each direction, for tests. A wire has a rate and a delay, and may lose, mark, trim,
+//! duplicate or reorder frames.
 
 use crate::{ConnectionSpec, HostEvent, PathFacts, Protocol, Received, Record, Segment};
 use frame::{FrameKind, Header, Stamp, Stamps, Trim};
@@ -8,16 +9,16 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::{BitRate, Time};
 
-/// Fate of a frame on the wire.
+/// The effects of the wire on a frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
     pub lost: bool,
-    /// Its payload is cut, if it is data.
+    /// True if the payload is trimmed, in case the frame is data.
     pub trimmed: bool,
     pub marked: bool,
-    /// It arrives a second time, a microsecond later.
+    /// True if the frame arrives a second time, a microsecond later.
     pub twice: bool,
-    /// On top of the delay of the wire.
+    /// Additional delay.
     pub extra: Time,
 }
 
@@ -36,7 +37,7 @@ pub fn losing_of(sender: usize, lost: &[usize]) -> impl FnMut(usize, &Segment) -
     }
 }
 
-/// A frame that was sent: by which end, when, and the state of the sender then.
+/// A frame that was sent: the sending end, the time, and the state of the sender at that time.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     pub end: usize,
@@ -51,28 +52,28 @@ enum Event {
     Timeout,
 }
 
-/// Runs two endpoints as a host would: polls after each call, sends while the wire is free.
+/// Runs two endpoints like a host does: polls after each call, and sends while the wire is free.
 pub struct Pipe<A, B> {
     pub near: A,
     pub far: B,
     pub rate: BitRate,
     pub delay: Time,
     pub sent: Vec<Sent>,
-    /// Arrivals: at which end, when, what.
+    /// Arrivals: the end, the time, and the frame.
     pub arrived: Vec<(usize, Time, Received)>,
     pub records: Vec<Record>,
     busy_until: [Time; 2],
     next_notice: [Time; 2],
-    /// By time, then order of making.
+    /// Events in order of time; simultaneous events in order of creation.
     events: BinaryHeap<Reverse<(Time, usize, usize, Event)>>,
     in_transit: Vec<(Received, Option<Stamps>)>,
-    /// Bytes that each end has sent.
+    /// Bytes sent by each end.
     sent_bytes: [u64; 2],
     made: usize,
     pub now: Time,
 }
 
-/// Both endpoints of a connection at a pipe.
+/// Connects both endpoints of a connection by a pipe.
 pub fn connect(spec: &ConnectionSpec, rate: BitRate, delay: Time) -> Pipe<crate::Endpoint, crate::Endpoint> {
     assert_eq!(spec.check(), Ok(()));
     let stream = Xoshiro256PlusPlus::seed_from_u64;
@@ -100,13 +101,13 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
             now: Time::ZERO,
         };
         for end in 0..2 {
-            assert!(!pipe.end(end).has_work(), "nothing before the start");
+            assert!(!pipe.end(end).has_work(), "a new endpoint has work before its start");
             pipe.arm(end);
         }
         pipe
     }
 
-    /// Runs until nothing is to come, or until `end`; `outcome` gets the sending end and the frame.
+    /// Runs until no event is left, or until `until`. `outcome` receives the index of the sending end and the frame.
     pub fn run(&mut self, until: Time, mut outcome: impl FnMut(usize, &Segment) -> Outcome) {
         while let Some(&Reverse((at, _, end, event))) = self.events.peek()
             && at < until
@@ -129,7 +130,10 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
                 }
                 Event::Timeout if self.end(end).poll_timeout() == Some(at) => {
                     self.end(end).handle_timeout(at);
-                    assert!(self.end(end).poll_timeout().is_none_or(|next| next > at), "timed out for ever");
+                    assert!(
+                        self.end(end).poll_timeout().is_none_or(|next| next > at),
+                        "the next timeout is not later than the last one"
+                    );
                 }
                 Event::Timeout => continue,
             }
@@ -137,22 +141,22 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
         }
     }
 
-    /// Something other than a frame or a timeout has changed what an end requests.
+    /// Reschedules an end whose requests have changed through something other than a frame or a timeout.
     pub fn wake(&mut self, end: usize) {
         self.push(self.now, end, Event::Free);
     }
 
-    /// Without loss, marks and reordering.
+    /// Runs without loss, marks and reordering.
     pub fn run_clean(&mut self, until: Time) {
         self.run(until, |_, _| Outcome::default());
     }
 
-    /// Segments that an end sent.
+    /// Returns the segments that an end sent.
     pub fn sent_by(&self, end: usize) -> Vec<(Time, Segment)> {
         self.sent.iter().filter(|sent| sent.end == end).map(|sent| (sent.at, sent.segment)).collect()
     }
 
-    /// The time that a frame takes on the wire.
+    /// Returns the time that a frame takes on the wire.
     pub fn wire(&self, bytes: u64) -> Time {
         self.rate.time_for_bits_ceil(bytes * 8)
     }
@@ -161,7 +165,7 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
         if self.busy_until[end] <= self.now {
             let (now, has_work) = (self.now, self.end(end).has_work());
             let segment = self.end(end).poll_transmit(now);
-            assert_eq!(segment.is_some(), has_work, "has_work says what poll_transmit does");
+            assert_eq!(segment.is_some(), has_work, "has_work disagrees with poll_transmit");
             if let Some(segment) = segment {
                 self.transmit(end, segment, outcome(end, &segment));
             }
@@ -173,7 +177,7 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
         self.arm(end);
     }
 
-    /// Delivers a notification of the NIC of an end to the other end at once.
+    /// Delivers a notification from an end's NIC to the other end at once.
     fn deliver(
         &mut self,
         end: usize,
@@ -189,7 +193,7 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
         }
     }
 
-    /// `requests` of an end equals its three separate getters.
+    /// Checks that `requests` of an end agrees with the three separate getters.
     fn assert_wishes(&mut self, end: usize) {
         let it = self.end(end);
         let requests = it.requests();
@@ -228,7 +232,7 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
         }
     }
 
-    /// The stamps that a segment takes along: the wire is the only hop.
+    /// Returns the stamps that a segment takes along. The wire is the only hop.
     fn stamped(&mut self, end: usize, segment: &Segment) -> Option<Stamps> {
         let header = *segment.header.as_ref()?.rdma().filter(|header| header.telemetry.has_stamps())?;
         if segment.kind != FrameKind::Data {

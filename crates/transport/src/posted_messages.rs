@@ -1,4 +1,5 @@
-//! Messages that an application posts one by one, over any wire: each ends once at either end, and its memory is released.
+//! Tests messages that an application posts one by one over a faulty wire: each ends once at either end, and its memory
+//! is released.
 
 use crate::pipe::{Outcome, Pipe};
 use crate::rdma_examples::{keys, spec};
@@ -37,7 +38,7 @@ fn over_tcp(spec: TcpSpec) -> Pipe<TransferSender, TransferReceiver> {
     Pipe::new(sender, TransferReceiver::new(&spec, [].into()), RATE, DELAY)
 }
 
-/// Posts rounds of messages, each when the last round is complete, over a wire with these faults.
+/// Posts rounds of messages over a wire with these faults. Each round is posted when the one before is complete.
 fn rounds<A: Protocol, B: Protocol>(
     mut pipe: Pipe<A, B>,
     (rounds, messages): (u32, &[u64]),

@@ -1,4 +1,5 @@
-//! Times of messages that an application posts over TCP and UET, by activity: worked out by hand, and sums over any wire.
+//! Tests the times, by activity, of messages that an application posts over TCP and UET: examples computed by hand, and
+//! sums over a faulty wire.
 
 use crate::pipe::{Outcome, Pipe, losing};
 use crate::tcp_properties::any_spec;
@@ -18,7 +19,7 @@ const NEVER: Time = Time::NEVER;
 fn over_tcp(spec: TcpSpec) -> Pipe<TransferSender, TransferReceiver> {
     let transfers = TransferSpec { size: None, total: Some(0), idle: Delay::default() };
     let spec = Arc::new(TcpSpec { transfers, ..spec });
-    // The pipe has no preamble and no gap.
+    // The pipe has neither a preamble nor an inter-frame gap.
     let sender = TransferSender::new(&spec, [].into(), draws(1).1).on_link(RATE, 0);
     Pipe::new(sender, TransferReceiver::new(&spec, [].into()), RATE, DELAY)
 }
@@ -40,7 +41,8 @@ fn over_uet(keys: &UetKeys) -> Pipe<UetSender, UetReceiver> {
     Pipe::new(UetSender::new(&spec, [].into(), facts, Time::ZERO, None), receiver, RATE, DELAY)
 }
 
-/// Posts messages of these bytes at once and returns the times of each, by label, after a check that they sum to its time.
+/// Posts messages of these sizes at once. Checks that the times of each message sum to its duration, and returns them
+/// by label.
 fn run<A: Protocol, B: Protocol>(
     pipe: &mut Pipe<A, B>,
     messages: &[u64],
@@ -81,7 +83,7 @@ fn clean(_: usize, _: &crate::Segment) -> Outcome {
     Outcome::default()
 }
 
-/// A window of this many segments that does not change.
+/// Returns TCP with a constant window of this many segments.
 fn fixed(segments: u64) -> TcpSpec {
     let controller = ControllerSpec::FixedWindow(FixedWindowParams { size: Amount::Frames(segments) });
     TcpSpec { controller, ..tcp(None, LossRecoveryKind::NewReno, 1) }
@@ -89,18 +91,19 @@ fn fixed(segments: u64) -> TcpSpec {
 
 #[test]
 fn a_message_over_tcp_is_sent_and_in_flight() {
-    // Ten frames of 1058 B at 10 Gb/s: 846.4 ns each. The last one is in flight from when it begins to leave.
+    // Ten frames of 1058 B at 10 Gb/s take 846.4 ns each. The last frame counts as in flight from the start of its
+    // transmission.
     let on = only(&mut over_tcp(fixed(100)), 10_000, clean);
     assert_eq!(on(Spent::Sending), 7_617);
     assert_eq!([Spent::Again, Spent::Rate, Spent::Window, Spent::Receiver, Spent::Pause].map(&*on), [0; 5]);
-    // The frame, an acknowledgement of 64 B and the delay both ways.
+    // Time in flight: the frame, an acknowledgement of 64 B, and the delay in both directions.
     let flight = (Time::from_ps(846_400 + 51_200) + DELAY + DELAY).ps() / 1_000;
     assert!(u64::from(on(Spent::UnderWay)).abs_diff(flight) <= 1, "{}", on(Spent::UnderWay));
 }
 
 #[test]
 fn windows_of_sender_and_receiver_are_told_apart_over_tcp() {
-    // Four segments a round trip: 25 of them, in 24 of which the next segment waits for the acknowledgement of the first.
+    // 25 round trips of four segments each. In 24 of them the next segment waits for the acknowledgement of the first.
     let wait = |on: u32| {
         let trip = (Time::from_ps(846_400 + 51_200) + DELAY + DELAY).ps() / 1_000;
         (u64::from(on)).abs_diff(24 * (trip - 4 * 846)) < 100
@@ -109,7 +112,7 @@ fn windows_of_sender_and_receiver_are_told_apart_over_tcp() {
     assert!(wait(on(Spent::Window)) && on(Spent::Receiver) == 0, "{}", on(Spent::Window));
     let on = only(&mut over_tcp(TcpSpec { window: 4_000, ..fixed(100) }), 100_000, clean);
     assert!(wait(on(Spent::Receiver)) && on(Spent::Window) == 0, "{}", on(Spent::Receiver));
-    // A handshake is a wait for the window.
+    // A handshake counts as waiting for the window.
     let on = only(&mut over_tcp(TcpSpec { handshake: true, ..fixed(100) }), 10_000, clean);
     let trip = (Time::from_ps(2 * 51_200) + DELAY + DELAY).ps() / 1_000;
     assert!(u64::from(on(Spent::Window)).abs_diff(trip) <= 1, "{}", on(Spent::Window));
@@ -117,23 +120,24 @@ fn windows_of_sender_and_receiver_are_told_apart_over_tcp() {
 
 #[test]
 fn a_loss_over_tcp_is_retransmission() {
-    // The last segment: the timer runs from the acknowledgement before it on.
+    // The last segment is lost: the timer runs from the previous acknowledgement on.
     let mut pipe = over_tcp(fixed(100));
     let on = only(&mut pipe, 10_000, losing(&[9]));
     let timeout = pipe.sent_by(0)[10].0 - pipe.sent_by(0)[9].0;
     assert!(u64::from(on(Spent::Again)).abs_diff(timeout.ps() / 1_000) < 1_000, "{}", on(Spent::Again));
-    // The same, where the window of the receiver is full.
+    // The last segment is lost while the receive window is full.
     let full = TcpSpec { window: 4_000, ..fixed(100) };
     let on = only(&mut over_tcp(full), 10_000, losing(&[0, 1, 2, 3]));
     assert!(on(Spent::Again) > 400_000 && on(Spent::Receiver) < 100_000, "{}", on(Spent::Again));
-    // One near the end: from the third duplicate until everything sent before it is acknowledged, a round trip.
+    // A segment near the end is lost. Recovery lasts from the third duplicate until everything sent before it is
+    // acknowledged, which is a round trip.
     for recovery in LossRecoveryKind::ALL {
         let mut pipe = over_tcp(TcpSpec { recovery: *recovery, ..fixed(40) });
         let on = only(&mut pipe, 60_000, losing(&[50]));
         let trip = (DELAY + DELAY).ps() / 1_000;
         assert!(u64::from(on(Spent::Again)) > trip / 2, "{recovery:?}: {}", on(Spent::Again));
         assert!(u64::from(on(Spent::Again)) < 5 * trip, "{recovery:?}: {}", on(Spent::Again));
-        // The next message is as if nothing had been lost.
+        // The times of the next message are those without a loss.
         let on = only(&mut pipe, 10_000, clean);
         assert_eq!(on(Spent::Again), 0, "{recovery:?}");
     }
@@ -177,7 +181,7 @@ fn pauses_are_part_of_the_wait_for_the_nic() {
 
 #[test]
 fn messages_over_uet_wait_for_those_before_them() {
-    // Packets of 1102 B: 881.6 ns each.
+    // Packets of 1102 B take 881.6 ns each.
     let times = run(&mut over_uet(&uet()), &[10_000, 3_000], clean);
     assert_eq!((times[0].behind, times[0].on(Spent::Sending)), (0, 9 * 8816 / 10));
     assert!(times[1].behind.abs_diff(9 * 8816 / 10) <= 1, "{times:?}");
@@ -188,17 +192,17 @@ fn messages_over_uet_wait_for_those_before_them() {
 
 #[test]
 fn losses_and_windows_over_uet() {
-    // The last packet, the only one that requests an acknowledgement: after 500 us all ten are sent again.
+    // The last packet is lost, the only one that requests an acknowledgement: after 500 us all ten are retransmitted.
     let on = only(&mut over_uet(&uet()), 10_000, losing(&[9]));
     assert!((500_000..=510_000).contains(&on(Spent::Again)), "{}", on(Spent::Again));
-    // A range of four packets: 24 waits of a round trip without their time on the link.
+    // With a PSN range of four packets, there are 24 waits of a round trip minus the packets' time on the link.
     let on = only(
         &mut over_uet(&UetKeys { psn_range: 4, ack_every: Or::Value(Bytes::new(1)), ..uet() }),
         100_000,
         clean,
     );
     assert!(on(Spent::Window) > 100_000, "{}", on(Spent::Window));
-    // Marks make the window of NSCC small.
+    // Marks reduce the window of NSCC.
     let nscc = UetKeys { control: UetControlKeys::default(), ..uet() };
     let mut quiet = over_uet(&nscc);
     let without = only(&mut quiet, 400_000, clean);
@@ -208,7 +212,7 @@ fn losses_and_windows_over_uet() {
         ..Outcome::default()
     });
     assert!(with(Spent::Window) > 2 * without(Spent::Window) + 50_000, "{}", with(Spent::Window));
-    // Credits that have not been granted yet.
+    // The sender waits for credits that have not been granted yet.
     let rccc = UetKeys { control: UetControlKeys::Rccc(RcccKeys::default()), ..uet() };
     let on = only(&mut over_uet(&rccc), 400_000, clean);
     assert_eq!(on(Spent::Again), 0);

@@ -1,4 +1,4 @@
-//! Invariants of connections over a wire: closed forms without loss, and delivery under loss.
+//! Invariants of connections over a wire: closed-form results without loss, and delivery with loss.
 
 use crate::pipe::{Outcome, Pipe, connect};
 use crate::testbed::{
@@ -17,7 +17,7 @@ const NEVER: Time = Time::NEVER;
 
 #[test]
 fn throughput_is_window_over_round_trip_until_the_link_is_full() {
-    // 1000 B last 800 ns, an acknowledgement 51.2 ns: the round trip is 10.8512 us, 13.6 segments.
+    // 1000 B take 800 ns and an acknowledgement 51.2 ns, so the round trip is 10.8512 us, or 13.6 segments.
     let round_trip = Time::from_ps(800_000 + 51_200) + DELAY * 2;
     for segments in 1..=20usize {
         let mut pipe = bulk(transfer(None, window(segments as u64)));
@@ -44,7 +44,7 @@ fn throughput_is_window_over_round_trip_until_the_link_is_full() {
 
 #[test]
 fn a_transfer_ends_with_its_last_acknowledgement() {
-    // 2500 B: two full segments and half of one; all go out at once.
+    // 2500 B are two full segments and a half, all sent at once.
     let mut pipe = bulk(transfer(Some(2_500), ControllerSpec::Unlimited(UnlimitedParams)));
     pipe.run_clean(NEVER);
     let end = START + Time::from_ps(2_500 * 800 + 51_200) + DELAY * 2;
@@ -102,9 +102,8 @@ fn without_a_timeout_a_loss_ends_the_transfer_and_with_one_it_goes_on() {
         });
         assert_eq!(of_kind(&pipe.records, RecordKind::Transfer).len(), usize::from(timeout.is_some()));
         if timeout.is_some() {
-            // 6, 7 and 8 arrived after the gap and are retransmitted with 5, a timeout after the last
-            // progress:
-            // the acknowledgement of 4, which had left a round trip after the first window.
+            // Segments 6, 7 and 8 arrived after the gap, and are retransmitted together with 5. The timeout runs from
+            // the last progress: the acknowledgement of 4, which was sent a round trip after the first window.
             let words: Vec<u32> = pipe.sent_by(0).iter().map(|(_, it)| it.word).collect();
             assert_eq!(words, [0, 1, 2, 3, 4, 5, 6, 7, 8, 5, 6, 7, 8, 9]);
             let progress = pipe.arrived.iter().find(|it| it.0 == 0 && it.2.word == 5).unwrap().1;
@@ -114,7 +113,7 @@ fn without_a_timeout_a_loss_ends_the_transfer_and_with_one_it_goes_on() {
     }
 }
 
-/// Controller that records its calls.
+/// A controller that records its calls.
 #[derive(Default)]
 struct Witness {
     acked: u64,
@@ -164,7 +163,8 @@ fn a_controller_hears_of_marks_losses_and_round_trips() {
     });
     let seen = seen.borrow();
     assert_eq!((seen.acked, seen.losses), (10_000, 1));
-    // Segment 7 arrived marked after the gap of 5 and again: its first ece is a duplicate acknowledgement.
+    // Segment 7 arrived marked after the gap of 5, and once more when retransmitted; its first ECN-Echo is on a
+    // duplicate acknowledgement.
     assert_eq!((seen.marks, seen.echoes), (3, 2));
     let echoes = pipe.sent_by(1).iter().filter(|(_, it)| it.kind == FrameKind::MarkedAck).count();
     assert_eq!(echoes, 3);
@@ -172,7 +172,7 @@ fn a_controller_hears_of_marks_losses_and_round_trips() {
     assert!(seen.round_trips.len() >= 2);
 }
 
-/// Witness that tests can read while the sender owns it.
+/// A witness that tests can read while the sender owns it.
 #[derive(Clone, Default)]
 struct SharedWitness(std::rc::Rc<std::cell::RefCell<Witness>>);
 
@@ -197,7 +197,7 @@ impl CongestionControl for SharedWitness {
 
 #[test]
 fn an_exchange_lasts_as_long_as_arithmetic_says() {
-    // 64 B last 51.2 ns, 1024 B 819.2 ns; between responses the requester thinks.
+    // 64 B take 51.2 ns and 1024 B 819.2 ns. The requester waits for the think time after each response.
     let one = |spec: &RequestResponseSpec| {
         let Delay::Fixed(service) = spec.service else { unreachable!() };
         RATE.time_for_bits_ceil((spec.request + spec.response) * 8) + DELAY * 2 + service
@@ -226,8 +226,7 @@ fn requests_at_the_same_time_wait_for_the_wire_one_after_the_other() {
     let spec = RequestResponseSpec { outstanding: 3, requests: Some(3), ..exchanges() };
     let mut pipe = asking(spec);
     pipe.run_clean(NEVER);
-    // Requests arrive 51.2 ns apart, which is less than the duration of a response: responses follow each
-    // other.
+    // Requests arrive 51.2 ns apart, which is less than the duration of a response, so responses follow back to back.
     let first = START + Time::from_ps(51_200) + DELAY * 2 + Time::from_us(1);
     let response = Time::from_ps(4 * 819_200);
     let ends: Vec<Time> = pipe.records.iter().map(|record| record.end).collect();
@@ -238,7 +237,7 @@ fn requests_at_the_same_time_wait_for_the_wire_one_after_the_other() {
 #[test]
 fn a_stop_lets_exchanges_finish_and_begins_none() {
     let application = Application::RequestResponse(RequestResponseSpec { requests: None, ..exchanges() });
-    // An exchange lasts 14.328 us.
+    // An exchange takes 14.328 us.
     let stop = START + Time::from_us(40);
     let mut pipe = connect(&ConnectionSpec { stop: Some(stop), ..over(application) }, RATE, DELAY);
     pipe.run_clean(NEVER);
@@ -258,7 +257,7 @@ fn a_lost_frame_costs_a_timeout_and_a_repetition() {
         });
         assert_eq!(pipe.records.len(), 1);
         assert_eq!((pipe.near.retransmitted(), pipe.sent_by(0).len()), (1, 2));
-        // Progress of the first exchange: nothing, or three of the four segments.
+        // Progress of the first exchange: none, or three of the four segments.
         let first = pipe.sent_by(0)[0].0;
         let progress = if lost_end == 0 {
             first
@@ -278,7 +277,7 @@ fn idle_endpoints_have_no_timer_and_no_work() {
     let pipe = connect(&spec, RATE, DELAY);
     assert_eq!((pipe.near.poll_timeout(), pipe.far.poll_timeout()), (None, None));
     assert!(!pipe.near.has_work() && !pipe.far.has_work());
-    // A hundred thousand of them are 15 MB at most.
+    // A hundred thousand endpoints are at most 15 MB.
     assert!(size_of::<Endpoint>() <= 104, "{}", size_of::<Endpoint>());
     assert!(size_of::<TcpSender>() <= 560, "{}", size_of::<TcpSender>());
 }
@@ -286,7 +285,8 @@ fn idle_endpoints_have_no_timer_and_no_work() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Over a wire that loses and reorders, all arrives once and in order, and the window holds.
+    /// Tests that over a wire that loses and reorders, everything arrives once and in order, and the window is
+    /// respected.
     #[test]
     fn transfers_arrive_whole(
         bytes in 1u64..60_000,
@@ -310,7 +310,7 @@ proptest! {
         let transfers = of_kind(&pipe.records, RecordKind::Transfer);
         prop_assert_eq!(transfers.iter().map(|record| record.bytes).collect::<Vec<_>>(), [bytes]);
         let total = bytes.div_ceil(1_000) as u32;
-        // Segments that the receiver accepts: the next in order of those that arrive.
+        // Segments that the receiver accepts: each arriving segment that is the next in order.
         let mut expected = 0;
         for (_, _, received) in pipe.arrived.iter().filter(|it| it.0 == 1) {
             expected += u32::from(received.word == expected);
@@ -318,7 +318,7 @@ proptest! {
         prop_assert_eq!(expected, total);
         let Endpoint::WindowReceiver(receiver) = &pipe.far else { unreachable!() };
         prop_assert_eq!(receiver.delivered(), u64::from(total));
-        // Data that had been acknowledged when a segment left, and data in flight with it.
+        // Data that was acknowledged when a segment was sent, and data in flight including the segment.
         let mut arrivals = pipe.arrived.iter().filter(|it| it.0 == 0).peekable();
         let (mut acknowledged, mut highest) = (0, 0);
         for (at, segment) in pipe.sent_by(0) {
@@ -330,7 +330,8 @@ proptest! {
         }
     }
 
-    /// Over a wire that loses and reorders, every exchange is completed once, never more than allowed at a time.
+    /// Tests that over a wire that loses and reorders, every exchange completes once, and never more exchanges are
+    /// outstanding than allowed.
     #[test]
     fn exchanges_are_completed(
         request in 1u64..5_000,

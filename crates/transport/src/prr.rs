@@ -9,7 +9,7 @@
 //!
 //! Not modelled: recovery without selective acknowledgements; the conservative reduction bound (CRB).
 
-/// Counts arriving and departing bytes.
+/// The state of proportional rate reduction: counts of arriving and departing bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prr {
     /// RecoverFS: bytes in flight at the loss.
@@ -25,7 +25,8 @@ impl Prr {
         *self = Prr { in_flight: in_flight.max(1), ..Prr::default() };
     }
 
-    /// `delivered` bytes have arrived; `pipe` are in flight, `window` is the window after the loss.
+    /// Processes an acknowledgement: `delivered` bytes have arrived, `pipe` bytes are in flight, and `window` is the
+    /// window after the loss.
     pub fn on_ack(&mut self, delivered: u64, pipe: u64, window: u64, segment: u16) {
         self.delivered += delivered;
         self.allowance = if pipe > window {
@@ -38,13 +39,13 @@ impl Prr {
         };
     }
 
-    /// `bytes` leave.
+    /// Records that `bytes` bytes are sent.
     pub fn on_sent(&mut self, bytes: u64) {
         self.sent += bytes;
         self.allowance = self.allowance.saturating_sub(bytes);
     }
 
-    /// Returns the bytes that may leave.
+    /// Returns the number of bytes that may be sent.
     pub fn allowance(&self) -> u64 {
         self.allowance
     }
@@ -62,7 +63,7 @@ mod tests {
         prr.begin(20 * S);
         let (mut pipe, mut sent) = (20 * S - S, 0);
         let mut pattern = vec![];
-        // The third duplicate begins the recovery: three have arrived. It sends one at once.
+        // The third duplicate begins the recovery; three segments have arrived. The sender sends one segment at once.
         pipe -= 3 * S;
         prr.on_ack(S, pipe, 10 * S, 1_000);
         prr.on_sent(S);
@@ -78,7 +79,7 @@ mod tests {
             pattern.push(leaves);
         }
         assert_eq!(pattern[..6], [false, false, true, false, true, false]);
-        // At the end the pipe equals the window, and half of the arrivals have been sent.
+        // At the end, the pipe equals the window, and half as many bytes have been sent as have arrived.
         assert_eq!((pipe, sent), (10 * S, 10 * S));
         assert_eq!(pattern[12..], [true; 4]);
     }

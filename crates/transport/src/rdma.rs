@@ -1,8 +1,8 @@
-//! RDMA over converged Ethernet (RoCEv2): queue pairs, what repairs their losses, and their congestion controls.
+//! RDMA over converged Ethernet (RoCEv2): queue pairs, their loss recovery and their congestion controls.
 //!
-//! One mechanism is one file here. An [`RdmaSender`](crate::RdmaSender) has queue pairs that send messages. An
-//! [`RdmaReceiver`](crate::RdmaReceiver) acknowledges them and is the notification point. An [`RdmaController`] determines how fast a queue
-//! pair sends and how much may be in flight; it is independent of retransmission.
+//! Each mechanism has its own file. An [`RdmaSender`](crate::RdmaSender) has queue pairs that send messages. An
+//! [`RdmaReceiver`](crate::RdmaReceiver) acknowledges them and is the notification point. An [`RdmaController`]
+//! determines how fast a queue pair sends and how much may be in flight; it is independent of retransmission.
 
 pub(crate) mod checks;
 mod control;
@@ -65,19 +65,20 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use units::{BitRate, Time};
 
-/// Name, page file and key definition of each RDMA recovery scheme.
+/// By loss recovery of RDMA: its name, the source file of its reference page, and the definition of its keys.
 pub const RDMA_RECOVERY_PAGES: &[(&str, &str, &str)] = &[
     ("go_back_n", include_str!("rdma/go_back_n.rs"), ""),
     ("selective_repeat", include_str!("rdma/selective_repeat.rs"), ""),
     ("reordering", include_str!("rdma/reordering.rs"), "ReorderingKeys"),
 ];
 
-/// Name, page file and key definition of the RDMA mechanisms other than controls and recovery schemes.
+/// By RDMA mechanism other than controls and loss recoveries: its name, the source file of its reference page, and the
+/// definition of its keys.
 pub const RDMA_PAGES: &[(&str, &str, &str)] =
     &[("read", include_str!("rdma/read.rs"), ""), ("rdma_nic", include_str!("rdma/nic.rs"), "NicLimits")];
 
-/// Generates the closed enums of controls and of their keys, and their dispatch, from one list: the name in a scenario, keys, state
-/// machine, file, and feedback signal. The first of the list has no keys.
+/// Defines the closed enums of controls and of their keys, and their dispatch, from one list. An entry has the name in
+/// a scenario, the keys, the state machine, the file, and the feedback signal. The first entry has no keys.
 macro_rules! rdma_controls {
     ($($(#[$doc:meta])+ $text:literal: $name:ident($keys:ty => $machine:ident), $file:literal, $feedback:expr;)*) => {
         /// The congestion control of queue pairs, as a scenario has it.
@@ -86,18 +87,18 @@ macro_rules! rdma_controls {
             $($(#[$doc])+ $name($keys),)*
         }
 
-        /// A congestion control in operation.
+        /// The state of a congestion control.
         #[derive(Clone, Debug)]
         pub enum RdmaController {
             $($(#[$doc])+ $name($machine),)*
         }
 
-        /// Name, page file and key definition of each control.
+        /// By control: its name, the source file of its reference page, and the definition of its keys.
         pub const RDMA_CONTROL_PAGES: &[(&str, &str, &str)] =
             &[$(($file, include_str!(concat!("rdma/", $file, ".rs")), stringify!($keys)),)*];
 
         impl RdmaControlKeys {
-            /// Returns its name.
+            /// Returns the name of the control in a scenario.
             pub fn name(&self) -> &'static str {
                 match self { $(RdmaControlKeys::$name(_) => $text,)* }
             }
@@ -109,7 +110,7 @@ macro_rules! rdma_controls {
                 let wrong = match self { $(RdmaControlKeys::$name(keys) => keys.check(),)* };
                 if wrong.is_empty() { Ok(RdmaControlSpec::new(self.clone())) } else { Err(wrong) }
             }
-            /// Returns keys that have no effect.
+            /// Returns the keys that have no effect.
             pub fn unused(&self) -> Vec<Remark> {
                 match self { $(RdmaControlKeys::$name(keys) => keys.unused(),)* }
             }
@@ -168,7 +169,7 @@ macro_rules! rdma_controls {
             fn json_schema(generator: &mut SchemaGenerator) -> Schema {
                 let about = [$(($text, first_line(&[$(stringify!($doc)),*])),)*];
                 let keyed = vec![$(Keyed::new::<$keys>($text, first_line(&[$(stringify!($doc)),*]), generator),)*];
-                // A table without keys is not a definition.
+                // A control without keys has no table, and therefore no definition.
                 generator.definitions_mut().remove("NoControlKeys");
                 let keyed = keyed.into_iter().skip(1).collect();
                 ::keys::schema("The congestion control of queue pairs: a name, or a table of that name with its keys.", &about[..1], keyed)
@@ -215,7 +216,7 @@ macro_rules! rdma_controls {
 
 by_form!(RdmaControlKeys);
 
-/// Feedback signal of a control.
+/// The feedback signal of a control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FeedbackKind {
     /// No signal.
@@ -224,17 +225,17 @@ enum FeedbackKind {
     Cnps,
     /// Marks that acknowledgements echo.
     Marks,
-    /// The round trip of each packet.
+    /// The round-trip time of each packet.
     Delay,
     /// Telemetry that switches write into each packet.
     Telemetry,
 }
 
-/// The congestion control of queue pairs, checked.
+/// The validated congestion control of queue pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RdmaControlSpec {
     keys: RdmaControlKeys,
-    /// DCQCN parameters, shared by its queue pairs: there may be a hundred thousand.
+    /// DCQCN parameters, which all queue pairs share because there may be a hundred thousand of them.
     shared: Option<Arc<DcqcnKeys>>,
 }
 
@@ -246,48 +247,48 @@ impl RdmaControlSpec {
         };
         RdmaControlSpec { keys, shared }
     }
-    /// Returns its name.
+    /// Returns the name of the control in a scenario.
     pub fn name(&self) -> &'static str {
         self.keys.name()
     }
-    /// Returns true if it reacts to CNPs.
+    /// Returns true if the control reacts to CNPs.
     pub fn uses_cnps(&self) -> bool {
         self.keys.feedback() == FeedbackKind::Cnps
     }
-    /// Returns true if it reacts to marks echoed in acknowledgements.
+    /// Returns true if the control reacts to marks echoed in acknowledgements.
     pub fn uses_marks(&self) -> bool {
         self.keys.feedback() == FeedbackKind::Marks
     }
-    /// Returns true if it needs the round trip of each packet.
+    /// Returns true if the control needs the round-trip time of each packet.
     pub fn times_each(&self) -> bool {
         self.keys.feedback() == FeedbackKind::Delay
     }
-    /// Returns true if it needs the round trip without queueing.
+    /// Returns true if the control needs the round-trip time without queueing.
     pub fn needs_base_rtt(&self) -> bool {
         matches!(self.keys.feedback(), FeedbackKind::Marks | FeedbackKind::Delay | FeedbackKind::Telemetry)
     }
-    /// Returns true if it reacts to telemetry that switches write into packets.
+    /// Returns true if the control reacts to telemetry that switches write into packets.
     pub fn uses_telemetry(&self) -> bool {
         self.keys.feedback() == FeedbackKind::Telemetry
     }
-    /// Returns the number of hops for which its packets have room for stamps, if it uses stamps.
+    /// Returns the number of hops for which packets have room for stamps, if the control uses stamps.
     pub fn stamps(&self) -> Option<u8> {
         self.keys.facts().stamps()
     }
-    /// For a control that keeps a share of the link free: returns the utilisation at which `many` queue pairs settle on a link of this
-    /// rate, and the highest additive increase of each that keeps some of it free.
+    /// For a control that keeps a share of the link free: returns the utilisation at which `many` queue pairs settle on
+    /// a link of this rate, and the highest additive increase per queue pair with which part of the link stays free.
     pub fn rest(&self, many: u64, rate: BitRate) -> Option<(f64, BitRate)> {
         let (eta, added) = self.keys.facts().utilization(rate)?;
         let most = ((1.0 - eta) * rate.bps_f64() / many.max(1) as f64).max(0.0);
-        // A control whose target exceeds the link's capacity is meant to build a queue.
+        // A control whose target exceeds the link's capacity builds a queue intentionally.
         (eta < 1.0).then(|| (eta + many as f64 * added / rate.bps_f64(), BitRate::from_bps(most as u64)))
     }
-    /// For DCQCN: returns the equilibrium of such a crowd, where a model covers it.
+    /// For DCQCN: returns the equilibrium of these queue pairs, if a model covers it.
     pub fn dcqcn_rest(&self, crowd: &DcqcnCrowd) -> Option<DcqcnRest> {
         self.keys.facts().dcqcn_rest(crowd)
     }
-    /// For a control that holds a round trip: returns the key of its target, and the target of a window of this many packets on a path with
-    /// `hops` switches. Longer round trips always reduce its rate.
+    /// For a control that holds the round-trip time at a target: returns the key of its target, and the target of a
+    /// window of this many packets on a path with `hops` switches. Longer round-trip times always reduce the rate.
     pub fn delay_target(&self, hops: u16, window: f64) -> Option<(&'static str, Time)> {
         self.keys.facts().delay_target(hops, window)
     }
@@ -337,15 +338,15 @@ impl Default for RdmaControlKeys {
     }
 }
 
-/// Any of them, with its defaults.
+/// Generates any control, with its defaults.
 #[cfg(test)]
 pub(crate) fn any_control() -> impl proptest::strategy::Strategy<Value = RdmaControlKeys> {
     let all = RdmaControlKeys::NAMES.iter().map(|name| <RdmaControlKeys as ::keys::Forms>::text(name));
     let all: Result<Vec<RdmaControlKeys>, serde::de::value::Error> = all.collect();
-    proptest::sample::select(all.expect("each can be named alone"))
+    proptest::sample::select(all.expect("every control can be given by name only"))
 }
 
-/// The text of the first line of a doc comment, from its attributes as text.
+/// Returns the first line of a doc comment, given the compiler's text of its attributes.
 pub(crate) fn first_line(attributes: &[&'static str]) -> &'static str {
     let first = attributes.first().copied().unwrap_or_default();
     first.split('"').nth(1).unwrap_or(first).trim()

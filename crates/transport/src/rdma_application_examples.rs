@@ -1,4 +1,4 @@
-//! Applications over RDMA on a wire: closed forms, and invariants under loss, marks, reordering and repetition.
+//! Applications over RDMA on a wire: closed-form results, and invariants under loss, marks, reordering and duplication.
 
 use crate::application::ApplicationKeys;
 use crate::pipe::{Outcome, Pipe, connect};
@@ -23,13 +23,13 @@ fn sizes(sizes: &[u64]) -> Messages {
 fn reads(block: u64) -> Messages {
     Messages::Of(Talk::IscsiRead(IscsiKeys { block: Bytes::new(block), ..IscsiKeys::default() }))
 }
-/// Writes with PDUs of 512 B.
+/// Returns iSCSI writes with PDUs of 512 B.
 fn writes(block: u64, first_burst: u64, max_burst: u64) -> Messages {
     let [block, data_segment, first_burst, max_burst] = [block, 512, first_burst, max_burst].map(Bytes::new);
     Messages::Of(Talk::IscsiWrite(IscsiKeys { block, data_segment, first_burst, max_burst }))
 }
 
-/// Returns keys of which these are given, by name.
+/// Returns the keys with these values, given by name.
 fn given<T: DeserializeOwned>(keys: &[(&str, &str)]) -> T {
     T::deserialize(MapDeserializer::<_, Error>::new(keys.iter().copied())).expect("keys")
 }
@@ -43,7 +43,7 @@ fn conversation(rdma: RdmaKeys, messages: Messages, outstanding: u64, exchanges:
     let mut keys = talking(rdma, messages);
     (keys.outstanding, keys.service) = (outstanding, Delay::Fixed(Time::from_us(1)));
     let (spec, _) = Box::new(keys.clone()).spec(None, FRAME).expect("a conversation");
-    // This number of exchanges, for any messages.
+    // The limit in bytes corresponds to this number of exchanges, whatever the messages.
     let own = spec.messages.iter().step_by(2).sum::<u64>();
     let (spec, _) = Box::new(keys).spec(Some(Bytes::new(own * exchanges)), FRAME).expect("a conversation");
     over(Application::Conversation(spec))
@@ -77,14 +77,16 @@ fn a_request_is_served_and_answered() {
     request.rdma = Some(Box::new(keys()));
     let spec = |keys: RequestResponseKeys| Box::new(keys).spec(Some(Bytes::new(300)), FRAME).unwrap().0;
     let pipe = run(&over(spec(request.clone())));
-    // 58 B of headers; packets of 1,000 B, the last of 200 B; the acknowledgement of the request leaves during the service.
+    // Headers have 58 B. There are packets of 1,000 B and a last one of 200 B. The acknowledgement of the request is
+    // sent during the service.
     let took = pipe.wire(158) + DELAY + Time::from_us(1) + pipe.wire(1_058) * 2 + pipe.wire(258) + DELAY;
-    // That of the response is on the wire when the next request is due 3 us later, and has left by then.
+    // The acknowledgement of the response is sent when the response arrives. It has left the host when the next request
+    // is due, 3 us later.
     let starts = [0, 1, 2].map(|n| START + (took + Time::from_us(3)) * n);
     let record = |start| Record { kind: RecordKind::Exchange, start, end: start + took, bytes: 2_300 };
     assert_eq!(exchanges(&pipe), starts.map(record));
     assert!(pipe.records.iter().all(|one| one.kind != RecordKind::Transfer));
-    // Over TCP with the same headers and segments the duration is the same: a window does not limit three
+    // Over TCP with the same headers and segments the duration is the same, because a window does not limit three
     // segments.
     let tcp =
         TcpKeys { headers: Bytes::new(58), initial_window: units::Amount::Frames(10), ..TcpKeys::default() };
@@ -100,7 +102,7 @@ fn a_request_is_served_and_answered() {
 fn a_write_has_immediate_data_in_its_last_packet() {
     let write = RdmaKeys { verb: RdmaVerb::Write, ..keys() };
     let pipe = run(&conversation(write, sizes(&[1_500, 10]), 1, 1));
-    // 16 B in the first packet give the place of the data, 4 B in the last one its completion.
+    // 16 B in the first packet contain the address of the data; 4 B in the last one notify its completion.
     let there = [(Operation::Write, 1_074), (Operation::WriteWithImmediate, 562)];
     assert_eq!(operations(&pipe, 0, RdmaVerb::Write), there);
     assert_eq!(operations(&pipe, 1, RdmaVerb::Write), [(Operation::WriteWithImmediate, 88)]);
@@ -113,7 +115,8 @@ fn a_block_of_iser_is_written_by_the_target() {
     assert_eq!(operations(&pipe, 0, RdmaVerb::Send), [(Operation::Send, 134)]);
     let data = [1_074, 1_058, 558].map(|bytes| (Operation::Write, bytes));
     assert_eq!(operations(&pipe, 1, RdmaVerb::Send), [&data[..], &[(Operation::Send, 134)]].concat());
-    // A command, service, the data and the response after it; the acknowledgement of the command left during the service.
+    // A command, the service time, then the data and the response. The acknowledgement of the command was sent during
+    // the service.
     let back = [1_074, 1_058, 558, 134]
         .map(|bytes| pipe.wire(bytes))
         .into_iter()
@@ -129,7 +132,8 @@ fn a_block_of_iser_is_read_by_the_target() {
     let messages = writes(2_500, 600, 1_024);
     let pipe = run(&conversation(keys(), messages, 1, 1));
     let (send, response) = (Operation::Send, Operation::ReadResponse);
-    // 512 B and 88 B unsolicited, 1,024 B in two packets and 876 B in one; first and last have 4 B more.
+    // 512 B and 88 B are unsolicited, 1,024 B take two packets and 876 B one. The first and the last packet have 4 B
+    // more.
     let there = [(send, 646), (send, 222), (response, 1_062), (response, 86), (response, 938)];
     assert_eq!(operations(&pipe, 0, RdmaVerb::Send), there);
     let request = (Operation::ReadRequest, 74);
@@ -150,7 +154,7 @@ fn steps_of_mpi_take_what_their_packets_take() {
         end: START + pipe.wire(1_058) + DELAY,
         bytes: 2 * 936,
     };
-    // The step of an end at a host of its own does not wait; nothing here begins the next one.
+    // A step of an end that is alone at its host does not wait, and here nothing begins the next step.
     assert_eq!(exchanges(&pipe), []);
     let Endpoint::MpiExchange(near) = &pipe.near else { panic!("{:?}", pipe.near) };
     let progress = near.progress().unwrap();
@@ -179,7 +183,7 @@ fn what_cannot_be_meant_says_why() {
     assert!(wrong(RdmaKeys { ack_priority: Some(3), ..keys() }, list()).starts_with("ack_priority in a"));
 }
 
-/// Keys of every recovery and of controls of all kinds.
+/// Generates keys with every recovery and with controls of all kinds.
 fn any_keys() -> impl Strategy<Value = RdmaKeys> {
     let control = RdmaControlKeys::Hpcc(HpccKeys::default());
     let controls = [RdmaControlKeys::None(Default::default()), dcqcn(), control];
@@ -195,7 +199,8 @@ fn any_keys() -> impl Strategy<Value = RdmaKeys> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Over a wire that loses, marks, reorders and repeats, every exchange ends, and each message arrives once and in order.
+    /// Tests that over a wire that loses, marks, reorders and duplicates, every exchange ends and each message arrives
+    /// once and in order.
     #[test]
     fn every_exchange_ends(
         rdma in any_keys(),

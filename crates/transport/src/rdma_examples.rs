@@ -1,4 +1,5 @@
-//! Queue pairs over a wire: examples by hand, closed forms, and invariants under loss, marks, reordering and repetition.
+//! Queue pairs over a wire: examples computed by hand, closed-form results, and invariants under loss, marks,
+//! reordering and duplication.
 
 use crate::pipe::{Outcome, Pipe, losing};
 use crate::rdma::queue_pair::header_of;
@@ -60,7 +61,7 @@ pub(crate) fn number(segment: &Segment) -> u32 {
 pub(crate) fn packets(pipe: &Wire) -> Vec<u32> {
     pipe.sent_by(0).iter().map(|(_, segment)| number(segment)).collect()
 }
-/// Returns the messages and packets delivered.
+/// Returns the number of messages and of packets delivered.
 pub(crate) fn came(pipe: &Wire) -> (u64, u64) {
     let received = pipe.far.received_by_all();
     (received.messages, received.packets)
@@ -74,7 +75,8 @@ pub(crate) fn delivered(pipe: &Wire, transfer: usize) -> Option<Time> {
 }
 #[test]
 fn messages_of_one_queue_pair_follow_each_other() {
-    // Three packets, the last of 500 B, and one: all back to back. Packets of 1058 B take 846.4 ns.
+    // One message of three packets, the last of 500 B, and one of a single packet, all sent back to back. Packets of
+    // 1058 B take 846.4 ns.
     let mut pipe = transfers(&keys(), &[(0, 2_500), (0, 1_000)]);
     pipe.run_clean(NEVER);
     assert_eq!(packets(&pipe), [0, 1, 2, 3]);
@@ -86,7 +88,7 @@ fn messages_of_one_queue_pair_follow_each_other() {
     let ack = wire(64) + DELAY;
     assert_eq!(outcomes[0].acknowledged, first + ack);
     assert_eq!((outcomes[1].acknowledged, outcomes[1].reused), (first + wire(1_058) + ack, true));
-    // The last packet of each requests its acknowledgement; no other packet does.
+    // Only the last packet of each message requests an acknowledgement.
     assert_eq!(pipe.sent_by(1).iter().map(|(_, it)| number(it)).collect::<Vec<_>>(), [2, 3]);
     assert_eq!((pipe.near.poll_timeout(), pipe.near.queue_pairs().count()), (None, 1));
 }
@@ -102,7 +104,7 @@ fn queue_pairs_are_shared_reused_or_new() {
         let outcomes = pipe.near.outcomes();
         assert_eq!([0, 1, 2].map(|nth: usize| outcomes[nth].connection), expected);
         assert!((0..3).all(|nth| delivered(&pipe, nth).is_some()));
-        // Of two queue pairs each sends a packet in turn.
+        // Two queue pairs send packets alternately.
         let pairs: Vec<u32> = pipe.sent_by(0)[..4].iter().map(|(_, it)| it.word >> 27).collect();
         assert_eq!(pairs, if queue_pairs == QueuePairs::One { [0; 4] } else { [0, 1, 0, 1] });
     }
@@ -112,7 +114,7 @@ fn queue_pairs_are_shared_reused_or_new() {
 fn a_gap_has_one_nak_and_everything_from_there_on_is_sent_again() {
     let mut pipe = transfers(&keys(), &[(0, 40_000)]);
     pipe.run(NEVER, losing(&[5]));
-    // 6 arrives after the gap; its NAK arrives when this many have left.
+    // Packet 6 arrives after the gap. This is the number of packets sent until its NAK arrives.
     let behind = packets(&pipe).iter().position(|&packet| packet == 5).unwrap();
     let again = packets(&pipe)[behind + 1..].iter().position(|&packet| packet == 5).unwrap() + behind + 1;
     assert_eq!(packets(&pipe)[again - 1], again as u32 - 1);
@@ -187,7 +189,7 @@ fn a_queue_pair_that_nobody_answers_is_in_error() {
     let mut pipe = transfers(&RdmaKeys { retries: 2, ..keys() }, &[(0, 3_000), (0, 1_000), (9_000, 10)]);
     pipe.run(NEVER, |end, _| Outcome { lost: end == 0, ..Outcome::default() });
     let pair = pipe.near.queue_pairs().next().unwrap();
-    // The timer runs from the third packet on, which requests an acknowledgement; then from each retransmission.
+    // The timer runs from the third packet on, which requests an acknowledgement, and then from each retransmission.
     let third = Time::from_ps(2 * pipe.wire(1_058).ps());
     assert_eq!((pair.counts.timeouts, pair.failed()), (3, Some(us(1_500) + third)));
     assert_eq!(pipe.near.outcomes().map_missing(), [3_000, 1_000, 10]);
@@ -205,7 +207,7 @@ impl Missing for Vec<crate::TransferOutcome> {
 
 #[test]
 fn a_static_window_gives_its_bytes_a_round_trip() {
-    // 4 packets of 1058 B in a round trip of 10 us, one of them and its acknowledgement.
+    // Four packets of 1058 B per round trip of 10 us; the round trip includes one of them and its acknowledgement.
     let keys = RdmaKeys { window: Some(Or::Value(units::Amount::Frames(4))), ..keys() };
     let ends = |keys: &RdmaKeys| {
         let mut pipe = transfers(keys, &[(0, 400_000)]);
@@ -214,7 +216,8 @@ fn a_static_window_gives_its_bytes_a_round_trip() {
     };
     let (last, packet, ack) = ends(&keys);
     assert_eq!(last, (packet + ack + DELAY * 2) * 99 + packet * 4 + DELAY);
-    // With an acknowledgement for 64 packets the one that fills the window requests one, and the others wait for it.
+    // With one acknowledgement per 64 packets, the packet that fills the window requests one, and the others wait for
+    // it.
     let (last, packet, ack) = ends(&RdmaKeys { ack_every: Some(64), ..keys });
     assert_eq!(last, (packet * 4 + ack + DELAY * 2) * 99 + packet * 4 + DELAY);
 }
@@ -226,11 +229,11 @@ fn a_flow_sends_messages_until_its_limit_or_stop() {
     pipe.run_clean(NEVER);
     let sizes: Vec<u64> = of_kind(&pipe.records, RecordKind::Transfer).iter().map(|it| it.bytes).collect();
     assert_eq!((sizes, came(&pipe)), (vec![3_000, 3_000, 3_000, 1_000], (4, 10)));
-    // All are sent back to back.
+    // All packets are sent back to back.
     assert_eq!(pipe.sent_by(0)[9].0, us(3) + pipe.wire(1_058) * 9);
     let mut endless = flow(&keys(), None, Some(us(50)));
     endless.run_clean(NEVER);
-    // The last one is flagged as the last.
+    // The last packet is flagged as such.
     assert!(endless.sent_by(0).iter().all(|(at, _)| *at < us(51)));
     let sent = endless.sent_by(0).len() as u64;
     assert!(sent > 50 && endless.near.counts().bytes == sent * 1_000);
@@ -248,7 +251,7 @@ fn marks_are_answered_once_in_a_gap_and_never_without_one() {
         pipe.sent.iter().filter(|sent| sent.segment.kind == FrameKind::Cnp).map(|sent| sent.at).collect();
     assert!(cnps.windows(2).all(|pair| pair[1] - pair[0] >= us(50)), "{cnps:?}");
     assert!(cnps.len() > 10 && pipe.near.counts().cnps >= cnps.len() as u64 - 1);
-    // Marked all the time it is cut to its least rate.
+    // Because it is marked all the time, it is cut to its minimum rate.
     let pair = pipe.near.queue_pairs().next().unwrap();
     assert!(pair.rate(us(2_000)) < 200e6);
 }
@@ -284,7 +287,7 @@ fn go_back_n_has_the_efficiency_of_its_closed_form() {
     }
 }
 
-/// Generates each recovery; reordering with windows, distances and times from the shortest on.
+/// Generates each recovery; reordering has windows, distances and times from the minimum on.
 pub(crate) fn any_recovery() -> impl Strategy<Value = RdmaRecovery> {
     let reordering =
         (1u64..40, 1u64..8, 0u64..60, any::<bool>()).prop_map(|(window, distance, time, nak)| {
@@ -326,7 +329,7 @@ fn any_keys() -> impl Strategy<Value = RdmaKeys> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Over a wire that loses, marks, reorders and repeats.
+    /// Tests delivery over a wire that loses, marks, reorders and duplicates.
     #[test]
     fn every_message_arrives_once(
         keys in any_keys(),
@@ -378,10 +381,9 @@ proptest! {
         let counts = pipe.near.counts();
         let packets: u64 = starts.iter().map(|(_, bytes)| bytes.div_ceil(1_000)).sum();
         prop_assert_eq!(counts.sent, packets + counts.retransmitted);
-        // Each is delivered once, and in all no more packets than there are.
+        // Each message is delivered once, and the number of delivered packets is that of all messages.
         prop_assert_eq!(came(&pipe), (starts.len() as u64, packets));
-        // Each end reports every completion that other transfers depend on once, where it is begun and where
-        // it arrives.
+        // Both the sending and the receiving end report the completion of each awaited transfer once.
         let mut ends = [Vec::new(), Vec::new()];
         ends[0].extend(std::iter::from_fn(|| pipe.near.poll_ended()));
         ends[1].extend(std::iter::from_fn(|| pipe.far.poll_ended()));
@@ -393,7 +395,7 @@ proptest! {
         prop_assert!(!pipe.near.has_work() && !pipe.far.has_work());
     }
 
-    /// Numbers wrap at 24 bits, for any losses there.
+    /// Tests that packet numbers may wrap at 24 bits, whatever is lost there.
     #[test]
     fn numbers_wrap(seed in any::<u64>(), selective in any::<bool>(), reads in any::<bool>()) {
         let recovery = if selective { RdmaRecovery::Selective } else { RdmaRecovery::GoBackN };
@@ -409,7 +411,7 @@ proptest! {
         prop_assert!(packets(&pipe).contains(&((1 << 24) - 1)) && packets(&pipe).contains(&0));
     }
 
-    /// Ends that receive arbitrary frames at any time neither panic nor accept impossible ones.
+    /// Tests that ends that receive arbitrary frames at any time neither panic nor accept impossible ones.
     #[test]
     fn nonsense_is_survived(
         keys in any_keys(),

@@ -1,4 +1,5 @@
-//! Queue pairs with path selection: values that receivers echo, reactions of the selections, and no losses or repetitions caused by it.
+//! Queue pairs with path selection: the values that receivers echo, the reactions of the selections, and the absence of
+//! losses and retransmissions caused by it.
 
 use crate::pipe::Outcome;
 use crate::rdma_examples::{NEVER, came, delivered, keys, transfers, us};
@@ -51,7 +52,8 @@ fn receivers_echo_the_value_of_each_packet_if_somebody_goes_by_it() {
     }
 }
 
-/// Returns the share of the last 400 of 800 packets that have one of the first 32 of 64 values, which are marked or trimmed.
+/// Returns the share of the last 400 of 800 packets that have one of the first 32 of 64 values. Packets with these
+/// values are marked or trimmed.
 fn share_of_bad(paths: &PathSelectionKeys, trims: bool) -> f64 {
     let mut pipe = transfers(&choosing(paths), &[(0, 800_000)]);
     pipe.run(NEVER, |end, segment| {
@@ -79,7 +81,7 @@ fn selections_that_hear_avoid_what_is_marked_or_trimmed() {
 
 #[test]
 fn a_path_that_has_failed_is_left_after_a_timeout() {
-    // Nothing with one of the first 32 values arrives from 300 us on.
+    // From 300 us on, packets with one of the first 32 values do not arrive.
     for name in ["reps", "mixed", "bitmap"] {
         let keys = RdmaKeys { timeout: us(400), retries: 255, ..choosing(&selection(name)) };
         let mut pipe = transfers(&keys, &[(0, 3_000_000)]);
@@ -92,7 +94,7 @@ fn a_path_that_has_failed_is_left_after_a_timeout() {
             Outcome { lost: gone, ..Outcome::default() }
         });
         assert_eq!(came(&pipe), (1, 3_000), "{name}");
-        // Oblivious spraying would lose half of 2,700 packets, and of the retransmissions.
+        // Oblivious spraying would lose half of the 2,700 packets, and half of the retransmissions.
         assert!(lost.len() < 900, "{name}: {} lost", lost.len());
     }
 }
@@ -108,8 +110,8 @@ fn spraying_beside_go_back_n_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// For any selection of paths and any rate control: without a loss nothing is retransmitted, and each
-    /// message arrives once.
+    /// Tests any path selection with any rate control: without a loss nothing is retransmitted, and each message
+    /// arrives once.
     #[test]
     fn without_a_loss_nothing_is_sent_again(
         paths in prop::sample::select(all()),
@@ -134,7 +136,7 @@ proptest! {
         (0..sizes.len()).for_each(|nth| assert!(delivered(&pipe, nth).is_some()));
     }
 
-    /// Losses, trims, repetitions and reordering at once: each message arrives once.
+    /// Tests that each message arrives once under losses, trims, duplication and reordering.
     #[test]
     fn messages_arrive_over_any_paths(
         paths in prop::sample::select(all()),

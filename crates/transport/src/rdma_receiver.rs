@@ -61,14 +61,14 @@ pub struct RdmaReceiver {
     #[recurs(constant)]
     spec: Arc<RdmaSpec>,
     pairs: Vec<ReceivePair>,
-    /// Number of transfers whose delivery times are recorded; 0: none are.
+    /// Number of transfers whose delivery times are recorded; 0 if none are.
     #[recurs(constant)]
     transfers: usize,
     replies: VecDeque<Reply>,
     /// Earliest time of the next CNP for any queue pair.
     #[recurs(past)]
     next_cnp: Time,
-    /// Rule that distinguishes loss from reordering; `None`: there is none.
+    /// Rule that distinguishes losses from reordering, if the recovery has one.
     #[recurs(constant)]
     rule: Option<LossRule>,
     /// Lower bound of the time at which a packet of any queue pair counts as lost.
@@ -76,10 +76,10 @@ pub struct RdmaReceiver {
     lost_at: Time,
     #[recurs(measured)]
     discarded: u64,
-    /// Discarded data.
+    /// Data that was discarded.
     #[recurs(measured)]
     undelivered: Undelivered,
-    /// Requester of READs, if its messages are READs.
+    /// Requester of READs, if the messages are READs.
     #[recurs(unless_empty = "READs")]
     reader: Option<Box<Reader>>,
     /// Delivered messages that others depend on.
@@ -98,17 +98,17 @@ struct Kept {
 
 #[derive(Clone, Debug, Default, Recurs)]
 struct ReceivePair {
-    /// Next packet expected; all earlier ones have arrived.
+    /// Next expected packet; all earlier packets have arrived.
     #[recurs(scratch)]
     expected: u64,
-    /// Packets that it would have delivered in periods that were left out.
+    /// Number of packets that would have been delivered in the skipped periods.
     #[recurs(grows_with = self.expected + self.left_out)]
     left_out: u64,
     /// Packets since the last acknowledgement.
     unanswered: u32,
-    /// True while a reply other than those to packets out of order is queued.
+    /// True while a reply is queued, other than replies to packets out of order.
     in_line: bool,
-    /// True if that reply is a NAK, and if it echoes a mark.
+    /// True if that reply is a NAK, and true if it echoes a mark.
     nak: bool,
     marked: bool,
     /// Packet named by the last NAK, and the earliest time of another NAK for it.
@@ -128,7 +128,7 @@ struct ReceivePair {
     telemetry: Telemetry,
     #[recurs(unless_empty = "in-band telemetry")]
     stamps: Option<Box<Stamps>>,
-    /// Packets that have arrived from the expected one on, by offset, and which of them end a message.
+    /// Packets that have arrived from the expected one on, by offset, with a flag for those that end a message.
     kept: VecDeque<Option<Kept>>,
     /// Times at which the application finishes the messages that it still processes.
     #[recurs(with = ReceivePair::walk_taken)]
@@ -136,12 +136,13 @@ struct ReceivePair {
     #[recurs(measured)]
     not_ready: u32,
     refuses: bool,
-    /// Last packets, arrived or yet to arrive again, of messages that others depend on, with their transfer numbers.
+    /// Last packets of the messages that others depend on, with their transfer numbers. The packets have arrived, or
+    /// have yet to arrive again.
     #[recurs(with = ReceivePair::walk_awaited)]
     awaited: Vec<(u64, u32)>,
-    /// Packets that arrived out of order; `None`: there are none.
+    /// State of packets that arrived out of order; `None` if there are none.
     disorder: Option<Box<Disorder>>,
-    /// Delivery times of its messages.
+    /// Delivery times of the messages.
     #[recurs(recorded)]
     delivered: Vec<Time>,
     #[recurs(measured)]
@@ -157,7 +158,7 @@ struct ReceivePair {
 }
 
 impl RdmaReceiver {
-    /// Creates a receiver of this many transfers, or of a flow.
+    /// Creates a receiver of this many transfers, or of a flow's messages.
     pub fn new(spec: &Arc<RdmaSpec>, transfers: usize) -> RdmaReceiver {
         RdmaReceiver {
             spec: spec.clone(),
@@ -177,21 +178,23 @@ impl RdmaReceiver {
         }
     }
 
-    /// Creates a receiver that reads these transfers, or a flow's messages from `start` to `stop`, if its messages are READs.
+    /// Creates a receiver. If messages are READs, it requests these transfers, or a flow's messages from `start` to
+    /// `stop`.
     pub fn reading(spec: &Arc<RdmaSpec>, due: &Arc<[Due]>, start: Time, stop: Option<Time>) -> RdmaReceiver {
         let reader =
             (spec.verb == RdmaVerb::Read).then(|| Box::new(Reader::new(spec, due.clone(), start, stop)));
         RdmaReceiver { reader, ..RdmaReceiver::new(spec, due.len()) }
     }
 
-    /// Sets the round trip of the path without queueing.
+    /// Sets the round-trip time of the path without queueing.
     #[must_use]
     pub fn on_path(mut self, base_rtt: Time) -> RdmaReceiver {
         self.rule = self.spec.recovery.reordering().map(|keys| LossRule::new(keys, base_rtt));
         self
     }
 
-    /// Returns the outcome of each transfer that it has begun to read; `None`: the peer sends them instead.
+    /// Returns the outcome of each transfer that this end has begun to read; `None` if the peer sends the transfers
+    /// instead.
     pub fn outcomes(&self) -> Option<Vec<TransferOutcome>> {
         self.reader.as_ref().map(|reader| reader.outcomes())
     }
@@ -205,15 +208,15 @@ impl RdmaReceiver {
         self.reader.as_ref().map(|reader| reader.counts(pair))
     }
 
-    /// Returns the time at which a message of a queue pair was delivered; `None`: it was not.
+    /// Returns the time at which a message of a queue pair was delivered; `None` if it was not.
     pub fn delivered(&self, pair: u32, ordinal: u32) -> Option<Time> {
         self.pairs.get(pair as usize)?.delivered.get(ordinal as usize).copied()
     }
-    /// Returns the number of whole messages of the queue pair that takes all of them.
+    /// Returns the number of complete messages. All messages use a single queue pair.
     pub(crate) fn messages(&self) -> u64 {
         self.pairs.first().map_or(0, |pair| pair.messages)
     }
-    /// Starts as if this many packets had already arrived.
+    /// Starts in the state after this many packets have arrived.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, packet: u64) {
         if let Some(pair) = self.pair(0) {
@@ -277,7 +280,7 @@ impl RdmaReceiver {
             if let Some(reader) = &mut self.reader {
                 reader.on_progress(number, expected, now);
             }
-            // Packets after a gap that has just been closed are acknowledged too.
+            // Packets after a gap that has just closed are acknowledged too.
             if answers && (ack_request || closed || unanswered >= every || selective) {
                 self.reply(number, None);
             }
@@ -295,7 +298,8 @@ impl RdmaReceiver {
         self.take_ahead(number, (low, ahead), [last, ack_request], received.bytes, now);
     }
 
-    /// Everything before `expected` was delivered: ends the messages within it that others depend on.
+    /// Ends the messages that others depend on and that lie before `expected`, up to which everything has been
+    /// delivered.
     fn end_awaited(&mut self, number: u32, expected: u64) {
         let Some(pair) = self.pairs.get_mut(number as usize).filter(|pair| !pair.awaited.is_empty()) else {
             return;
@@ -325,7 +329,7 @@ impl ReceivePair {
         let begins = self.taken.back().map_or(now, |&done| done.max(now));
         self.taken.append_one(begins.saturating_add(queue.time));
     }
-    /// Notes that others depend on the message that ends with this packet.
+    /// Records that others depend on the message that ends with this packet.
     fn note_awaited(&mut self, packet: u64, transfer: u32) {
         let place = self.awaited.partition_point(|&(other, _)| other < packet);
         if self.awaited.get(place).is_none_or(|&(other, _)| other > packet) {

@@ -1,4 +1,4 @@
-//! Receivers that tolerate reordering, over a wire that delays, loses and repeats packets.
+//! Receivers that tolerate reordering, over a wire that delays, loses and duplicates packets.
 
 use crate::pipe::Outcome;
 use crate::rdma_examples::{NEVER, came, delivered, flow, keys, number, packets, transfers, us};
@@ -13,7 +13,7 @@ fn tolerant(keys: ReorderingKeys) -> RdmaKeys {
 fn rule(distance: u64, time: u64) -> RdmaKeys {
     tolerant(ReorderingKeys { distance, time: Or::Value(us(time)), ..ReorderingKeys::default() })
 }
-/// Loses these packets when they are sent for the first time.
+/// Loses the first transmission of these packets.
 fn losing(lost: &[usize]) -> impl FnMut(usize, &Segment) -> Outcome {
     let mut left: Vec<u32> = lost.iter().map(|&packet| packet as u32).collect();
     move |end, segment| {
@@ -38,15 +38,16 @@ fn again(sent: &[u32], all: u32) -> Vec<u32> {
 
 #[test]
 fn a_late_packet_is_no_loss_until_distance_and_time_say_so() {
-    // Packets follow each other at 846.4 ns: one that is late by n of these and a half is overtaken by n.
+    // Packets are 846.4 ns apart. A packet that is delayed by n and a half of these intervals is overtaken by n
+    // packets.
     for (distance, time, overtaken, lost) in [
-        // Distance alone.
+        // Only the distance matters.
         (4, 0, 3, false),
         (4, 0, 4, true),
-        // Time alone: the gap is open for less than 9 us with 10 packets beyond it, and for 11 us with 13.
+        // Only the time matters: with 10 packets beyond the gap it has been open for less than 9 us, with 13 for 11 us.
         (1, 10, 10, false),
         (1, 10, 13, true),
-        // Both.
+        // Both matter.
         (20, 10, 13, false),
         (3, 10, 13, true),
         (13, 10, 13, true),
@@ -77,11 +78,11 @@ fn lost_packets_are_sent_again_alone_and_without_a_timeout() {
 
 #[test]
 fn a_timer_finds_a_loss_behind_which_nothing_more_comes() {
-    // Three packets after the loss, and the end of the message.
+    // Three packets follow the lost one; then the message ends.
     let mut pipe = transfers(&rule(3, 100), &[(0, 20_000)]);
     pipe.run(NEVER, losing(&[16]));
     assert_eq!((again(&packets(&pipe), 20), pipe.near.counts().timeouts), (vec![16], 0));
-    // Two are too few: the timeout repairs it.
+    // Two packets after the loss are not enough, so the timeout repairs it.
     let mut pipe = transfers(&rule(3, 100), &[(0, 20_000)]);
     pipe.run(NEVER, losing(&[17]));
     assert_eq!((again(&packets(&pipe), 20), pipe.near.counts().timeouts), (vec![17], 1));
@@ -143,7 +144,7 @@ fn no_more_packets_are_outstanding_than_the_window_holds() {
     assert_eq!((came(&pipe), pipe.near.counts().timeouts), ((1, 40), 0));
 }
 
-/// The rule for a single packet: returns the first time at which it counts as lost, from the arrival times.
+/// Returns, by the rule for a single packet, the first time at which it counts as lost, given all arrival times.
 fn lost_at(packet: u32, arrivals: &[(Time, u32)], distance: u32, time: Time) -> Option<Time> {
     let came = arrivals.iter().find(|it| it.1 == packet).map_or(NEVER, |it| it.0);
     let opened = arrivals.iter().find(|it| it.1 > packet)?.0;
@@ -154,7 +155,8 @@ fn lost_at(packet: u32, arrivals: &[(Time, u32)], distance: u32, time: Time) -> 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Any permutation within the window, without losses: nothing is retransmitted, and each message is delivered once, in order.
+    /// Tests any permutation within the window without losses: nothing is retransmitted, and each message is delivered
+    /// once and in order.
     #[test]
     fn reordering_alone_sends_nothing_again(
         sizes in prop::collection::vec(1u64..60_000, 1..6),
@@ -181,7 +183,8 @@ proptest! {
         prop_assert_eq!(pipe.far.discarded(), 0);
     }
 
-    /// For any delays and losses, exactly the packets that count as lost by the rule are retransmitted, each at its time.
+    /// Tests any delays and losses: exactly the packets that count as lost by the rule are retransmitted, each at its
+    /// time.
     #[test]
     fn the_packets_that_the_rule_names_are_sent_again(
         distance in 1u64..12,
@@ -190,7 +193,7 @@ proptest! {
         loss in 0u64..8,
         seed in any::<u64>(),
     ) {
-        // No retransmission arrives within the run: its last packet is sent long before.
+        // No retransmission arrives within the run, because its last packet is sent long before.
         let mut pipe = transfers(&RdmaKeys { timeout: us(50_000), ..rule(distance, time) }, &[(0, 60_000)]);
         let mut draw = draws(seed).0;
         let mut seen = std::collections::BTreeSet::new();
@@ -198,7 +201,7 @@ proptest! {
             if end == 1 {
                 return Outcome::default();
             }
-            // Retransmissions are lost: each packet keeps the times of its first arrival.
+            // Retransmissions are lost, so each packet keeps the time of its first arrival.
             let again = !seen.insert(number(segment));
             Outcome { lost: again || draw(100) < loss, extra: Time::from_ns(draw(jitter + 1)), ..Outcome::default() }
         });
@@ -214,7 +217,7 @@ proptest! {
         prop_assert!(expected.iter().filter(gone).all(|packet| named.contains(packet)), "{named:?} {expected:?}");
     }
 
-    /// Losses and duplicates at once: everything arrives once, and a queue pair that began with a flow ends with it.
+    /// Tests losses and duplicates: all data of a flow arrives once, and its message completes.
     #[test]
     fn a_flow_arrives_over_a_wire_that_loses_and_repeats(loss in 0u64..20, seed in any::<u64>()) {
         let mut pipe = flow(&RdmaKeys { retries: 255, ..rule(3, 20) }, Some(80_000), None);

@@ -43,59 +43,61 @@ pub struct RdmaSender {
     facts: PathFacts,
     #[recurs(constant)]
     due: Arc<[Due]>,
-    /// Number of transfers with a start that have begun.
+    /// Number of transfers with a start time that have begun.
     begun: usize,
-    /// The start of the one that begins next; [`Time::NEVER`]: none does.
+    /// Start of the next transfer; [`Time::NEVER`] if there is none.
     begins: Time,
-    /// Those that others wait for and that are acknowledged.
+    /// Acknowledged transfers that others wait for.
     #[recurs(unless_empty = "transfers that others wait for")]
     ended: VecDeque<(u32, MessageTimes)>,
-    /// Of transfers that have begun, and of those before them that have not.
+    /// Outcomes of the transfers that have begun, and of those before them that have not.
     #[recurs(recorded)]
     outcomes: Vec<TransferOutcome>,
-    /// Times by cause of the acknowledged transfers.
+    /// Times by activity of the acknowledged transfers.
     #[recurs(recorded)]
     times: Vec<MessageTimes>,
-    /// By transfer, its place among the messages of its queue pair.
+    /// By transfer: its position among the messages of its queue pair.
     #[recurs(recorded)]
     ordinals: Vec<u32>,
     pairs: Members<QueuePair>,
-    /// By queue pair, messages posted.
+    /// By queue pair: number of messages posted.
     #[recurs(recorded)]
     posted: Vec<u32>,
-    /// Queue pairs without messages, the one that was used last at the end.
+    /// Queue pairs without messages; the one used last is at the end.
     free: Vec<u32>,
     flow: Flow,
     #[recurs(unless_empty = "records that are not collected")]
     records: VecDeque<Record>,
     #[recurs(measured)]
     discarded: u64,
-    /// Of READs, by queue pair and READ.
+    /// By queue pair and READ: the READs served.
     #[recurs(unless_empty = "READs")]
     served: Vec<Vec<Served>>,
-    /// The NIC that it sends through, if that has limits, and the identity of its queue pairs there.
+    /// NIC with limits through which the endpoint sends, if there is one, and the base of its queue pairs' identities
+    /// there.
     #[recurs(unless_empty = "NICs with limits")]
     nic: Option<(SharedNic, u64)>,
-    /// Seed of the draws of its queue pairs.
+    /// Seed of the queue pairs' random numbers.
     #[recurs(constant)]
     seed: u64,
 }
 
-/// A READ that is served.
+/// A READ that this end serves.
 #[derive(Clone, Copy, Debug)]
 struct Served {
-    /// When its request came.
+    /// Time at which the request arrived.
     came: Time,
-    /// Packets that were sent again.
+    /// Number of retransmitted packets.
     again: u32,
-    /// Its times by cause, and the numbers of CNPs, marks and NAKs that its queue pair had got before it; `None`: the requester may not have all of it.
+    /// Times by activity, and the numbers of CNPs, marks and NAKs that the queue pair had received before the READ;
+    /// `None` if the requester may not have received all of it.
     times: Option<(MessageTimes, [u32; 3])>,
 }
 
-/// The messages of a flow.
+/// The state of a flow, whose messages are posted one after the other.
 #[derive(Clone, Copy, Debug, Recurs)]
 struct Flow {
-    /// When the next one is posted, and until when, or [`Time::NEVER`].
+    /// Time at which the next message is posted, and time from which no more are, or [`Time::NEVER`].
     #[recurs(past)]
     start: Time,
     #[recurs(past)]
@@ -104,8 +106,8 @@ struct Flow {
 }
 
 impl RdmaSender {
-    /// A sender of these transfers, in order of their starts; if there are none, of the messages of a flow from `start` to
-    /// `stop`.
+    /// Creates a sender of these transfers, which are in order of their starts. If there are none, creates a sender of
+    /// a flow's messages from `start` to `stop`.
     pub fn new(
         spec: &Arc<RdmaSpec>,
         due: Arc<[Due]>,
@@ -140,18 +142,18 @@ impl RdmaSender {
         }
     }
 
-    /// Its queue pairs draw paths from this seed, each from a stream of its own.
+    /// Enables the path selection of the queue pairs, each with its own random numbers from this seed.
     #[must_use]
     pub fn seeded(self, seed: u64) -> RdmaSender {
         RdmaSender { seed, ..self }
     }
 
-    /// Sends through a NIC with limits, at which it is the endpoint of this number.
+    /// Attaches the sender to a NIC with limits, as the endpoint with this number.
     pub fn attach(&mut self, nic: &SharedNic, number: u32) {
         self.nic = Some((nic.clone(), u64::from(number) << 32));
     }
 
-    /// Posts a message of an application that decides itself when, after all others. The end of one with a tag is reported.
+    /// Posts a message of an application behind all others. The completion of a message with a tag is reported.
     pub(crate) fn send(&mut self, operation: Operation, tag: Option<u32>, bytes: u64, now: Time) {
         if self.pairs.len() == 0 {
             self.open();
@@ -163,16 +165,16 @@ impl RdmaSender {
         self.pairs.update(0);
     }
 
-    /// Name of the operation of its messages.
+    /// Returns the name of the operation of the messages.
     pub fn verb(&self) -> &'static str {
         self.spec.verb.name()
     }
-    /// Returns true if its messages are READs.
+    /// Returns true if the messages are READs.
     pub fn is_read(&self) -> bool {
         self.spec.verb == RdmaVerb::Read
     }
 
-    /// Continues as if this number of packets had been sent before.
+    /// Starts in the state after this number of packets have been sent.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, packet: u64) {
         let number = self.open();
@@ -191,7 +193,7 @@ impl RdmaSender {
         self.pairs.add(QueuePair::new(&self.spec, number, &self.facts).choosing_paths(&self.facts, seed))
     }
 
-    /// The queue pair of the next transfer.
+    /// Returns the queue pair for the next transfer.
     fn choose(&mut self) -> u32 {
         let known = match self.spec.queue_pairs {
             QueuePairs::One => (self.pairs.len() > 0).then_some(0),
@@ -210,7 +212,7 @@ impl RdmaSender {
         self.pairs.update(number);
     }
 
-    /// Posts what is due.
+    /// Posts the transfers and messages that are due.
     fn begin(&mut self, now: Time) {
         while self.begins <= now {
             let transfer = self.begun;
@@ -246,7 +248,7 @@ impl RdmaSender {
         self.due.get(transfer as usize).is_some_and(|due| due.awaited)
     }
 
-    /// Posts the next message of a flow when the one before has been sent: a queue that never runs empty.
+    /// Posts the next message of a flow when the one before has been sent, so that the queue is never empty.
     fn supply(&mut self, now: Time) {
         if !self.due.is_empty() || self.flow.start > now {
             return;
@@ -262,13 +264,14 @@ impl RdmaSender {
         self.flow.start = Time::NEVER;
     }
 
-    /// Something has happened to a queue pair.
+    /// Updates the schedule of a queue pair after an event.
     fn update(&mut self, number: u32, now: Time) {
         self.follow_up(number, now);
         self.pairs.update(number);
     }
 
-    /// Takes the results of a queue pair, if there are any, and posts the next message of a flow if the last one has been sent.
+    /// Collects the results of a queue pair, if there are any. Posts the next message of a flow if the last one has
+    /// been sent.
     #[inline]
     fn follow_up(&mut self, number: u32, now: Time) {
         let Some(pair) = self.pairs.get_mut(number) else { return };
@@ -283,7 +286,7 @@ impl RdmaSender {
         }
     }
 
-    /// Takes the results of a queue pair.
+    /// Collects the results of a queue pair.
     #[inline(never)]
     fn collect(&mut self, number: u32) {
         let Some(pair) = self.pairs.get_mut(number) else { return };
@@ -314,7 +317,7 @@ impl RdmaSender {
         }
     }
 
-    /// Nothing new from now on.
+    /// Stops posting new messages.
     fn close(&mut self, now: Time) {
         self.flow = Flow { stop: Time::NEVER, left: 0, start: Time::NEVER };
         if let Some(pair) = self.pairs.get_mut(0) {
@@ -324,7 +327,7 @@ impl RdmaSender {
     }
 }
 
-/// The start of a transfer that is scheduled; [`Time::NEVER`]: it is not, or there is none.
+/// Returns the start of a scheduled transfer; [`Time::NEVER`] if it is not scheduled or does not exist.
 fn start_of(due: &[Due], transfer: usize) -> Time {
     due.get(transfer).map_or(Time::NEVER, |due| due.start)
 }
@@ -380,7 +383,7 @@ impl Protocol for RdmaSender {
                 .nic
                 .as_ref()
                 .is_none_or(|(nic, first)| pair.is_admitted(nic, first | u64::from(number), now));
-            // Those that the NIC is ready for do not wait for the others.
+            // Queue pairs for which the NIC is ready do not wait for the others.
             let segment = if admitted { pair.poll_transmit(now) } else { None };
             self.follow_up(number, now);
             self.pairs.end_turn(number);

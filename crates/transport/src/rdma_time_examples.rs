@@ -1,4 +1,4 @@
-//! Time of messages over RDMA by cause, worked out by hand; memory of queue pairs; refused keys.
+//! Times of RDMA messages by activity, computed by hand; memory of queue pairs; invalid keys.
 
 use crate::endpoint::Protocol;
 use crate::pipe::{Outcome, losing};
@@ -9,7 +9,8 @@ use crate::{
 };
 use units::{Bytes, Or, Time};
 
-/// Times of a transfer by cause: behind others, then in the order of `Spent`, in nanoseconds; and its total time.
+/// Returns the times of a transfer in nanoseconds (behind other messages, then in the order of `Spent`), and its total
+/// time.
 fn spent(pipe: &Wire, transfer: usize, start: Time) -> ([u32; 9], u64) {
     let times = pipe.near.times_of(transfer).unwrap();
     let mut all = [times.behind; 9];
@@ -20,7 +21,8 @@ fn spent(pipe: &Wire, transfer: usize, start: Time) -> ([u32; 9], u64) {
 
 #[test]
 fn what_the_time_of_messages_was_spent_on_adds_up() {
-    // Packets of 1078 B with preamble and gap: 862.4 ns each at 10 Gb/s. The pipe has no gap: each follows after 846.4 ns.
+    // Packets of 1078 B with preamble and gap take 862.4 ns each at 10 Gb/s. The pipe has no gap, so packets follow
+    // each other after 846.4 ns.
     let mut pipe = transfers(&keys(), &[(0, 3_000), (0, 2_000)]);
     pipe.run_clean(NEVER);
     let (first, took) = spent(&pipe, 0, Time::ZERO);
@@ -48,7 +50,7 @@ fn a_window_and_a_rate_are_told_apart() {
     let mut pipe = transfers(&window, &[(0, 400_000)]);
     pipe.run_clean(NEVER);
     let (times, _) = spent(&pipe, 0, Time::ZERO);
-    // 99 round trips of 10 us and more, in each of which four packets were sent.
+    // 99 round trips of at least 10 us, in each of which four packets are sent.
     assert!(times[4] > 700_000 && times[3] == 0, "{times:?}");
     let mut pipe = transfers(&RdmaKeys { control: dcqcn(), ..keys() }, &[(0, 400_000)]);
     pipe.run(NEVER, |end, _| Outcome { marked: end == 0, ..Outcome::default() });
@@ -59,7 +61,7 @@ fn a_window_and_a_rate_are_told_apart() {
 
 #[test]
 fn a_message_that_is_read_in_parts_counts_each_cnp_once() {
-    // 2^23 / 257 packets per request: three of them, whose parts queue behind each other.
+    // A request may cover 2^23 / 257 packets, so the message takes three READs, whose parts queue behind each other.
     let read = RdmaKeys { verb: RdmaVerb::Read, max_reads: 255, mtu: Or::Value(Bytes::new(1)), ..keys() };
     let mut pipe = transfers(&RdmaKeys { control: dcqcn(), ..read }, &[(0, 70_000)]);
     let mut nth = 0;
@@ -78,7 +80,8 @@ fn a_message_that_is_read_in_parts_counts_each_cnp_once() {
 #[test]
 fn a_read_waits_for_its_request_and_for_those_before_it() {
     let read = RdmaKeys { verb: RdmaVerb::Read, ..keys() };
-    // With one outstanding request, the next is sent when the one before is complete. With many, they queue.
+    // With one outstanding request, the next one is sent when the previous READ is complete. With many, READs queue at
+    // the responder.
     for max_reads in [1, 16] {
         let mut pipe = transfers(&RdmaKeys { max_reads, ..read.clone() }, &[(0, 10_000); 5]);
         pipe.run_clean(NEVER);
@@ -92,12 +95,13 @@ fn a_read_waits_for_its_request_and_for_those_before_it() {
             let (requested, behind) = if max_reads == 1 {
                 ((request + DELAY + response + DELAY) * nth, Time::ZERO)
             } else {
-                // Its first packet is the next one when the last before it leaves.
+                // The first packet of a READ is the next one to send when the last packet of the previous READ has been
+                // sent.
                 (request * nth, if nth > 0 { response * nth - first - request * nth } else { Time::ZERO })
             };
             assert_eq!(came, requested + request + DELAY);
             assert!(times.behind.abs_diff((behind.ps() / 1_000) as u32) <= 1, "{nth} {times:?}");
-            // The last packet on its wire, and on its way.
+            // The last packet is on the wire, and then in flight.
             let rest = (first + DELAY).ps() / 1_000;
             assert!(times.on(Spent::UnderWay).abs_diff(rest as u32) <= 10, "{nth} {times:?}");
             assert_eq!(times.on(Spent::Again), 0);
@@ -105,7 +109,7 @@ fn a_read_waits_for_its_request_and_for_those_before_it() {
     }
 }
 
-/// Without a message, and with one.
+/// Tests the memory of a queue pair without a message and with one.
 #[test]
 fn a_queue_pair_takes_632_bytes_and_its_message_192() {
     let mut pipe = transfers(&keys(), &[(0, 30_000), (100, 50_000)]);
@@ -125,7 +129,7 @@ fn a_queue_pair_takes_632_bytes_and_its_message_192() {
 fn a_queue_pair_is_small() {
     let bytes = size_of::<crate::QueuePair>();
     assert!(bytes <= 600, "{bytes} B");
-    // The clocks of its time are apart.
+    // The clocks are allocated separately.
     let apart = size_of::<crate::time_spent::Clocks>();
     assert!(apart <= 150, "{apart} B");
 }
@@ -139,7 +143,7 @@ fn what_cannot_be_meant_is_refused() {
     let alpha =
         RdmaKeys { control: dcqcn(DcqcnKeys { g: 0.0, ..DcqcnKeys::default() }), ..RdmaKeys::default() };
     assert!(wrong(alpha).contains("a g of 0"));
-    // The largest MTU that fits.
+    // Each row is a frame length and the largest MTU that fits.
     for (frame, mtu) in [(1_522, 1_024), (4_162, 4_096), (4_161, 2_048), (330, 256)] {
         assert_eq!(RdmaKeys::default().carrier(None, frame).unwrap().0.mtu, mtu);
     }
@@ -147,7 +151,7 @@ fn what_cannot_be_meant_is_refused() {
     let bdp = RdmaKeys { recovery: RdmaRecovery::Selective, ..RdmaKeys::default() };
     let (spec, _) = bdp.carrier(None, 1_522).unwrap();
     assert_eq!((spec.window, spec.ack_every), (StaticWindow::Bdp, 1));
-    // 40 Gb/s and 24 us are 120 kB: 111 packets of 1090 B.
+    // 40 Gb/s times 24 us is 120 kB, or 111 packets of 1090 B.
     let facts = PathFacts::new(units::BitRate::from_gbps(40), us(24), 1_090, 0);
     assert_eq!(spec.most_in_flight(&facts), 111 * 1_090);
 }

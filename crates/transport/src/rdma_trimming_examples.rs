@@ -1,4 +1,5 @@
-//! Packets whose payload a switch has trimmed: each recovery retransmits them at once, over a wire that trims, loses and delays.
+//! Packets whose payload a switch has trimmed, over a wire that trims, loses and delays. Each recovery retransmits them
+//! at once.
 
 use crate::pipe::Outcome;
 use crate::rdma_examples::{NEVER, came, delivered, keys, number, packets, transfers, us};
@@ -10,7 +11,7 @@ use units::{Or, Time};
 fn tolerant() -> RdmaRecovery {
     RdmaRecovery::Reordering(ReorderingKeys { time: Or::Value(us(128)), ..ReorderingKeys::default() })
 }
-/// Trims these packets in their first `times` transmissions.
+/// Trims the first `times` transmissions of these packets.
 fn trimming(trimmed: &[u32], times: usize) -> impl FnMut(usize, &Segment) -> Outcome {
     let mut left: Vec<u32> = trimmed.repeat(times);
     move |end, segment| {
@@ -18,7 +19,7 @@ fn trimming(trimmed: &[u32], times: usize) -> impl FnMut(usize, &Segment) -> Out
         Outcome { trimmed: place.map(|place| left.swap_remove(place)).is_some(), ..Outcome::default() }
     }
 }
-/// Returns the packets that were sent more than once, in order of their numbers, once per repetition.
+/// Returns the packets that were sent more than once, in order of their numbers, once per retransmission.
 fn again(sent: &[u32], all: u32) -> Vec<u32> {
     let times = |packet: u32| sent.iter().filter(|&&other| other == packet).count();
     (0..all).flat_map(|packet| std::iter::repeat_n(packet, times(packet) - 1)).collect()
@@ -34,7 +35,8 @@ fn trimmed_packets_alone_are_sent_again_and_at_once() {
             assert_eq!((pipe.near.counts().timeouts, came(&pipe)), (0, (1, 40)), "{recovery:?} {lost:?}");
             assert_eq!(pipe.far.received_by_all().trimmed, lost.len() as u64);
             assert_eq!(pipe.far.discarded(), lost.len() as u64);
-            // A packet lost without notification costs the receiver's delay or a timeout; this one costs a round trip.
+            // A packet that is lost without notification costs the receiver's delay or a timeout; a trimmed packet
+            // costs a round trip.
             let sent = pipe.sent_by(0);
             let [first, second] = [0, 1]
                 .map(|nth| sent.iter().filter(|it| number(&it.1) == lost[0]).nth(nth).expect("sent twice").0);
@@ -58,7 +60,7 @@ fn a_retransmission_that_is_trimmed_is_sent_once_more() {
 fn go_back_n_goes_back_to_the_trimmed_packet() {
     let mut pipe = transfers(&RdmaKeys { recovery: RdmaRecovery::GoBackN, ..keys() }, &[(0, 40_000)]);
     pipe.run(NEVER, trimming(&[39], 1));
-    // Nothing follows the last packet: without the trimmed one only a timeout would detect the loss.
+    // No packet follows the last one. If it were not trimmed, only a timeout would detect its loss.
     assert_eq!((again(&packets(&pipe), 40), pipe.near.counts().timeouts), (vec![39], 0));
     assert_eq!(pipe.far.received_by_all().naks, 1);
 }
@@ -70,7 +72,7 @@ fn a_trimmed_packet_that_overtakes_whole_ones_takes_none_of_them_back() {
     pipe.run(NEVER, |end, segment| {
         let nth = if end == 0 { sent } else { usize::MAX };
         sent += usize::from(end == 0);
-        // Packet 5 overtakes packet 4 by this; packet 6 does not.
+        // With this delay packet 5 overtakes packet 4; packet 6 does not.
         let extra = if nth < 5 { Time::from_ns(1_200) } else { Time::ZERO };
         Outcome { extra, ..trim(end, segment) }
     });
@@ -90,7 +92,7 @@ fn without_naks_the_timeout_repairs_what_was_trimmed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 
-    /// With any packets trimmed, lost or late, each message is delivered once.
+    /// Tests that each message is delivered once, whichever packets are trimmed, lost or late.
     #[test]
     fn messages_arrive_whatever_is_trimmed(
         sizes in prop::collection::vec(1u64..40_000, 1..5),
@@ -113,7 +115,8 @@ proptest! {
         (0..sizes.len()).for_each(|nth| assert!(delivered(&pipe, nth).is_some()));
     }
 
-    /// Trimming alone, on a wire that keeps the order: as many packets are retransmitted as were trimmed, and no timeout is needed.
+    /// Tests trimming alone, on a wire that keeps the order: as many packets are retransmitted as were trimmed, and no
+    /// timeout is needed.
     #[test]
     fn trimming_alone_sends_each_trimmed_packet_once_more(
         selective in any::<bool>(),

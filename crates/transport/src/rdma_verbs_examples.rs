@@ -1,4 +1,5 @@
-//! SEND, WRITE and READ over a wire, and receivers that are not ready: by hand and by closed forms.
+//! SEND, WRITE and READ over a wire, and receivers that are not ready: examples computed by hand and closed-form
+//! results.
 
 use crate::pipe::{Outcome, losing, losing_of};
 use crate::rdma::queue_pair::header_of;
@@ -45,7 +46,7 @@ fn a_read_takes_a_request_and_its_data() {
     let wire = |bytes: u64| pipe.wire(bytes);
     let data = wire(1_058) * 398 + wire(1_062) * 2;
     assert_eq!(delivered(&pipe, 0), Some(wire(74) + DELAY + data + DELAY));
-    // One request, and no acknowledgements.
+    // There is one request and no acknowledgement.
     assert_eq!((requests(&pipe), pipe.near.counts().retransmitted), (vec![0], 0));
     let outcome = pipe.far.outcomes().unwrap()[0];
     assert_eq!((Some(outcome.acknowledged), outcome.missing), (delivered(&pipe, 0), 0));
@@ -54,7 +55,7 @@ fn a_read_takes_a_request_and_its_data() {
 
 #[test]
 fn reads_fill_the_link_if_enough_are_under_way() {
-    // Ten reads of 10 kB; a read takes 8.5 us on the wire and a round trip of 10 us.
+    // Ten READs of 10 kB. A READ takes 8.5 us on the wire and a round trip of 10 us.
     let ends = |max_reads: u64| {
         let due = [(0, 10_000); 10];
         let mut pipe = transfers(&RdmaKeys { max_reads, ..read() }, &due);
@@ -73,7 +74,7 @@ fn a_flow_reads_at_the_rate_of_the_link() {
     let million = RdmaKeys { message: Or::Value(Bytes::new(1_000_000)), ..read() };
     let mut pipe = flow(&million, None, Some(us(4_000)));
     pipe.run_clean(us(4_000));
-    // From 3 us on, a request and two delays later.
+    // The first data arrives two delays after the first request, which is sent at 3 us.
     let rest = us(4_000) - us(3) - DELAY * 2;
     let most = rest.ps() / pipe.wire(1_058).ps();
     let (_, packets) = came(&pipe);
@@ -82,7 +83,7 @@ fn a_flow_reads_at_the_rate_of_the_link() {
 
 #[test]
 fn what_is_lost_is_asked_for_again() {
-    // Packet 5 of 40 is lost: 6 arrives and causes a request for 5, after which all packets in flight are sent twice.
+    // Packet 5 of 40 is lost. Packet 6 causes a request for 5, and all packets in flight by then are sent twice.
     let mut pipe = transfers(&read(), &[(0, 40_000)]);
     pipe.run(NEVER, losing(&[5]));
     assert_eq!((requests(&pipe), came(&pipe)), (vec![0, 5], (1, 40)));
@@ -92,7 +93,7 @@ fn what_is_lost_is_asked_for_again() {
     assert_eq!(sent[again..], (5..40).collect::<Vec<_>>());
     let (pair, first, many) = pipe.far.place_of(0).unwrap();
     assert_eq!(u64::from(pipe.near.served_again(pair, first, many)), pipe.near.counts().retransmitted);
-    // The first request, or the last packet: only the timer detects the loss.
+    // The first request or the last packet is lost; only the timer detects this loss.
     for lost in [0, 39] {
         let mut pipe = transfers(&read(), &[(0, 40_000)]);
         if lost == 0 {
@@ -121,7 +122,7 @@ fn a_requester_that_nobody_answers_is_in_error() {
     let mut pipe = transfers(&RdmaKeys { retries: 2, ..read() }, &[(0, 3_000), (9_000, 10)]);
     pipe.run(NEVER, |end, _| Outcome { lost: end == 0, ..Outcome::default() });
     let counts = pipe.far.read_counts(0).unwrap();
-    // The request itself takes no time to leave.
+    // The request is sent at once, so the third timeout of 500 us is at 1.5 ms.
     assert_eq!((counts.timeouts, counts.failed), (3, Some(us(1_500))));
     let missing: Vec<u64> = pipe.far.outcomes().unwrap().iter().map(|it| it.missing).collect();
     assert_eq!(missing, [3_000, 10]);
@@ -130,8 +131,8 @@ fn a_requester_that_nobody_answers_is_in_error() {
 
 #[test]
 fn a_receiver_that_is_not_ready_is_asked_again_after_the_timer() {
-    // One message at a time, which takes the application 5 us; after an RNR NAK the sender waits for 2 us, or
-    // for 20.
+    // The receiver is ready for one message at a time, which takes the application this long. After an RNR NAK the
+    // sender waits for the RNR timer.
     for (timer, takes) in [(us(2), us(5)), (us(20), us(5)), (us(7), us(60)), (us(640), us(1))] {
         let own = RdmaKeys { receive_queue: Some(1), receive_time: takes, rnr_timer: timer, ..keys() };
         let mut pipe = transfers(&own, &[(0, 1_000); 20]);
@@ -172,7 +173,7 @@ fn a_sender_gives_up_after_its_retries() {
         assert_eq!(pipe.near.outcomes()[1].missing, if failed { 1_000 } else { 0 });
         assert!(failed == (pair.counts.not_ready == 3));
     }
-    // Several fit where there is room for them.
+    // With more entries in the receive queue, several messages fit.
     let room = RdmaKeys { receive_queue: Some(4), receive_time: us(1_000), rnr_timer: us(10), ..keys() };
     let mut pipe = transfers(&room, &[(0, 1_000); 4]);
     pipe.run_clean(NEVER);

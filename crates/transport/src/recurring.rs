@@ -1,27 +1,27 @@
-//! Contribution of endpoints and headers to a digest of the state of a run. Packets count from a base: the first unacknowledged one
-//! of the queue pair that sends them.
+//! The contribution of endpoints and headers to a digest of a run's state. Packets are counted from a base: the first
+//! unacknowledged packet of the queue pair that sends them.
 
 use crate::{Endpoint, RdmaWord};
 use frame::{Header, RdmaHeader, Telemetry};
 use recurrence::{Growth, Recurs, Walk};
 
-/// End of a connection that an endpoint is.
+/// The end of a connection that an endpoint implements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It sends.
+    /// The sending end.
     Sender,
-    /// It receives.
+    /// The receiving end.
     Receiver,
 }
 
 impl Endpoint {
-    /// First unacknowledged packet of a sender; `None`: it is no sender whose packets have a base.
+    /// Returns the first unacknowledged packet; `None` if the endpoint is not a sender whose packets have a base.
     pub fn base(&self) -> Option<u64> {
         let Endpoint::RdmaSender(sender) = self else { return None };
         Some(sender.queue_pairs().next().map_or(0, |pair| pair.first_unacknowledged()))
     }
 
-    /// Visits the endpoint, whose connection has this base, and returns what it is.
+    /// Visits the endpoint of a connection with this base, and returns which end it is.
     pub fn walk_from(&self, base: u64, walk: &mut Walk) -> End {
         match self {
             Endpoint::RdmaSender(sender) => {
@@ -53,7 +53,7 @@ impl Endpoint {
     }
 }
 
-/// Returns the word of a packet with its number counted from the base.
+/// Returns the word of a packet with the packet number counted from the base.
 pub fn word_from(word: u32, base: u64) -> u32 {
     let own = RdmaWord::of(word);
     RdmaWord { number: own.number.wrapping_sub(base as u32), ..own }.bits()

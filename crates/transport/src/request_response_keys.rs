@@ -1,4 +1,4 @@
-//! Keys of requests and responses, and their validation.
+//! The keys of requests and responses, and their validation.
 
 use crate::application::ApplicationKeys;
 use crate::exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
@@ -53,7 +53,7 @@ impl ApplicationKeys for Box<RequestResponseKeys> {
     fn jitter_key(&self) -> Option<&'static str> {
         self.transports().jitter_key()
     }
-    /// `limit`: bytes of requests in all.
+    /// Returns the application. `limit` is the total number of request bytes.
     fn spec(&self, limit: Option<Bytes>, segment: u16) -> Result<(Application, Vec<Remark>), Vec<Remark>> {
         let checks = [
             message("request", self.request, segment),
@@ -94,7 +94,7 @@ impl RequestResponseKeys {
         self.transports().is_any()
     }
 
-    /// Requests and responses as messages of a conversation.
+    /// Returns requests and responses as the messages of a conversation.
     fn over(
         &self,
         limit: Option<Bytes>,

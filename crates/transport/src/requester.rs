@@ -39,7 +39,7 @@ pub struct Requester {
     ecn_capable: bool,
     rng: Xoshiro256PlusPlus,
     slots: Box<[Slot]>,
-    /// Slots that send their request, in the order in which these became due.
+    /// Slots that send their request, in the order in which they became due.
     sending: VecDeque<u8>,
     /// Number of requests that may still begin.
     remaining: u64,
@@ -54,16 +54,16 @@ pub struct Requester {
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     turn: u8,
-    /// Time at which its request became due.
+    /// Time at which the request became due.
     due: Time,
     phase: Phase,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The slot thinks until [`Slot::due`].
+    /// The slot waits until [`Slot::due`] before it sends the next request.
     Thinking,
-    /// This many segments of the request have left.
+    /// This many segments of the request have been sent.
     Sending { sent: u32 },
     /// This many segments of the response have arrived.
     Waiting { received: u32, deadline: Option<Time> },
@@ -72,8 +72,8 @@ enum Phase {
 }
 
 impl Requester {
-    /// Creates a requester that begins at `start`, begins no request from `stop` on and draws from `rng`,
-    /// which it must not share.
+    /// Creates a requester. It begins at `start`, and begins no request from `stop` on. No other user may draw from
+    /// `rng`.
     pub fn new(
         spec: &RequestResponseSpec,
         start: Time,

@@ -28,15 +28,15 @@ pub struct Responder {
     ecn_capable: bool,
     rng: Xoshiro256PlusPlus,
     slots: Box<[Slot]>,
-    /// Slots that send their response, in the order in which these became ready.
+    /// Slots that send their response, in the order in which they became ready.
     sending: VecDeque<u8>,
-    /// End of the next service.
+    /// Time at which the next service ends.
     next_timeout: Option<Time>,
     discarded: u64,
     undelivered: Undelivered,
 }
 
-/// State of the latest request of a slot.
+/// The state of the latest request of a slot.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     turn: u8,
@@ -49,14 +49,14 @@ enum Phase {
     Receiving { received: u32 },
     /// The request is served until this time.
     Serving { until: Time },
-    /// This many segments of the response have left.
+    /// This many segments of the response have been sent.
     Sending { sent: u32 },
     /// The response has been sent.
     Done,
 }
 
 impl Responder {
-    /// Creates a responder that draws from `rng`, which it must not share.
+    /// Creates a responder. No other user may draw from `rng`.
     pub fn new(spec: &RequestResponseSpec, rng: Xoshiro256PlusPlus) -> Responder {
         let outstanding = usize::from(spec.outstanding);
         Responder {
@@ -65,7 +65,7 @@ impl Responder {
             service: spec.service,
             ecn_capable: spec.ecn_capable,
             rng,
-            // The first request of a slot has turn 1.
+            // The first request of a slot has turn 1, which counts as later than 0.
             slots: vec![Slot { turn: 0, phase: Phase::Done }; outstanding].into(),
             sending: VecDeque::with_capacity(outstanding),
             next_timeout: None,
@@ -108,7 +108,7 @@ impl Protocol for Responder {
         };
         if is_later(label.turn, slot.turn) {
             if let Phase::Receiving { received } = slot.phase {
-                // An abandoned request: none of it was passed to the application.
+                // The request was abandoned; none of it was delivered to the application.
                 (0..received).for_each(|nth| self.undelivered.add(self.request.frame_bytes(nth)));
             }
             *slot = Slot { turn: label.turn, phase: Phase::Receiving { received: 0 } };
@@ -131,7 +131,7 @@ impl Protocol for Responder {
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        // In the order in which they end; at the same time, in the order of slots.
+        // Services end in order of time; simultaneous ones in order of slots.
         while let Some(ends) = self.next_timeout.filter(|&ends| ends <= now) {
             for slot in 0..self.slots.len() {
                 if matches!(self.slots[slot].phase, Phase::Serving { until } if until == ends) {

@@ -1,8 +1,8 @@
-//! The retransmission timer: a fixed time after the last progress.
+//! A retransmission timer that expires a fixed time after the last progress.
 
 use units::Time;
 
-/// Runs while something is in flight.
+/// A retransmission timer, which runs while data is in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct RetransmissionTimer {
     timeout: Option<Time>,
@@ -10,22 +10,22 @@ pub struct RetransmissionTimer {
 }
 
 impl RetransmissionTimer {
-    /// Creates a timer that expires `timeout` after the last progress; `None`: never.
+    /// Creates a timer that expires `timeout` after the last progress; with `None` it never expires.
     pub fn new(timeout: Option<Time>) -> RetransmissionTimer {
         RetransmissionTimer { timeout, deadline: None }
     }
 
-    /// Returns its expiry.
+    /// Returns the time at which the timer expires.
     pub fn deadline(&self) -> Option<Time> {
         self.deadline
     }
 
-    /// A segment leaves: the timer starts unless it runs (RFC 6298, section 5.1).
+    /// Records that a segment is sent: starts the timer unless it runs (RFC 6298, section 5.1).
     pub fn on_send(&mut self, now: Time) {
         self.deadline = self.deadline.or_else(|| self.after(now));
     }
 
-    /// New data was acknowledged: the timer starts again, or stops (RFC 6298, sections 5.2 and 5.3).
+    /// Records that new data was acknowledged: restarts the timer, or stops it (RFC 6298, sections 5.2 and 5.3).
     pub fn on_ack(&mut self, now: Time, in_flight: bool) {
         self.deadline = if in_flight { self.after(now) } else { None };
     }

@@ -1,8 +1,8 @@
-//! Lists that mostly have one entry, and exist once per queue pair.
+//! Appends to lists that mostly have a single entry and exist once per queue pair.
 
 use std::collections::VecDeque;
 
-/// Appends with an initial capacity of one, where `Vec` begins with four.
+/// Appends with an initial capacity of one; `Vec` starts with four.
 pub(crate) trait Append<T> {
     /// Appends an entry.
     fn append_one(&mut self, one: T);

@@ -1,11 +1,11 @@
-//! Round-trip estimate of a TCP sender, and its retransmission timeout (RFC 6298).
+//! The round-trip estimate of a TCP sender, and its retransmission timeout (RFC 6298).
 
 use units::Time;
 
 /// Clock granularity and bounds of the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerSpec {
-    /// Length of the clock ticks in which times are counted; zero: exact times.
+    /// Length of the clock ticks in which times are measured; zero if times are exact.
     pub tick: Time,
     /// Minimum timeout, above zero.
     pub min: Time,
@@ -15,21 +15,21 @@ pub struct TimerSpec {
     pub max: Time,
 }
 
-/// Smoothed round trip, its variation, and the resulting timeout.
+/// The smoothed round-trip time, its variation, and the resulting timeout.
 #[derive(Clone, Copy, Debug)]
 pub struct RoundTrip {
     /// SRTT and RTTVAR; `None` before the first measurement.
     known: Option<(Time, Time)>,
-    /// Phase of this host's ticks: less than a tick.
+    /// Phase of this host's ticks; less than a tick.
     phase: Time,
     /// Number of times the timeout was doubled since the last measurement.
     doubled: u8,
-    /// Timeout, in whole ticks; zero: to be computed.
+    /// Timeout in whole ticks; zero if it has to be computed.
     waits: Time,
 }
 
 impl RoundTrip {
-    /// Creates an estimate without measurements. Ticks fall at `phase`, less than a tick, and every tick
+    /// Creates an estimate without measurements. Ticks occur at `phase`, which is less than a tick, and at every tick
     /// after it.
     pub fn new(phase: Time) -> RoundTrip {
         RoundTrip { known: None, phase, doubled: 0, waits: Time::ZERO }
@@ -90,7 +90,7 @@ impl RoundTrip {
         (self.doubled, self.waits) = ((self.doubled + 1).min(60), Time::ZERO);
     }
 
-    /// Returns the expiry of a timer that starts now: at a tick, if there are any.
+    /// Returns the expiry of a timer that starts now. It is at a tick, if the clock has ticks.
     #[inline(always)]
     pub fn deadline(&mut self, spec: &TimerSpec, now: Time) -> Time {
         // Called for each acknowledgement; few change the timeout.
@@ -104,7 +104,7 @@ impl RoundTrip {
         Time::from_ps(at.saturating_sub(spec.tick.ps() - self.phase.ps()))
     }
 
-    /// Returns RTO as a multiple of ticks, if there are any.
+    /// Returns RTO as a whole number of ticks, if the clock has ticks.
     #[inline(never)]
     fn whole_ticks(&self, spec: &TimerSpec) -> Time {
         let timeout = self.timeout(spec);
@@ -167,12 +167,13 @@ mod tests {
         let ms = Time::from_ms;
         let coarse = TimerSpec { tick: ms(500), min: ms(1_000), ..EXACT };
         let mut it = RoundTrip::new(ms(200));
-        // Ticks at 200, 700, 1200, ... ms. A timer of two ticks ends at the second tick from now on.
+        // Ticks are at 200, 700, 1200, ... ms. A timer of two ticks expires at the second tick from now on.
         assert_eq!(it.deadline(&coarse, ms(0)), ms(700));
         assert_eq!(it.deadline(&coarse, ms(199)), ms(700));
         assert_eq!(it.deadline(&coarse, ms(200)), ms(1_200));
         assert_eq!(it.deadline(&coarse, ms(699)), ms(1_200));
-        // 10 us is one tick whether or not a tick occurs in it: SRTT 500, RTTVAR 250, RTO 1500 ms, three ticks.
+        // A duration of 10 us counts as one tick, whether or not a tick occurs in it: SRTT 500, RTTVAR 250, RTO 1500
+        // ms, which is three ticks.
         it.measure(&coarse, us(0), us(10));
         assert_eq!((it.smoothed(), it.deadline(&coarse, ms(0))), (Some(ms(500)), ms(1_200)));
         let mut it = RoundTrip::new(ms(200));

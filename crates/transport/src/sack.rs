@@ -18,16 +18,16 @@ use crate::loss_recovery::{Chosen, Flight, LossRecovery, OnDuplicate, OnProgress
 use crate::prr::Prr;
 use crate::scoreboard::{Blocks, Ranges};
 
-/// Retransmits the segments known to be missing.
+/// SACK-based loss recovery, which retransmits all segments known to be missing.
 #[derive(Clone, Debug, Default)]
 pub struct Sack {
     duplicates: u32,
     recovering: bool,
-    /// True if the last blocks reported anything new.
+    /// True if the last blocks reported new data.
     news: bool,
     /// RecoveryPoint: recovery ends when everything before it is acknowledged.
     recover: u64,
-    /// Created with the first block.
+    /// Scoreboard, created with the first block.
     board: Option<Box<Board>>,
 }
 
@@ -39,7 +39,8 @@ struct Board {
     newly: u64,
     /// HighRxt: all lost bytes before it have been retransmitted.
     resent: u64,
-    /// RescueRxt: the highest segment was retransmitted, and is not again before this is acknowledged.
+    /// RescueRxt: the highest segment has been retransmitted, and is not retransmitted again before this byte is
+    /// acknowledged.
     rescued: u64,
     prr: Prr,
 }
@@ -63,7 +64,7 @@ impl Board {
     fn pipe(&self, flight: &Flight) -> u64 {
         let missing = |from: u64, to: u64| to.saturating_sub(from) - self.arrived.within(from, to.max(from));
         let first = flight.unacknowledged;
-        // (a) neither arrived nor lost, and (b) retransmitted.
+        // (a) bytes neither arrived nor lost, plus (b) bytes retransmitted.
         missing(self.lost_before(flight).max(first), flight.highest) + missing(first, self.resent)
     }
 
@@ -87,7 +88,7 @@ impl Board {
         if end > flight.highest {
             return Some((flight.highest, end));
         }
-        // Rule 3: a hole below something that arrived. Rule 4: the highest segment, once.
+        // Rule 3: a hole below data that has arrived. Rule 4: the highest segment, once.
         hole.or_else(|| {
             let last = (flight.highest - flight.outstanding().min(segment), flight.highest);
             let missing = self.arrived.within(last.0, last.1) == 0 && last.0 < last.1;
@@ -172,7 +173,7 @@ impl LossRecovery for Sack {
             return;
         }
         let before = flight.unacknowledged - acknowledged;
-        // Of the acknowledged bytes, those that blocks had reported before.
+        // Acknowledged bytes that blocks had reported before.
         let reported = board.arrived.within(before, flight.unacknowledged);
         board.arrived.forget_before(flight.unacknowledged);
         if self.recovering && flight.proportional {
@@ -191,7 +192,7 @@ impl LossRecovery for Sack {
         } else {
             window.saturating_sub(board.pipe(flight))
         };
-        // Section 5, step C: a segment fits.
+        // Section 5, step C: sends if there is room for a segment.
         if room >= to - from { Chosen::Bytes(from, to) } else { Chosen::Nothing }
     }
 
@@ -201,7 +202,7 @@ impl LossRecovery for Sack {
         if from >= flight.highest {
             return;
         }
-        // Section 5, steps C.2 and C.3; rule 4 of NextSeg leaves HighRxt alone.
+        // Section 5, steps C.2 and C.3. Rule 4 of NextSeg does not change HighRxt.
         let lies_below = board.arrived.end().is_some_and(|end| to <= end);
         if lies_below || from <= board.resent {
             board.resent = board.resent.max(to);

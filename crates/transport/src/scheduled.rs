@@ -1,5 +1,5 @@
-//! Carriers of scheduled transfers and of the messages of jobs: connections or queue pairs that are opened for a transfer, or reused; or
-//! frames alone.
+//! Carriers of scheduled transfers and of the messages of jobs: connections or queue pairs opened for a transfer or
+//! reused, or frames without a transport.
 
 use crate::application::{ApplicationSpec, Opening};
 use crate::transport::TransportSpec;
@@ -8,21 +8,21 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Validated carrier of scheduled transfers.
+/// The validated carrier of scheduled transfers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scheduled {
-    /// Connections of TCP.
+    /// TCP connections.
     Tcp(Arc<TcpSpec>),
-    /// Queue pairs.
+    /// RDMA queue pairs.
     Rdma(Arc<RdmaSpec>),
-    /// Packet delivery contexts of UET.
+    /// UET packet delivery contexts.
     Uet(Arc<UetSpec>),
-    /// Frames without a transport; messages of jobs only.
+    /// Frames without a transport; only for messages of jobs.
     Frames(FramesSpec),
 }
 
 impl Scheduled {
-    /// Returns its transport; `None`: it has none.
+    /// Returns the transport; `None` if there is none.
     pub fn transport(&self) -> Option<Transport> {
         match self {
             Scheduled::Tcp(spec) => Some(Transport::Tcp(spec.clone())),
@@ -31,7 +31,7 @@ impl Scheduled {
             Scheduled::Frames(_) => None,
         }
     }
-    /// Returns its queue pairs, if it is RDMA.
+    /// Returns the parameters of the queue pairs, if the transport is RDMA.
     pub fn queue_pairs(&self) -> Option<&Arc<RdmaSpec>> {
         match self {
             Scheduled::Tcp(_) | Scheduled::Uet(_) | Scheduled::Frames(_) => None,

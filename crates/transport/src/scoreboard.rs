@@ -1,10 +1,10 @@
-//! Ranges of bytes that have arrived beyond those in order: disjoint and sorted. Receiver and sender keep
-//! one.
+//! Ranges of bytes that have arrived beyond the in-order data: disjoint and sorted. Receiver and sender each keep a set
+//! of ranges.
 
 /// SACK blocks of an acknowledgement; unused ones are empty.
 pub type Blocks = [(u64, u64); 3];
 
-/// Ranges of bytes, each from its first to the one after its last.
+/// A set of byte ranges. A range extends from its first byte to the byte after its last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges {
     sorted: Vec<(u64, u64)>,
@@ -15,12 +15,12 @@ impl Ranges {
     pub fn all(&self) -> &[(u64, u64)] {
         &self.sorted
     }
-    /// Adds the bytes from `from` up to `to`; returns the number of new ones.
+    /// Adds the bytes from `from` up to `to`. Returns the number of bytes that are new.
     pub fn add(&mut self, from: u64, to: u64) -> u64 {
         if from >= to {
             return 0;
         }
-        // Adjacent and overlapping ranges are merged with it.
+        // Adjacent and overlapping ranges are merged with the new one.
         let first = self.sorted.partition_point(|&(_, end)| end < from);
         let behind = self.sorted.partition_point(|&(start, _)| start <= to);
         let joined = &self.sorted[first..behind];
@@ -42,7 +42,7 @@ impl Ranges {
             first.0 = first.0.max(start);
         }
     }
-    /// Removes the range that begins at this byte or before; returns its end.
+    /// Removes the range that begins at or before this byte, and returns its end.
     pub fn take_from(&mut self, start: u64) -> Option<u64> {
         let &(from, to) = self.sorted.first()?;
         (from <= start).then(|| {
@@ -50,7 +50,7 @@ impl Ranges {
             to.max(start)
         })
     }
-    /// Heap bytes held, excluding the value itself.
+    /// Returns the heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.sorted.capacity() * size_of::<(u64, u64)>()
     }
@@ -91,7 +91,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Against a set of single bytes.
+        /// Compares the ranges with a set of single bytes.
         #[test]
         fn ranges_are_sets_of_bytes(steps in prop::collection::vec((0u8..4, 0u64..40, 0u64..12), 1..40)) {
             let (mut ranges, mut set) = (Ranges::default(), BTreeSet::new());

@@ -1,14 +1,14 @@
 //! Serial numbers: 32 bits on the wire, 64 bits at the endpoints (RFC 1982).
 
-/// Returns the number nearest to `reference` whose low 32 bits are `word`; of two at the same distance the
-/// higher. Correct if the two differ by less than 2^31.
+/// Returns the number nearest to `reference` whose low 32 bits are `word`; of two at the same distance, the higher one.
+/// The result is correct if the two differ by less than 2^31.
 pub fn nearest(word: u32, reference: u64) -> u64 {
     let ahead = word.wrapping_sub(reference as u32);
     if ahead <= 1 << 31 {
         return reference + u64::from(ahead);
     }
     let behind = u64::from(ahead.wrapping_neg());
-    // There are no numbers below 0: then it is ahead after all.
+    // Numbers below 0 do not exist, so the number is ahead.
     reference.checked_sub(behind).unwrap_or(reference + u64::from(ahead))
 }
 

@@ -1,4 +1,4 @@
-//! Keys of connections, and their validation.
+//! The keys of connections, and their validation.
 
 use crate::application::ApplicationKeys;
 use crate::controller::ControllerConfiguration;
@@ -47,7 +47,7 @@ impl Default for WindowKeys {
     }
 }
 
-/// Returns the length of acknowledgements, and its warnings.
+/// Returns the length of acknowledgements, and warnings.
 pub(crate) fn ack_bytes(ack: Bytes) -> Result<(u16, Vec<Remark>), Vec<Remark>> {
     let within = |remarks: Vec<Remark>| remarks.into_iter().map(|why| why.within("ack")).collect();
     let found = frame_length(ack);
@@ -119,8 +119,8 @@ impl WindowKeys {
     }
 }
 
-/// Returns a warning if the window ends before an acknowledgement is due: the sender then waits for the delay
-/// every time.
+/// Returns a warning if the window is exhausted before an acknowledgement is due, so that the sender always waits for
+/// the acknowledgement delay.
 fn waits(spec: &WindowSpec) -> Option<Remark> {
     let ControllerSpec::FixedWindow(window) = &spec.controller else { return None };
     let segments = match window.size {
@@ -143,7 +143,7 @@ pub(crate) fn count(key: &str, value: u64, most: u64, what: &str) -> Result<u32,
     Err(Remark::about(key, format!("{value} {what}"), format!("expected 1 to {most}")))
 }
 
-/// Returns the timeout; `None`: no timeout.
+/// Returns the timeout; `None` if there is none.
 pub(crate) fn timeout(timeout: &Or<Time, Never>) -> Result<Option<Time>, Remark> {
     let timeout = timeout.value();
     if timeout == Some(Time::ZERO) {

@@ -12,11 +12,11 @@
 
 use crate::loss_recovery::{Flight, LossRecovery, OnDuplicate, OnProgress};
 
-/// Restarts from the lost segment.
+/// Tahoe, which restarts from the lost segment.
 #[derive(Clone, Debug, Default)]
 pub struct Tahoe {
     duplicates: u32,
-    /// Byte up to which everything must be acknowledged before duplicates count.
+    /// Byte up to which everything must be acknowledged before duplicate acknowledgements count.
     recover: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Parameters of a TCP connection: plain, validated data that both of its ends share.
+//! The parameters of a TCP connection: plain, validated data, shared by both ends.
 
 use crate::ControllerSpec;
 use crate::controller::ControllerConfiguration;
@@ -21,14 +21,14 @@ pub enum EcnMode {
     Dctcp,
 }
 
-/// One or several transfers over TCP.
+/// The parameters of one or several transfers over TCP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpSpec {
     /// Data to send.
     pub transfers: TransferSpec,
-    /// True if connections begin with three-way handshakes; otherwise they are open from the start.
+    /// True if connections begin with three-way handshakes. If false, they are open from the start.
     pub handshake: bool,
-    /// True if each transfer has a connection of its own.
+    /// True if each transfer has its own connection.
     pub reconnect: bool,
     /// Data bytes of a full segment, above 0.
     pub segment: u16,
@@ -48,20 +48,20 @@ pub struct TcpSpec {
     pub duplicates: u32,
     /// True if the first duplicate acknowledgements release new segments (RFC 3042).
     pub limited_transmit: bool,
-    /// True if each hole that NewReno fills restarts its timer.
+    /// True if each hole that NewReno repairs restarts the timer.
     pub steady: bool,
     /// True if reductions are proportional (PRR, RFC 6937).
     pub proportional: bool,
-    /// Bytes that the receiver accepts beyond those in order, or that the sender keeps until they are acknowledged: the smaller of both, at
-    /// least a segment.
+    /// Window in bytes: the smaller of the bytes that the receiver accepts beyond in-order data and the bytes that the
+    /// sender keeps until they are acknowledged. At least a segment.
     pub window: u64,
-    /// Explicit congestion notification: the segments that switches may mark, and how marks are echoed.
+    /// Explicit congestion notification: which segments switches may mark, and how marks are echoed.
     pub ecn: EcnMode,
     /// True if each acknowledgement measures the round-trip time (RFC 7323).
     pub timestamps: bool,
     /// The retransmission timer.
     pub timer: TimerSpec,
-    /// True if the window closes while nothing is sent (RFC 5681 section 4.1).
+    /// True if the window is reset after an idle time (RFC 5681 section 4.1).
     pub restart_after_idle: bool,
     /// Upper bound of the random delay of data released by an acknowledgement.
     pub jitter: Time,
@@ -77,11 +77,11 @@ impl TcpSpec {
         let option = if blocks > 0 { 4 + 8 * blocks as u16 } else { 0 };
         self.ack_bytes.max(self.headers + option)
     }
-    /// Returns the shortest frame of either end.
+    /// Returns the length of the shortest frame of either end.
     pub fn shortest_frame(&self) -> u16 {
         self.ack_frame_bytes(0).min(frame::MIN_FRAME_BYTES)
     }
-    /// Returns the longest frame of either end.
+    /// Returns the length of the longest frame of either end.
     pub fn longest_frame(&self) -> u16 {
         self.frame_bytes(self.segment).max(self.ack_frame_bytes(3))
     }
@@ -90,7 +90,7 @@ impl TcpSpec {
         frame_bytes.saturating_sub(self.headers)
     }
 
-    /// Validates the parameters; an error names the value and what is accepted.
+    /// Validates the parameters. An error states the value and what is accepted.
     pub fn check(&self) -> Result<(), String> {
         let above_zero = |what: &str, value: u64| {
             if value > 0 { Ok(()) } else { Err(format!("{what} of 0; expected above 0")) }

@@ -16,7 +16,7 @@ impl TcpSender {
     pub(crate) fn acknowledge(&mut self, now: Time, received: &Received, ece: bool) {
         let number = nearest(received.word, self.unacknowledged);
         let new = number > self.unacknowledged && number <= self.highest;
-        // On the fast path, an acknowledgement without further fields needs no update of loss recovery.
+        // On the fast path, an acknowledgement without additional fields needs no update of loss recovery.
         if self.fast_path && new && !ece && received.header.is_none() {
             self.progress(now, number, false, None, true);
         } else {
@@ -24,7 +24,7 @@ impl TcpSender {
         }
     }
 
-    /// Variant of `acknowledge` for acknowledgements with further fields, or of no new data.
+    /// Variant of `acknowledge` for acknowledgements with additional fields, or without new data.
     #[inline(never)]
     fn acknowledge_otherwise(&mut self, now: Time, received: &Received, ece: bool) {
         let header = received.header.as_ref().and_then(Header::tcp);
@@ -47,7 +47,7 @@ impl TcpSender {
         if number > self.unacknowledged {
             self.progress_apart(now, number, ece, header, quiet);
         } else if self.unacknowledged < self.highest {
-            // RFC 5681 section 2: outstanding data, no data in the segment, no change of the window.
+            // RFC 5681 section 2: data is outstanding, the segment has no data, and the window is unchanged.
             self.duplicate(now);
         } else {
             self.discarded += 1;
@@ -92,7 +92,7 @@ impl TcpSender {
         self.timed.take_if(|timed| timed.0 <= self.unacknowledged).map(|timed| timed.1)
     }
 
-    /// Processes an acknowledgement of new data; `quiet`: loss recovery was inactive.
+    /// Processes an acknowledgement of new data. `quiet` is true if loss recovery was inactive.
     #[inline(always)]
     fn progress(&mut self, now: Time, number: u64, ece: bool, header: Option<&TcpHeader>, quiet: bool) {
         let bytes = number - self.unacknowledged;

@@ -1,4 +1,4 @@
-//! The two ends of TCP in isolation, call by call.
+//! Unit tests of the two ends of TCP in isolation, call by call.
 
 use crate::endpoint::{Protocol, Received, Segment};
 use crate::testbed::{draws, tcp};
@@ -10,7 +10,7 @@ use units::Time;
 fn us(us: u64) -> Time {
     Time::from_us(us)
 }
-/// Returns a full segment of data with this number, in segments.
+/// Returns a full segment of data with this number, counted in segments.
 fn data(nth: u32, marked: bool) -> Received {
     Received {
         kind: FrameKind::Data,
@@ -23,14 +23,14 @@ fn data(nth: u32, marked: bool) -> Received {
         entropy: 0,
     }
 }
-/// Returns an acknowledgement, in segments.
+/// Returns an acknowledgement with this number, counted in segments.
 fn ack(nth: u32, ece: bool) -> Received {
     Received { kind: if ece { FrameKind::MarkedAck } else { FrameKind::Ack }, ..data(nth, false) }
 }
 fn header(segment: &Segment) -> TcpHeader {
     segment.header.as_ref().and_then(Header::tcp).copied().unwrap()
 }
-/// Processes frames and returns the acknowledgements: number in segments, and true if it echoes a mark.
+/// Processes frames and returns the acknowledgements: the number, counted in segments, and true if it echoes a mark.
 fn answers(receiver: &mut TcpReceiver, frames: &[Received]) -> Vec<(u32, bool)> {
     let mut answers = vec![];
     for frame in frames {
@@ -60,8 +60,8 @@ fn acknowledgements_are_delayed_but_not_around_gaps() {
     let plain = |nth| data(nth, false);
     assert_eq!(answers(&mut it, &[plain(0), plain(1), plain(2)]), [(2, false)]);
     assert_eq!(it.poll_timeout(), Some(us(501)));
-    // A gap, a gap within it, a segment that fills a part, one that fills the rest, and a repeated one: each
-    // at once.
+    // A gap, a gap within it, a segment that fills part of the gap, one that fills the rest, and a duplicate: each is
+    // acknowledged at once.
     let frames = [4, 6, 3, 5, 2].map(plain);
     assert_eq!(answers(&mut it, &frames), [3, 3, 5, 7, 7].map(|number| (number, false)));
     assert_eq!((it.delivered(), it.discarded(), it.poll_timeout()), (7_000, 1, None));
@@ -73,7 +73,7 @@ fn acknowledgements_are_delayed_but_not_around_gaps() {
 #[test]
 fn each_duplicate_is_an_acknowledgement_of_its_own() {
     let mut it = receiver(tcp(None, LossRecoveryKind::NewReno, 1));
-    // The NIC sends none of them before all have arrived.
+    // The NIC does not send any acknowledgement before all segments have arrived.
     for nth in [0, 2, 3, 4] {
         it.handle_frame(us(1), &data(nth, false));
     }
@@ -83,7 +83,7 @@ fn each_duplicate_is_an_acknowledgement_of_its_own() {
 
 #[test]
 fn blocks_tell_what_came_last_first() {
-    // RFC 2018 section 4. 1 is missing, then 3, 5 and 7.
+    // RFC 2018 section 4. Segment 1 is missing, then 3, 5 and 7.
     let mut it = receiver(tcp(None, LossRecoveryKind::Sack, 1));
     let mut blocks = |nth| {
         it.handle_frame(us(1), &data(nth, false));
@@ -93,7 +93,7 @@ fn blocks_tell_what_came_last_first() {
             blocks.iter().map(|it| (it.0 / 1_000, it.1 / 1_000)).filter(|it| it.1 > 0).collect();
         (sizes, ack.bytes)
     };
-    // 58 B of headers, two of the option and two of padding, eight a block.
+    // 58 B of headers, two of the option and two of padding, and eight per block.
     assert_eq!(blocks(0), (vec![], 64));
     assert_eq!(blocks(2), (vec![(2, 3)], 70));
     assert_eq!(blocks(4), (vec![(4, 5), (2, 3)], 78));
@@ -120,7 +120,7 @@ fn an_echo_lasts_until_the_sender_has_reduced() {
 
 #[test]
 fn dctcp_echoes_where_marks_change() {
-    // RFC 8257 section 3.2: an acknowledgement for every second, and at once where the mark changes.
+    // RFC 8257 section 3.2: one acknowledgement per two segments, and at once when the mark changes.
     let mut it =
         receiver(TcpSpec { ecn: EcnMode::Dctcp, ack_every: 2, ..tcp(None, LossRecoveryKind::NewReno, 1) });
     let marks = [false, true, true, true, false, false, false, true];
@@ -146,15 +146,15 @@ fn a_mark_reduces_the_window_once_a_window_and_the_peer_is_told() {
         [true, false, false, false]
     );
     assert!(header(&segments[0]).cwr);
-    // The first acknowledgement of data sent since then may reduce it again.
+    // The first acknowledgement of data sent since the reduction may reduce the window again.
     it.handle_frame(us(20), &ack(9, true));
     assert_eq!((window(&it), it.congestion().unwrap().marks), (2_000, 9));
 }
 
 #[test]
 fn timestamps_time_the_first_segment_of_each_acknowledgement() {
-    // RFC 7323 section 4.3: with a delayed acknowledgement the earlier of the two; beyond a gap, that before
-    // it.
+    // RFC 7323 section 4.3: a delayed acknowledgement echoes the earlier of the two timestamps; beyond a gap, the one
+    // before the gap is echoed.
     let mut it =
         receiver(TcpSpec { timestamps: true, ack_every: 2, ..tcp(None, LossRecoveryKind::NewReno, 1) });
     let mut echoes = vec![];
@@ -163,7 +163,7 @@ fn timestamps_time_the_first_segment_of_each_acknowledgement() {
         echoes.extend(std::iter::from_fn(|| it.poll_transmit(us(9))).map(|ack| header(&ack).ts_ecr.unwrap()));
     }
     assert_eq!(echoes, [us(0), us(2), us(3)]);
-    // The sender measures the echoed time, also of a retransmitted segment.
+    // The sender measures the echoed time, even for a retransmitted segment.
     let mut it = sender(TcpSpec { timestamps: true, ..tcp(None, LossRecoveryKind::NewReno, 1) });
     sent(&mut it, us(0));
     it.handle_timeout(us(1_000));

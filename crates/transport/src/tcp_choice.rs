@@ -1,4 +1,4 @@
-//! Selection of the data that a TCP sender may send next, and the cause that holds it back.
+//! Selects the data that a TCP sender may send next, and determines the cause that limits it.
 
 use crate::controller::CongestionControl;
 use crate::endpoint::Protocol;
@@ -9,8 +9,8 @@ use crate::time_spent::Spent;
 use units::Time;
 
 impl TcpSender {
-    /// Selects the next data on the fast path: new bytes, as many as both windows admit. RFC 9293 section 3.8.6.2.1: no small segment
-    /// because one of them ends.
+    /// Selects the next data on the fast path: new bytes, as many as both windows admit. RFC 9293 section 3.8.6.2.1:
+    /// the end of a window does not produce a small segment.
     #[inline(always)]
     pub(crate) fn choose_new(&self) -> Option<(u64, u64)> {
         let to = self.transfers.end().min(self.next + u64::from(self.spec.segment));
@@ -44,14 +44,14 @@ impl TcpSender {
         (to > self.next && in_flight <= self.allowance(window)).then_some((self.next, to))
     }
 
-    /// Returns the end of the new bytes that may be sent, as far as application and receiver allow.
+    /// Returns the end of the new bytes that the application and the receiver allow to be sent.
     fn sendable(&self) -> u64 {
         let (segment, end) = (u64::from(self.spec.segment), self.transfers.end());
         let allowed = self.unacknowledged.saturating_add(self.spec.window);
         if end <= allowed {
             return end;
         }
-        // RFC 9293 section 3.8.6.2.1: no small segment because the window ends.
+        // RFC 9293 section 3.8.6.2.1: the end of the window does not produce a small segment.
         let room = allowed.saturating_sub(self.highest);
         if room < segment { self.highest } else { self.highest + room / segment * segment }
     }
@@ -59,8 +59,8 @@ impl TcpSender {
     /// Returns the bytes that may be in flight.
     fn allowance(&self, window: u64) -> u64 {
         let (duplicates, segment) = (self.recovery.duplicates(), u64::from(self.spec.segment));
-        // RFC 3042 section 2: a new segment for each of the first two duplicates. No retransmissions: a sender that goes back begins with
-        // one segment, into a queue that has just overflowed.
+        // RFC 3042 section 2: a new segment for each of the first two duplicates. This does not apply to
+        // retransmissions: a sender that goes back begins with one segment, into a queue that has just overflowed.
         let new = self.next == self.highest;
         let limited = if self.spec.limited_transmit && new && !self.recovery.is_recovering() {
             u64::from(duplicates.min(self.spec.duplicates - 1)) * segment
@@ -83,7 +83,7 @@ impl TcpSender {
         self.note_holder(now);
     }
 
-    /// Notes the cause that holds the sender back from now on.
+    /// Records the cause that limits the sender from now on.
     #[inline(always)]
     pub(crate) fn note_holder(&mut self, now: Time) {
         self.holding.change(self.holder(), now);
@@ -104,7 +104,7 @@ impl TcpSender {
         }
     }
 
-    /// Returns the cause that holds the sender back; `None`: it has not begun, or is done.
+    /// Returns the cause that limits the sender; `None` before it begins and after it is done.
     #[inline(always)]
     fn holder(&self) -> Option<LimitedBy> {
         let segment = u64::from(self.spec.segment);

@@ -13,12 +13,12 @@ use keys::Remark;
 use std::sync::Arc;
 use units::{Bytes, Or, Time};
 
-/// A sender for written data and a receiver for the peer's data, each with a window and acknowledgements of its own.
+/// A sender of written data and a receiver of the peer's data. Each direction has its own window and acknowledgements.
 #[derive(Clone, Debug)]
 pub struct TcpDuplex {
     pub(crate) sender: TcpSender,
     pub(crate) receiver: TcpReceiver,
-    /// True if it has answered a SYN: the peer opens the connection.
+    /// True if this end has answered a SYN, that is, if the peer opens the connection.
     greeted: bool,
 }
 
@@ -49,7 +49,7 @@ impl TransportSpec for Arc<TcpSpec> {
         }
         TcpSpec::check(self)
     }
-    /// The direction from the peer is open once that of the opening end is.
+    /// Creates one end. The direction from the peer opens together with that of the opening end.
     fn start(&self, opens: bool, _facts: PathFacts, random: Random) -> TcpDuplex {
         let own = if opens || !self.handshake {
             self.clone()
@@ -90,7 +90,7 @@ impl DuplexEnd for TcpDuplex {
         self.receiver.has_work() || self.sender.has_work()
     }
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        // Acknowledgements come first: they are shorter, and let the peer continue.
+        // Acknowledgements are sent first: they are shorter, and let the peer continue.
         self.receiver.poll_transmit(now).or_else(|| self.sender.poll_transmit(now))
     }
     fn write(&mut self, now: Time, bytes: u64) {
@@ -137,8 +137,8 @@ impl TransportKeys for TcpKeys {
     }
 }
 
-/// Returns remarks on TCP keys that describe transfers, where an application sends messages over one
-/// connection.
+/// Returns remarks on TCP keys that describe transfers, which do not apply because an application sends messages over
+/// one connection.
 fn one_connection(tcp: &TcpKeys, place: &str) -> Vec<Remark> {
     let others = [
         ("transfer", tcp.transfer != Or::word()),

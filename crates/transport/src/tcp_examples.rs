@@ -1,4 +1,4 @@
-//! TCP over a wire: examples drawn by hand, and closed forms.
+//! TCP over a wire: examples computed by hand, and closed-form results.
 
 use crate::pipe::{Outcome, Pipe, connect};
 use crate::testbed::{DELAY, Facts as _, START, of_kind, over, tcp, tcp_pipe};
@@ -12,14 +12,14 @@ use units::{BitRate, Time};
 const NEVER: Time = Time::NEVER;
 type Wire = Pipe<Endpoint, Endpoint>;
 
-/// The number of a segment of data, in segments.
+/// Returns the number of a data segment, counted in segments.
 fn nth(segment: &Segment) -> u32 {
     segment.word / 1_000
 }
 fn data(pipe: &Wire) -> Vec<u32> {
     pipe.sent_by(0).iter().filter(|(_, it)| it.kind == FrameKind::Data).map(|(_, it)| nth(it)).collect()
 }
-/// Runs a transfer that loses these segments once each; returns the segments sent, in order.
+/// Runs a transfer in which these segments are lost once each. Returns the segments sent, in order.
 fn with_losses(spec: TcpSpec, lost: &[u32]) -> (Wire, Vec<u32>) {
     let bytes = spec.transfers.total;
     let mut pipe = tcp_pipe(spec);
@@ -35,7 +35,7 @@ fn with_losses(spec: TcpSpec, lost: &[u32]) -> (Wire, Vec<u32>) {
     let sent = data(&pipe);
     (pipe, sent)
 }
-/// Without a threshold before the first loss.
+/// Returns the specification without a slow start threshold before the first loss.
 fn in_slow_start(spec: TcpSpec) -> TcpSpec {
     let ControllerSpec::Aimd(aimd) = spec.controller.clone() else { unreachable!() };
     TcpSpec { controller: ControllerSpec::Aimd(AimdParams { threshold: None, ..aimd }), ..spec }
@@ -59,12 +59,13 @@ fn ack_number(received: &crate::Received) -> u32 {
 
 #[test]
 fn one_loss_is_repaired_by_every_variant_as_drawn() {
-    // Window 8, threshold 8, segment 2 is lost; 20 segments in all. Acknowledgements of 0 and 1 release 8 and 9 (the
-    // window grows by less than a segment). 3 to 9 cause seven duplicates.
-    // Reno: the third duplicate sends 2 again, window 4. Each duplicate inflates by one: 4 + 5 after the fifth is more
-    // than the 8 that are out, so 10 goes, 11 after the sixth, 12 after the seventh. SACK: after the fourth the pipe
-    // holds 7, 8, 9 and 2: full. Each further duplicate makes room for one: 10, 11, 12 as well.
-    // 2 acknowledges up to 10: three are out, the window is 4: 13, then one for each acknowledgement.
+    // The window and the threshold are 8 segments; segment 2 of 20 is lost. The acknowledgements of 0 and 1 release 8
+    // and 9 (the window grows by less than a segment). Segments 3 to 9 cause seven duplicates. Reno: the third
+    // duplicate retransmits 2; the window is 4. Each duplicate inflates the window by one. After the fifth it is 4 + 5,
+    // more than the 8 segments in flight, so 10 is sent; 11 is sent after the sixth and 12 after the seventh. SACK:
+    // after the fourth duplicate the pipe contains 7, 8, 9 and 2, and is full. Each further duplicate makes room for
+    // one segment: 10, 11 and 12 again. The acknowledgement of 2 covers all before 10. Three segments are in flight and
+    // the window is 4, so 13 is sent, and then one segment for each acknowledgement.
     let (before, all) = ((0..10).chain([2]).collect::<Vec<u32>>(), (0..10).chain([2]).chain(10..20));
     for recovery in [LossRecoveryKind::Reno, LossRecoveryKind::NewReno, LossRecoveryKind::Sack] {
         let (pipe, sent) = with_losses(tcp(Some(20_000), recovery, 8), &[2]);
@@ -72,29 +73,33 @@ fn one_loss_is_repaired_by_every_variant_as_drawn() {
         assert_eq!(around_ack(&pipe, 10), ([&before[..], &[10, 11, 12]].concat(), vec![13]), "{recovery:?}");
         assert_eq!((timeouts(&pipe), pipe.near.retransmitted(), pipe.far.discarded()), (0, 1, 0));
     }
-    // Tahoe starts over at 2 with a window of 1: nothing new goes before 2 acknowledges up to 10, then two.
+    // Tahoe restarts at 2 with a window of 1. No new segment is sent before the acknowledgement of 2 covers all before
+    // 10; then two are sent.
     let (pipe, sent) = with_losses(tcp(Some(20_000), LossRecoveryKind::Tahoe, 8), &[2]);
     assert_eq!(sent, all.collect::<Vec<_>>());
     assert_eq!(around_ack(&pipe, 10), (before, vec![10, 11]));
     assert_eq!(timeouts(&pipe), 0);
 }
 
-/// Limited transmit is for new segments: ns-2's Tahoe, too, goes back with one, into a queue that has just overflowed.
+/// Tests that limited transmit applies to new segments only: Tahoe, as in ns-2, restarts with one segment, into a queue
+/// that has just overflowed.
 #[test]
 fn who_starts_over_begins_with_one_segment() {
-    // The first two duplicates release 10 and 11, the third restarts from 2.
+    // The first two duplicates release 10 and 11; the third restarts from 2.
     let spec = TcpSpec { limited_transmit: true, ..tcp(Some(20_000), LossRecoveryKind::Tahoe, 8) };
     let (pipe, _) = with_losses(spec, &[2]);
     assert_eq!(around_ack(&pipe, 12), ((0..12).chain([2]).collect(), vec![12, 13]));
     assert_eq!((timeouts(&pipe), pipe.near.retransmitted()), (0, 1));
 }
 
-/// RFC 5681 equation 4 to the letter: the data in flight at the second loss includes the data released by the first recovery.
+/// Tests RFC 5681 equation 4 to the letter: the data in flight at the second loss includes the data released by the
+/// first recovery.
 #[test]
 fn a_second_loss_costs_reno_half_of_what_is_in_flight_then() {
-    // The wire holds 17 segments at the third duplicate for 2, and five more leave before the loss of 5 is detected: 5 to 23 are out
-    // then, 19. Half of them is 9.5 segments, where half of the halved window would be 4.25. After 5 has closed the gap 24 to 59
-    // are acknowledged one by one, each of which adds 1 / window.
+    // The wire holds 17 segments at the third duplicate for 2, and five more are sent before the loss of 5 is detected.
+    // Segments 5 to 23 are then in flight, 19 in total. Half of them is 9.5 segments; half of the halved window would
+    // be 4.25. After 5 has closed the gap, 24 to 59 are acknowledged one by one, and each acknowledgement adds 1 /
+    // window.
     let (pipe, sent) = with_losses(tcp(Some(60_000), LossRecoveryKind::Reno, 40), &[2, 5]);
     assert_eq!((timeouts(&pipe), pipe.near.retransmitted()), (0, 2));
     let again = sent.iter().rposition(|&number| number == 5).unwrap();
@@ -106,19 +111,22 @@ fn a_second_loss_costs_reno_half_of_what_is_in_flight_then() {
 
 #[test]
 fn of_two_losses_in_a_window_reno_times_out_and_newreno_and_sack_do_not() {
-    // 2 and 5 are lost, ten go out: 3, 4, 6, 7, 8 and 9 cause six duplicates. 6 sends 2 again, window 4.
+    // Segments 2 and 5 of the first ten are lost: 3, 4, 6, 7, 8 and 9 cause six duplicates. The third, 6, causes the
+    // retransmission of 2; the window is 4.
     let run = |recovery| with_losses(tcp(Some(20_000), recovery, 8), &[2, 5]);
-    // NewReno: 8 and 9 release 10 and 11 (4 + 5 and 4 + 6). The partial acknowledgement of 5 sends 5 and deflates by 3 - 1:
-    // 8 with 5 to 11 out, so 12 goes. 10 and 11 are duplicates: 13 and 14. 5 acknowledges up to 12: 15.
+    // NewReno: 8 and 9 release 10 and 11 (windows of 4 + 5 and 4 + 6). The partial acknowledgement of 5 causes the
+    // retransmission of 5 and deflates the window by 3 - 1. The window is 8 with 5 to 11 in flight, so 12 is sent. 10
+    // and 11 cause duplicates, which release 13 and 14. The acknowledgement of 5 covers all before 12 and releases 15.
     let (pipe, sent) = run(LossRecoveryKind::NewReno);
     assert_eq!(sent[10..], [2, 10, 11, 5, 12, 13, 14, 15, 16, 17, 18, 19]);
     assert_eq!((timeouts(&pipe), around_ack(&pipe, 12).1), (0, vec![15]));
-    // SACK: 8 is the third above 5, which is lost then: the pipe holds 9 and 2, so 5 and 10 go, and 11 after 9.
+    // SACK: 8 is the third segment above 5, which therefore counts as lost. The pipe contains 9 and 2, so 5 and 10 are
+    // sent, and 11 after 9.
     let (pipe, sent) = run(LossRecoveryKind::Sack);
     assert_eq!(sent[10..], [2, 5, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
     assert_eq!((timeouts(&pipe), around_ack(&pipe, 5).1), (0, vec![12]));
-    // Reno: the acknowledgement of 5 ends the recovery with a window of 4 and 5 to 11 out. 10 and 11 are two duplicates,
-    // no more: it times out and starts slowly.
+    // Reno: the acknowledgement of 5 ends the recovery with a window of 4 and with 5 to 11 in flight. 10 and 11 cause
+    // only two duplicates, so the timer expires and slow start begins.
     let (pipe, sent) = run(LossRecoveryKind::Reno);
     assert_eq!(sent[10..], [2, 10, 11, 5, 12, 13, 14, 15, 16, 17, 18, 19]);
     assert_eq!((timeouts(&pipe), around_ack(&pipe, 5).1, around_ack(&pipe, 12).1), (1, vec![], vec![12, 13]));
@@ -126,8 +134,8 @@ fn of_two_losses_in_a_window_reno_times_out_and_newreno_and_sack_do_not() {
 
 #[test]
 fn a_window_of_which_half_is_in_flight_grows() {
-    // The wire is as fast as the path: each acknowledgement releases two segments, the wire takes one, and the rest of the
-    // window is never in flight. Slow start goes on all the same, as for a sender that ignores the data in flight.
+    // The wire is as fast as the path: each acknowledgement releases two segments, the wire takes one, and the rest of
+    // the window is never in flight. Slow start continues regardless, as in a sender that ignores the data in flight.
     let ends = [false, true].map(|grows_unused| {
         let spec = tcp(Some(60_000), LossRecoveryKind::Sack, 2);
         let ControllerSpec::Aimd(aimd) = spec.controller.clone() else { unreachable!() };
@@ -140,9 +148,10 @@ fn a_window_of_which_half_is_in_flight_grows() {
 
 #[test]
 fn a_timeout_in_a_long_repair_halves_what_the_window_allowed() {
-    // Of 64 every second is lost, and NewReno fills a hole a round trip of 200 us. Meanwhile the window of 32 continues to release new
-    // segments, round after round, until the timer expires. Half of what is not acknowledged then would be more than
-    // was in flight before the losses; half of the window is 16, and above it the window grows by a segment a round trip.
+    // Every second one of 64 segments is lost, and NewReno fills one hole per round trip of 200 us. Meanwhile the
+    // window of 32 releases new segments, round after round, until the timer expires. Half of the data unacknowledged
+    // by then would be more than was in flight before the losses. Half of the window is 16, above which the window
+    // grows by one segment per round trip.
     let spec = tcp(Some(2_000_000), LossRecoveryKind::NewReno, 64);
     let timer = TimerSpec { min: Time::from_ms(2), initial: Time::from_ms(2), ..spec.timer };
     let mut pipe = tcp_pipe(TcpSpec { timer, ..spec });
@@ -167,7 +176,7 @@ fn a_timeout_in_a_long_repair_halves_what_the_window_allowed() {
 
 #[test]
 fn newreno_fills_a_hole_a_round_trip_patiently_or_not() {
-    // Six of sixteen are lost. One hole a round trip of 11 us; the timeout is 200 us at least.
+    // Six of sixteen segments are lost. One hole is filled per round trip of 11 us; the minimum timeout is 200 us.
     let lost = [3, 5, 7, 9, 11, 13];
     for (min, steady, expected) in [(200, false, 0), (200, true, 0), (40, false, 1), (40, true, 0)] {
         let spec = tcp(Some(40_000), LossRecoveryKind::NewReno, 16);
@@ -197,11 +206,11 @@ fn the_timeout_doubles_and_what_was_sent_twice_is_not_timed() {
     let (pipe, _) = with_losses(tcp(Some(3_000), LossRecoveryKind::NewReno, 1), &[0, 0, 0, 0]);
     let times: Vec<u64> = pipe.sent_by(0)[..5].iter().map(|it| (it.0 - START).ps() / 1_000_000).collect();
     assert_eq!(times, [0, 1_000, 3_000, 7_000, 15_000]);
-    // Its acknowledgement measures nothing (Karn): the first measurement is that of segment 1, 11 us.
+    // The acknowledgement of segment 0 measures nothing (Karn). The first measurement is that of segment 1, 11 us.
     let trips = of_kind(&pipe.records, RecordKind::RoundTrip);
     assert_eq!((trips.len(), trips[0].start), (1, pipe.sent_by(0)[5].0));
     assert_eq!((timeouts(&pipe), pipe.near.retransmitted()), (4, 4));
-    // The doubling lasts until then: segment 1 would have waited for 16 ms.
+    // The timeout stays doubled until then: segment 1 would have waited for 16 ms.
     let spec = tcp(Some(2_000), LossRecoveryKind::NewReno, 1);
     let (pipe, _) = with_losses(spec, &[0, 1]);
     let sent = pipe.sent_by(0);
@@ -212,7 +221,7 @@ fn the_timeout_doubles_and_what_was_sent_twice_is_not_timed() {
 fn slow_start_doubles_each_round_trip() {
     let mut pipe = tcp_pipe(in_slow_start(tcp(Some(127_000), LossRecoveryKind::NewReno, 1)));
     pipe.run_clean(NEVER);
-    // The round trip is 10.9 us; a window of 8 is sent in 6.8 us, and one of 16 fills the wire.
+    // The round trip is 10.9 us. A window of 8 is sent in 6.8 us, and a window of 16 fills the wire.
     let mut rounds = vec![0; 4];
     for (at, _) in pipe.sent_by(0) {
         let round = ((at - START).ps() / 10_890_000) as usize;
@@ -225,26 +234,27 @@ fn slow_start_doubles_each_round_trip() {
 
 #[test]
 fn renos_window_is_a_sawtooth() {
-    // A wire that loses the segment that would be the 20th in flight, as a full queue does.
+    // The wire loses any segment that would be the 20th in flight, as a full queue does.
     let spec = over(Application::Tcp(tcp(None, LossRecoveryKind::NewReno, 2).into()));
     let mut pipe = connect(&spec, BitRate::from_gbps(100), DELAY);
     let mut on_the_way = 0;
     let mut windows = vec![];
     for step in 1..=4_000u64 {
         pipe.run(START + Time::from_us(5) * step, |end, _| {
-            // Each segment that arrives is acknowledged at once.
+            // Each arriving segment is acknowledged at once.
             let lost = end == 0 && on_the_way >= 19;
             on_the_way = if end == 1 { on_the_way - 1 } else { on_the_way + i32::from(!lost) };
             Outcome { lost, ..Outcome::default() }
         });
         windows.push(pipe.near.facts(Time::ZERO).congestion.map_or(0, |it| it.window));
     }
-    // From half of the peak up to it by a segment a round trip, again and again, without a timeout.
+    // The window rises by one segment per round trip from half of the peak to the peak, again and again, without a
+    // timeout.
     let falls: Vec<usize> = (2_001..windows.len()).filter(|&n| windows[n] < windows[n - 1] * 2 / 3).collect();
     let peaks: Vec<u64> = falls.iter().map(|&n| windows[n - 1] / 1_000).collect();
     assert!(falls.len() >= 10 && timeouts(&pipe) == 0, "{falls:?}, {}", timeouts(&pipe));
-    // 20 segments are on their way, up to four others have arrived and their acknowledgements not (a repair leaves a gap in
-    // the burst that a window is), and it grows for a round trip until the loss is detected.
+    // 20 segments are in flight, and up to four others have arrived but their acknowledgements have not (a repair
+    // leaves a gap in the burst of a window). The window also grows for a round trip until the loss is detected.
     assert!(peaks.iter().all(|peak| (20..=25).contains(peak)), "{peaks:?}");
     let lengths: Vec<usize> = falls.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let (least, most) = (lengths.iter().min().unwrap(), lengths.iter().max().unwrap());
@@ -253,10 +263,10 @@ fn renos_window_is_a_sawtooth() {
 
 #[test]
 fn throughput_is_window_over_round_trip() {
-    // 1058 B last 846.4 ns, an acknowledgement 51.2 ns.
+    // 1058 B take 846.4 ns and an acknowledgement 51.2 ns.
     let round_trip = Time::from_ps(846_400 + 51_200) + DELAY * 2;
     for segments in 1..=12u64 {
-        // What does not fill a segment is of no use.
+        // Bytes of the window that do not hold a full segment are not used.
         let spec = TcpSpec { window: segments * 1_000 + 999, ..tcp(None, LossRecoveryKind::Sack, 2) };
         let mut pipe = tcp_pipe(spec);
         pipe.run_clean(Time::from_ms(3));
@@ -270,8 +280,9 @@ fn throughput_is_window_over_round_trip() {
 
 #[test]
 fn the_first_duplicates_let_new_segments_go_if_they_may() {
-    // A window of 4 that loses its second segment: 2 and 3 cause two duplicates. Without limited transmit that is all,
-    // and it times out. With it, 5 and 6 go (after 4, which the acknowledgement of 0 has released): the third and fourth.
+    // A window of 4 loses its second segment; 2 and 3 cause two duplicates. Without limited transmit there are no more,
+    // and the timer expires. With it, 5 and 6 are sent (after 4, which the acknowledgement of 0 has released) and cause
+    // the third and the fourth duplicate.
     for recovery in
         [LossRecoveryKind::Tahoe, LossRecoveryKind::Reno, LossRecoveryKind::NewReno, LossRecoveryKind::Sack]
     {
@@ -285,8 +296,8 @@ fn the_first_duplicates_let_new_segments_go_if_they_may() {
 
 #[test]
 fn a_reduction_in_proportion_keeps_the_clock() {
-    // Sixteen in flight, one lost, an acknowledgement every 846 ns. With PRR the third one after the repair has begun releases a segment,
-    // without it the sixth, which brings the pipe below half.
+    // One of sixteen segments in flight is lost; an acknowledgement arrives every 846 ns. With PRR, the third duplicate
+    // after the retransmission releases a segment; without it the sixth, which reduces the pipe to less than half.
     let silence = |proportional| {
         let (pipe, _) =
             with_losses(TcpSpec { proportional, ..tcp(Some(60_000), LossRecoveryKind::Sack, 16) }, &[2]);
@@ -321,13 +332,14 @@ fn transfers_follow_each_other_over_one_connection_or_several() {
         }
         let syns = pipe.sent_by(0).iter().filter(|it| it.1.kind == FrameKind::Ack).count();
         assert_eq!(syns, greetings);
-        // A new connection begins with two segments; an old one keeps its window: 4, in one round trip.
+        // A new connection begins with two segments. A reused one keeps its window, so four segments take one round
+        // trip.
         let trips: Vec<u64> = done.iter().map(|it| (it.end - it.start).ps() / 10_890_000).collect();
         let again = if reconnect { 2 } else { 1 };
         let greet = |n: usize| u64::from(n < greetings);
         assert_eq!(trips[..2], [2 + greet(0), again + greet(1)], "{handshake}, {reconnect}");
     }
-    // After an idle time above the timeout the window is the initial one again, if it restarts.
+    // After an idle time longer than the timeout, the window is the initial one if the sender resets it.
     for (restart_after_idle, trips) in [(true, 2), (false, 1)] {
         let transfers = TransferSpec { idle: Delay::Fixed(us(1_000)), ..transfers };
         let spec = TcpSpec {
@@ -354,7 +366,7 @@ fn a_lost_greeting_is_sent_again() {
             outcome
         });
         let times: Vec<Time> = pipe.sent_by(0).iter().map(|it| it.0 - START).collect();
-        // The initial timeout, then two round trips: 64 B each way, and the data with its acknowledgement.
+        // The initial timeout, followed by two round trips: 64 B each way, and the data with its acknowledgement.
         assert_eq!(times[..2], [Time::ZERO, Time::from_ms(1)]);
         assert_eq!(times[2], Time::from_ms(1) + Time::from_ps(102_400) + DELAY * 2);
         assert_eq!((times.len(), timeouts(&pipe)), (3, 1));

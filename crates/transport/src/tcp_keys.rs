@@ -1,4 +1,4 @@
-//! Keys of a transfer over TCP, and their validation.
+//! The keys of a transfer over TCP, and their validation.
 
 use crate::application::ApplicationKeys;
 use crate::controller::ControllerConfiguration;
@@ -15,12 +15,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use units::{Amount, Bytes, Or, Time, Unlimited};
 
-/// Length that timestamps add to a segment (RFC 7323 section 3): ten bytes, padded to words.
+/// Bytes that timestamps add to a segment (RFC 7323 section 3): ten bytes, padded to words.
 const TIMESTAMPS_BYTES: u64 = 12;
-/// Largest window without scaling, in bytes.
+/// Maximum window without scaling, in bytes.
 const UNSCALED: u64 = 65_535;
 
-/// Declares the keys, and records which of them were given: the others come from the preset.
+/// Declares the keys and records which of them were given; the others take their values from the preset.
 macro_rules! tcp_keys {
     ($($(#[$doc:meta])* $name:ident: $type:ty,)*) => {
         /// A transfer over TCP; full segments have the length `frame`, headers included.
@@ -196,7 +196,8 @@ impl ApplicationKeys for Box<TcpKeys> {
 }
 
 impl TcpKeys {
-    /// Returns the connection that carries `limit` bytes in frames of at most `frame` bytes, for any application, and its warnings.
+    /// Returns the connection that carries `limit` bytes in frames of at most `frame` bytes, for any application, and
+    /// warnings.
     ///
     /// # Errors
     /// All invalid values.
@@ -206,7 +207,7 @@ impl TcpKeys {
         frame: u16,
     ) -> Result<(Arc<TcpSpec>, Vec<Remark>), Vec<Remark>> {
         let ack = ack_bytes(self.ack);
-        // Other errors are reported together with that of the acknowledgement.
+        // Other errors are reported together with that of the acknowledgement's length.
         let spec = self.sized(limit, frame, ack.as_ref().map_or(frame, |(bytes, _)| *bytes));
         match (ack, spec) {
             (Ok((_, mut warnings)), Ok(spec)) => {
@@ -217,12 +218,12 @@ impl TcpKeys {
         }
     }
 
-    /// Returns true if each transfer has a connection of its own.
+    /// Returns true if each transfer has its own connection.
     pub fn reconnects(&self) -> bool {
         self.reconnect
     }
 
-    /// Returns keys that have no effect, for any application over the connection.
+    /// Returns the keys that have no effect, whichever application uses the connection.
     pub(crate) fn unused(&self) -> Vec<Remark> {
         let wide = !matches!(self.receive_window.value(), Some(Amount::Bytes(bytes)) if bytes <= UNSCALED);
         Unused::of(self, &self.preset.keys())
@@ -233,8 +234,8 @@ impl TcpKeys {
             .remarks()
     }
 
-    /// Returns transfers of `limit` bytes in all in frames of at most `frame` bytes, with acknowledgements of at least `ack_bytes`; or all
-    /// invalid values.
+    /// Returns transfers of `limit` bytes in total in frames of at most `frame` bytes, with acknowledgements of at
+    /// least `ack_bytes`. Returns all invalid values as an error.
     pub fn sized(&self, limit: Option<Bytes>, frame: u16, ack_bytes: u16) -> Result<TcpSpec, Vec<Remark>> {
         let headers = self.headers.get() + if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
         let segment = u64::from(frame).saturating_sub(headers);
@@ -285,13 +286,13 @@ impl TcpKeys {
         })
     }
 
-    /// Returns the receive window in bytes as the header can advertise it.
+    /// Returns the receive window in bytes that the header can advertise.
     fn advertised(&self, segment: u16) -> u64 {
         let window = bytes(self.receive_window, segment);
         if window == u64::MAX {
             return window;
         }
-        // RFC 7323 section 2.3: 16 bits, shifted.
+        // RFC 7323 section 2.3: 16 bits, shifted left.
         let shift = (window / (UNSCALED + 1)).checked_ilog2().map_or(0, |bits| bits + 1);
         window >> shift << shift
     }

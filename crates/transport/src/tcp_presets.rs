@@ -1,4 +1,4 @@
-//! TCP as others have it: the defaults of standards, simulators and kernels, by name.
+//! Presets of TCP: the defaults of standards, simulators and kernels, by name.
 
 use crate::tcp_keys::{TcpController, TcpKeys};
 use crate::{CubicKeys, DctcpKeys, Delay, EcnMode, Growth, LossRecoveryKind};
@@ -38,7 +38,7 @@ impl TcpPreset {
     }
 }
 
-/// RFC 5681, 6298, 6675, 6928, 9293.
+/// Values of RFC 5681, 6298, 6675, 6928 and 9293.
 fn rfc() -> TcpKeys {
     TcpKeys {
         preset: TcpPreset::Rfc,
@@ -74,7 +74,7 @@ fn rfc() -> TcpKeys {
     }
 }
 
-/// `Agent/TCP/Newreno` and `Agent/TCPSink` of ns-2.35 (ns-default.tcl).
+/// Values of `Agent/TCP/Newreno` and `Agent/TCPSink` of ns-2.35 (ns-default.tcl).
 fn ns2() -> TcpKeys {
     TcpKeys {
         recovery: LossRecoveryKind::NewReno,
@@ -92,7 +92,7 @@ fn ns2() -> TcpKeys {
     }
 }
 
-/// Defaults of Linux 6.x: tcp(7), net.ipv4.tcp_rmem and tcp_wmem, TCP_RTO_MIN, TCP_DELACK_MIN.
+/// Default values of Linux 6.x: tcp(7), net.ipv4.tcp_rmem and tcp_wmem, TCP_RTO_MIN, TCP_DELACK_MIN.
 fn linux() -> TcpKeys {
     TcpKeys {
         controller: TcpController::Cubic(CubicKeys::default()),
@@ -107,8 +107,8 @@ fn linux() -> TcpKeys {
     }
 }
 
-/// G. McAlpine et al., "An Architecture for Congestion Management in Ethernet Clusters", 2005, section 6, and the behaviour of stacks of
-/// that time.
+/// Values of G. McAlpine et al., "An Architecture for Congestion Management in Ethernet Clusters", 2005, section 6, and
+/// the behaviour of TCP stacks of that time.
 fn mcalpine_2005() -> TcpKeys {
     TcpKeys {
         initial_window: Amount::Frames(2),
@@ -127,12 +127,13 @@ fn mcalpine_2005() -> TcpKeys {
     }
 }
 
-/// RFC 8257, and the timers of V. Vasudevan et al., "Safe and Effective Fine-grained TCP Retransmissions", SIGCOMM 2009.
+/// Values of RFC 8257, and the timers of V. Vasudevan et al., "Safe and Effective Fine-grained TCP Retransmissions",
+/// SIGCOMM 2009.
 fn datacenter() -> TcpKeys {
     TcpKeys {
         controller: TcpController::Dctcp(DctcpKeys::default()),
         ecn: EcnMode::Dctcp,
-        // Above a round trip, and below the duration of a transfer: a choice.
+        // Longer than a round trip and shorter than a transfer; a choice of this simulator.
         ack_delay: Time::from_us(50),
         proportional: true,
         min_timeout: Time::from_ms(1),
@@ -160,7 +161,7 @@ mod tests {
         for preset in presets {
             let spec = preset.keys().sized(None, 1_522, 64).unwrap();
             assert_eq!(spec.check(), Ok(()), "{preset:?}");
-            // 1522 B hold 1460 B of data, 1448 B with timestamps.
+            // A frame of 1522 B holds 1460 B of data, or 1448 B with timestamps.
             assert_eq!(spec.segment, if preset == TcpPreset::Linux { 1_448 } else { 1_460 });
         }
         let window = |preset: TcpPreset| preset.keys().sized(None, 1_522, 64).unwrap().window;

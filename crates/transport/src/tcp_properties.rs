@@ -1,4 +1,4 @@
-//! Invariants of TCP over any wire: everything arrives once and in order under loss, marks, repetition and delay.
+//! Invariants of TCP over any wire: everything arrives once and in order under loss, marks, duplication and delay.
 
 use crate::controller::CongestionControl;
 use crate::loss_recovery::LossRecovery;
@@ -15,7 +15,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use units::{Amount, Time};
 
-/// A sender under test: nothing leaves beyond the data that may be in flight, and no timeout comes early.
+/// A sender under test. Checks that no data is sent beyond what may be in flight, and that no timeout comes early.
 struct Watched {
     sender: TcpSender,
     spec: Arc<TcpSpec>,
@@ -41,8 +41,8 @@ impl Protocol for Watched {
         let before = self.timeouts();
         self.sender.handle_timeout(now);
         if self.timeouts() > before {
-            // RFC 6298 section 5: a timeout after the last progress, except for the current tick. The impatient NewReno does not restart
-            // the timer on progress.
+            // RFC 6298 section 5: a timeout comes at the earliest a timeout interval after the last progress, except
+            // for the current tick. The impatient NewReno does not restart the timer on progress.
             let waited = now - self.quiet_since.get() + self.spec.timer.tick;
             let impatient = self.spec.recovery == LossRecoveryKind::NewReno && !self.spec.steady;
             assert!(impatient || waited >= self.spec.timer.min.min(self.spec.timer.initial), "{waited}");
@@ -63,10 +63,10 @@ impl Protocol for Watched {
         let recovering = self.sender.recovery.is_recovering() || self.sender.recovery.duplicates() > 0;
         let segment = self.sender.poll_transmit(now);
         let out = self.sender.sent() - self.sender.acknowledged();
-        assert!(out <= self.spec.window, "{out} B out, and the receiver takes {}", self.spec.window);
-        // New data leaves only where all outstanding data fits the congestion window too, except for retransmissions and data released by
-        // duplicates (RFC 5681 section 3.2, RFC 3042).
-        assert!(sent == self.sender.sent() || recovering || out <= window, "{out} B out, window {window}");
+        assert!(out <= self.spec.window, "{out} B in flight, above the window of {}", self.spec.window);
+        // New data is sent only if all outstanding data fits the congestion window as well. Exceptions are
+        // retransmissions and data released by duplicate acknowledgements (RFC 5681 section 3.2, RFC 3042).
+        assert!(sent == self.sender.sent() || recovering || out <= window, "{out} B sent, window {window}");
         segment
     }
     fn poll_record(&mut self) -> Option<crate::Record> {
@@ -122,7 +122,7 @@ pub fn any_spec() -> impl Strategy<Value = TcpSpec> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Over a wire that loses, marks, reorders and repeats.
+    /// Tests delivery over a wire that loses, marks, reorders and duplicates.
     #[test]
     fn everything_arrives_once_and_in_order(
         spec in any_spec(),
@@ -160,7 +160,8 @@ proptest! {
         }
     }
 
-    /// Stopped at any time, written data is delivered, once, or still pending: acknowledged only if delivered, delivered only if sent.
+    /// Tests that a connection may stop at any time: written data is delivered once or still pending, acknowledged only
+    /// if delivered, and delivered only if sent.
     #[test]
     fn every_byte_is_delivered_once_or_still_owed(
         spec in any_spec(),
@@ -186,9 +187,10 @@ proptest! {
             });
             let (acknowledged, delivered) = (pipe.near.acknowledged(), pipe.far.delivered());
             prop_assert!(acknowledged <= delivered && delivered <= pipe.near.sent() && pipe.near.sent() <= total);
-            prop_assert!(before <= delivered, "what was delivered stays so");
+            prop_assert!(before <= delivered, "delivered data was withdrawn");
             before = delivered;
-            // A sender with unacknowledged data has a timer or something to send, and the whole time is attributed to causes.
+            // A sender with unacknowledged data has a timer or a segment to send, and its whole time is attributed to
+            // causes.
             if acknowledged < total {
                 prop_assert!(pipe.near.poll_timeout().is_some() || pipe.near.has_work());
                 let held = pipe.near.held(until).unwrap().times.into_iter().fold(Time::ZERO, |a, b| a + b);
@@ -197,7 +199,7 @@ proptest! {
         }
     }
 
-    /// A sender and a receiver that receive arbitrary frames at any time neither panic nor accept impossible
+    /// Tests that a sender and a receiver that receive arbitrary frames at any time neither panic nor accept impossible
     /// ones.
     #[test]
     fn nonsense_is_survived(
@@ -228,7 +230,7 @@ proptest! {
     }
 }
 
-/// Returns a frame with numbers near those sent, or anywhere.
+/// Returns a frame whose numbers are near those sent, or arbitrary.
 pub fn nonsense(word: u32, bytes: u16, salt: [u8; 8], now: Time, sent: u64) -> Received {
     let near = |byte: u8| if byte < 32 { word } else { (sent as u32).wrapping_sub(u32::from(byte) * 100) };
     let header = TcpHeader {

@@ -27,21 +27,21 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
 
-/// Receives data over TCP.
+/// The receiving end of TCP.
 #[derive(Clone, Debug)]
 pub struct TcpReceiver {
     spec: Arc<TcpSpec>,
-    /// Next byte expected (RCV.NXT).
+    /// Next expected byte (RCV.NXT).
     expected: u64,
     /// Data that arrived after a gap; created with the first such segment.
     beyond: Option<Box<Beyond>>,
-    /// Acknowledgement that leaves next.
+    /// Acknowledgement to send next.
     due: Option<Due>,
-    /// Acknowledgements queued after it; created with the first one.
+    /// Acknowledgements queued behind it; created with the first one.
     later: Option<Box<Later>>,
     /// In-order segments not yet acknowledged.
     unanswered: u32,
-    /// Deadline for acknowledging them; [`Time::NEVER`]: there are none.
+    /// Deadline for acknowledging them; [`Time::NEVER`] if there are none.
     deadline: Time,
     /// End of the bytes that acknowledgements have covered.
     answered: u64,
@@ -52,21 +52,21 @@ pub struct TcpReceiver {
     discarded: u64,
 }
 
-/// Data that arrived after a gap, or was not needed.
+/// Data that arrived after a gap, or that was not needed.
 #[derive(Clone, Debug, Default)]
 struct Beyond {
     ranges: Ranges,
-    /// One byte of each of the most recently grown blocks, newest first.
+    /// One byte of each of the most recently grown blocks, the newest first.
     latest: [u64; 3],
     /// Data that arrived twice or beyond the window.
     undelivered: Undelivered,
 }
 
-/// Queued acknowledgements.
+/// A queue of acknowledgements.
 #[derive(Clone, Debug, Default)]
 struct Later(VecDeque<Due>);
 
-/// An acknowledgement.
+/// An acknowledgement to send.
 #[derive(Clone, Copy, Debug)]
 struct Due {
     number: u64,
@@ -76,7 +76,7 @@ struct Due {
 }
 
 impl Due {
-    /// Returns the kind of its segment, and its acknowledgement number.
+    /// Returns the kind of the segment, and its acknowledgement number.
     #[inline(always)]
     fn kind_and_word(&self) -> (FrameKind, u32) {
         (if self.ece { FrameKind::MarkedAck } else { FrameKind::Ack }, self.number as u32)
@@ -84,7 +84,7 @@ impl Due {
 }
 
 impl TcpReceiver {
-    /// Creates a receiver that has received nothing.
+    /// Creates a receiver to which no data has arrived.
     pub fn new(spec: &Arc<TcpSpec>) -> TcpReceiver {
         TcpReceiver {
             spec: spec.clone(),
@@ -101,7 +101,7 @@ impl TcpReceiver {
         }
     }
 
-    /// Returns the bytes that arrived in order.
+    /// Returns the number of bytes that arrived in order.
     pub fn delivered(&self) -> u64 {
         self.expected
     }
@@ -206,7 +206,7 @@ impl TcpReceiver {
         }
     }
 
-    /// Queues an acknowledgement that may carry fields beyond its word.
+    /// Returns the segment of an acknowledgement that may carry fields beyond its word.
     #[inline(never)]
     fn wide(&self, due: &Due) -> Segment {
         let (kind, number) = due.kind_and_word();

@@ -36,20 +36,21 @@ use std::sync::Arc;
 use units::Time;
 use workload::Due;
 
-/// State of the connection.
+/// The state of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// The connection has not begun.
     Closed,
-    /// A SYN is due, for the first time or as a retransmission.
+    /// A SYN has to be sent, for the first time or as a retransmission.
     SynDue { again: bool },
-    /// A SYN was sent once (then its answer measures a round trip) or retransmitted.
+    /// A SYN has been sent. `first` is its send time if it was sent once, because only then its answer measures a round
+    /// trip.
     SynSent { first: Option<Time> },
     /// Established: data may flow.
     Established,
 }
 
-/// Sends over TCP.
+/// The sending end of TCP.
 #[derive(Clone, Debug)]
 pub struct TcpSender {
     pub(crate) spec: Arc<TcpSpec>,
@@ -63,35 +64,35 @@ pub struct TcpSender {
     pub(crate) next: u64,
     /// Byte after the highest ever sent.
     pub(crate) highest: u64,
-    /// Bytes to send next; `None`: nothing may be sent.
+    /// Bytes to send next; `None` if nothing may be sent.
     pub(crate) chosen: Option<(u64, u64)>,
     /// True if data may flow, the next data is new, and loss recovery needs no updates.
     pub(crate) fast_path: bool,
-    /// True if the next transfer starts without learnt state, on a connection of its own.
+    /// True if the next transfer has its own connection, which starts without learnt state.
     pub(crate) renewed: bool,
     /// True if the first segment is to be retransmitted regardless of the window.
     pub(crate) resends: bool,
     /// Bytes released by limited transmit.
     pub(crate) limited: u64,
-    /// True if only timeouts have occurred since the last progress.
+    /// True if there have been only timeouts since the last progress.
     pub(crate) timed_out: bool,
     pub(crate) round_trip: RoundTrip,
-    /// Expiry of the retransmission timer; [`Time::NEVER`]: it does not run.
+    /// Expiry of the retransmission timer; [`Time::NEVER`] if it does not run.
     pub(crate) deadline: Time,
     /// Number after the last byte of a segment that was sent once, and the time at which it was sent.
     pub(crate) timed: Option<(u64, Time)>,
     /// Time of the last transmission of data.
     pub(crate) sent_at: Time,
-    /// Echoes for data sent before this byte no longer reduce the window.
+    /// Byte before which the acknowledgement of data with an echoed mark does not reduce the window again.
     pub(crate) reduced_until: u64,
-    /// True if the next new data carries CWR to report a reduction.
+    /// True if the next new data carries CWR to announce a reduction.
     pub(crate) owes_cwr: bool,
     pub(crate) pacer: Pacer,
-    /// Time until which released data is held; [`Time::NEVER`]: nothing is held.
+    /// Time until which released data is held; [`Time::NEVER`] if none is held.
     pub(crate) held_until: Time,
-    /// Time from which nothing new is sent; [`Time::NEVER`]: that has passed, or there is none.
+    /// Time from which nothing new is sent; [`Time::NEVER`] if it has passed or there is none.
     pub(crate) stop: Time,
-    /// Random generator, where any behaviour is random.
+    /// Random number generator, if any behaviour is random.
     pub(crate) rng: Option<Box<Xoshiro256PlusPlus>>,
     pub(crate) records: VecDeque<Record>,
     pub(crate) retransmitted: u64,
@@ -102,7 +103,7 @@ pub struct TcpSender {
 }
 
 impl TcpSender {
-    /// Creates a sender that begins at `start`, sends nothing new from `stop` on and draws from `rng`, which it must not share.
+    /// Creates a sender. It begins at `start`, and sends nothing new from `stop` on. No other user may draw from `rng`.
     pub fn new(
         spec: &Arc<TcpSpec>,
         start: Time,
@@ -145,15 +146,15 @@ impl TcpSender {
         }
     }
 
-    /// Returns the bytes sent and not acknowledged since it last went back.
+    /// Returns the number of bytes sent and not acknowledged since the sender last went back.
     pub fn in_flight(&self) -> u64 {
         self.next - self.unacknowledged
     }
-    /// Returns the bytes acknowledged.
+    /// Returns the number of bytes acknowledged.
     pub fn acknowledged(&self) -> u64 {
         self.unacknowledged
     }
-    /// Returns the bytes ever sent.
+    /// Returns the number of bytes ever sent.
     pub fn sent(&self) -> u64 {
         self.highest
     }
@@ -161,15 +162,15 @@ impl TcpSender {
     pub fn timeouts(&self) -> u32 {
         self.timeouts
     }
-    /// Appends a transfer, while there is nothing else to send.
+    /// Appends a transfer. There is no other data to send.
     pub(crate) fn offer(&mut self, due: Due) {
         self.transfers.offer(due.start, due.bytes);
     }
-    /// Resets to a new connection, while there is nothing to send: the next transfer begins as the first did.
+    /// Prepares a new connection: the next transfer begins like the first one. There is no data to send.
     pub(crate) fn renew(&mut self) {
         self.renewed = true;
     }
-    /// Returns the number after the last byte of the next segment, if that is data.
+    /// Returns the number after the last byte of the next segment, if the segment is data.
     pub(crate) fn next_end(&self) -> Option<u64> {
         self.chosen.map(|(_, to)| to).filter(|_| self.state == State::Established)
     }
@@ -178,7 +179,7 @@ impl TcpSender {
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.state, State::Established)
     }
-    /// Returns its controller.
+    /// Returns the congestion controller.
     pub fn controller(&self) -> &Controller {
         &self.controller
     }
@@ -203,14 +204,15 @@ impl TcpSender {
         // RFC 3042 section 2: segments sent by limited transmit do not count.
         let mut in_flight = self.in_flight().saturating_sub(self.limited);
         if kind != LossKind::FastRecovery {
-            // RFC 5681 equation 4 says "no more than" half of the unacknowledged data. A long recovery sends a multiple of the window
-            // before the first hole is filled: half of that would overrun the path at once.
+            // RFC 5681 equation 4 limits the threshold to at most half of the unacknowledged data. A long recovery
+            // sends a multiple of the window before the first hole is filled; half of that would overrun the path at
+            // once.
             in_flight = in_flight.min(self.controller.window());
         }
         self.limited = 0;
         self.controller.on_loss(now, &Loss { kind, in_flight });
         self.timed = None;
-        // RFC 3168 section 6.1.2: the window is reduced at most once per window of data, for any reason.
+        // RFC 3168 section 6.1.2: the window is reduced at most once per window of data, for whatever reason.
         self.reduced_until = self.highest;
         self.owes_cwr |= self.spec.ecn == EcnMode::Rfc3168;
     }
@@ -262,7 +264,7 @@ impl TcpSender {
         } else if self.spec.restart_after_idle
             && now.saturating_sub(self.sent_at) > self.round_trip.timeout(&self.spec.timer)
         {
-            // RFC 5681 section 4.1.
+            // RFC 5681 section 4.1: resets the window after an idle time.
             self.controller.on_idle(now);
         }
     }
@@ -305,13 +307,13 @@ impl TcpSender {
         }
         self.resends = false;
         self.has_sent(now, from, to);
-        // RFC 3168 section 6.1.2: CWR on the first new data.
+        // RFC 3168 section 6.1.2: the first new data carries CWR.
         let cwr = !again && std::mem::take(&mut self.owes_cwr);
         self.look(now, false);
         self.segment(from, to, again, cwr)
     }
 
-    /// Times the segment of new data that ends here, unless another one is being timed.
+    /// Times the segment of new data that ends at `to`, unless another one is being timed.
     #[inline(always)]
     fn time(&mut self, now: Time, to: u64) {
         if !self.spec.timestamps && self.timed.is_none() {
@@ -319,7 +321,7 @@ impl TcpSender {
         }
     }
 
-    /// Updates the state after data has left.
+    /// Updates the state after data has been sent.
     #[inline(always)]
     fn has_sent(&mut self, now: Time, from: u64, to: u64) {
         self.sent_at = now;
@@ -333,8 +335,8 @@ impl TcpSender {
         }
     }
 
-    /// Returns the segment of these bytes, which leave for the first time or `again`; `cwr`: it is the first new data since the window was
-    /// reduced.
+    /// Returns the segment of these bytes, which are sent for the first time or `again`. `cwr` is true for the first
+    /// new data since the window was reduced.
     #[inline(always)]
     fn segment(&self, from: u64, to: u64, again: bool, cwr: bool) -> Segment {
         let data = (to - from) as u16;
@@ -347,7 +349,7 @@ impl TcpSender {
         Segment { ecn_capable, ..Segment::new(FrameKind::Data, from as u32, bytes) }
     }
 
-    /// Variant of `segment` for segments whose header has more than a number.
+    /// Variant of `segment` for segments whose header has more fields than a number.
     #[inline(never)]
     fn wide(&self, from: u64, data: u16, cwr: bool, ecn_capable: bool) -> Segment {
         let bytes = self.spec.frame_bytes(data);
@@ -416,7 +418,7 @@ impl Protocol for TcpSender {
         self.time(now, to);
         (self.next, self.highest) = (to, to);
         self.has_sent(now, from, to);
-        // RFC 3168 section 6.1.2: CWR on the first new data.
+        // RFC 3168 section 6.1.2: the first new data carries CWR.
         let cwr = std::mem::take(&mut self.owes_cwr);
         self.chosen = self.choose_new();
         self.note_holder(now);

@@ -1,19 +1,22 @@
-//! Time of the messages that an application posts over TCP, by activity.
+//! Times, by activity, of the messages that an application posts over TCP.
 //!
-//! A message has its connection to itself, so that the time of the connection is that of its message. As of a queue pair it is charged to the
-//! packets on the link, to retransmissions and timeouts, to what holds the next segment back, or to data in flight; with two differences, as a
-//! cumulative acknowledgement covers what follows a hole only once the hole is filled. From the detection of a loss until everything sent
-//! before it is acknowledged, time without a new segment to send is that of the retransmission. A handshake counts as the window.
+//! A message has its connection to itself, so the time of the connection is that of its message. As for a queue pair,
+//! time is charged to packets on the link, to retransmissions and timeouts, to the cause that holds the next segment
+//! back, or to data in flight. There are two differences, the first because a cumulative acknowledgement covers the
+//! data after a hole only when the hole is filled:
+//! - From the detection of a loss until everything sent before it is acknowledged, time without a new segment to send
+//!   is charged to the retransmission.
+//! - A handshake is charged to the window.
 
 use crate::tcp_sender::TcpSender;
 use crate::time_spent::{MessageClock, MessageTimes, SpentClock};
 use units::{BitRate, Time};
 
-/// Clock of a connection and of the message that it carries.
+/// The clocks of a connection and of the message that it carries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConnectionClock {
     own: SpentClock,
-    /// The message, and when it was posted; `None`: there is none.
+    /// Clock of the message, and the time at which it was posted; `None` if there is no message.
     message: Option<(MessageClock, Time)>,
     /// Retransmitted segments and timeouts that have been charged.
     retransmitted: u64,
@@ -34,7 +37,8 @@ impl ConnectionClock {
         self.observe(sender, now);
     }
 
-    /// Charges a segment of data of `bytes` that has just left; `is_last`: its last byte is that of the message.
+    /// Charges a data segment of `bytes` that has just been sent. `is_last` is true if its last byte is that of the
+    /// message.
     pub fn on_send(&mut self, sender: &TcpSender, (bytes, is_last): (u16, bool), now: Time) {
         let again = sender.retransmitted() != self.retransmitted;
         self.retransmitted = sender.retransmitted();
@@ -56,7 +60,7 @@ impl ConnectionClock {
         self.own.change(Some(sender.activity()), now);
     }
 
-    /// Ends the clock of the message, which is acknowledged; returns its times.
+    /// Stops the clock of the message, which has been acknowledged, and returns its times.
     pub fn end(&mut self, sender: &TcpSender, now: Time) -> Option<MessageTimes> {
         let (clock, start) = self.message.take()?;
         let times = clock.end(&self.own, feedback(sender), start, now);
@@ -64,18 +68,18 @@ impl ConnectionClock {
         Some(times)
     }
 
-    /// Charges a pause that stopped the NIC for `stopped` until now.
+    /// Charges a pause that has stopped the NIC for the time `stopped` up to `now`.
     pub fn on_stopped(&mut self, stopped: Time, now: Time) {
         self.own.on_stopped(stopped, now);
     }
 
-    /// Sets the link rate from now on.
+    /// Sets the rate of the link from now on.
     pub fn on_link_rate(&mut self, rate: BitRate) {
         self.own.on_link_rate(rate);
     }
 }
 
-/// CNPs, marks and NAKs that a connection has received: it has marks alone.
+/// Returns the numbers of CNPs, marks and NAKs that a connection has received. It receives only marks.
 fn feedback(sender: &TcpSender) -> [u32; 3] {
     [0, sender.marks as u32, 0]
 }

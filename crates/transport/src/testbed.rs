@@ -1,4 +1,4 @@
-//! Connections and draws that tests share.
+//! Connections and random draws shared by the tests.
 
 use crate::pipe::{Outcome, Pipe, connect};
 use crate::{
@@ -55,14 +55,14 @@ pub fn of_kind(records: &[Record], kind: RecordKind) -> Vec<Record> {
     records.iter().copied().filter(|record| record.kind == kind).collect()
 }
 
-/// Returns a generator of integers below a limit, and a random stream, from a seed.
+/// Returns a generator of integers below a limit, and a random number generator, both from this seed.
 pub fn draws(seed: u64) -> (impl FnMut(u64) -> u64, Xoshiro256PlusPlus) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let stream = rng.clone();
     (move |limit| workload::below(&mut rng, limit), stream)
 }
 
-/// A wire that loses `loss`, marks 20 and repeats 10 per cent of the frames, and delays each by up to 3 us.
+/// Returns a wire that loses `loss`, marks 20 and duplicates 10 per cent of the frames, and delays each by up to 3 us.
 pub fn rough(loss: u32, mut draw: impl FnMut(u64) -> u64) -> impl FnMut(usize, &Segment) -> Outcome {
     move |_, _| Outcome {
         lost: draw(100) < loss.into(),

@@ -1,22 +1,26 @@
-//! Accounting of a sender's time, and of each message's time, by activity.
+//! Accounts for the time of a sender, and of each message, by activity.
 //!
-//! A sender is a queue pair, a connection of TCP or a packet delivery context of UET. At any time it is in one of eight states: it sends a
-//! packet for the first time; it retransmits, or waits for the timeout that precedes a retransmission; its next packet is held back by the
-//! control's rate, by the window, or by a receiver that is not ready; its next packet is ready but the NIC is paused, or busy; or everything
-//! is sent and in flight.
+//! A sender is a queue pair, a TCP connection or a UET packet delivery context. At any time it is in one of eight
+//! states:
+//! - It sends a packet for the first time.
+//! - It retransmits, or waits for the timeout that precedes a retransmission.
+//! - Its next packet is held back by the control's rate, by the window, or by a receiver that is not ready (three
+//!   states).
+//! - Its next packet is ready, but the NIC is paused, or busy (two states).
+//! - All packets have been sent and are in flight.
 //!
-//! A message is charged from when its first packet is the next to send until its last packet leaves. Before that it is queued behind other
-//! messages; afterwards it is in flight, except for retransmissions in that time. The parts add up to the time from its start until it is
-//! acknowledged, in whole nanoseconds.
+//! Time is charged to a message from when its first packet is the next to send until its last packet is sent. Before
+//! that, the message is queued behind other messages; afterwards, it is in flight, except for retransmissions during
+//! that time. The parts add up to the time from its start until its acknowledgement, in whole nanoseconds.
 //!
-//! Where several queue pairs of two hosts share a wait queue, a pause that began before one of them had a packet ready is charged to it
-//! from the time its packet was ready.
+//! If several queue pairs of two hosts share a wait queue, and a pause began before one of them had a packet ready, the
+//! pause is charged to that queue pair from the time at which its packet was ready.
 
 use recurrence::{Counts, Growth};
 use std::collections::VecDeque;
 use units::{BitRate, Time};
 
-/// Activities that time is charged to.
+/// The activities to which time is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spent {
     /// A packet is sent for the first time, including preamble and gap.
@@ -33,7 +37,7 @@ pub enum Spent {
     Pause,
     /// A packet is ready, and the NIC is busy or fetches a context.
     Host,
-    /// Everything has been sent, and is in flight.
+    /// All packets have been sent and are in flight.
     UnderWay,
 }
 
@@ -45,7 +49,7 @@ pub struct TimesSpent {
 }
 
 impl TimesSpent {
-    /// Returns the time charged to one activity.
+    /// Returns the time charged to an activity.
     pub fn on(&self, what: Spent) -> Time {
         self.times[what as usize]
     }
@@ -60,16 +64,16 @@ impl TimesSpent {
     }
 }
 
-/// The clock of [`TimesSpent`].
+/// Measures [`TimesSpent`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpentClock {
     spent: TimesSpent,
-    /// Current activity and when it began; `None`: there are no messages.
+    /// Current activity and its start time; `None` if there are no messages.
     now: Option<(Spent, Time)>,
     /// End of the last packet's transmission, and true if it was a retransmission.
     wire: (Time, bool),
     ps_per_byte: f64,
-    /// Bytes around each frame on the link.
+    /// Bytes of overhead around each frame on the link.
     overhead: u16,
 }
 
@@ -86,7 +90,7 @@ impl SpentClock {
         clock.on_link_rate(rate);
         clock
     }
-    /// Sets the link rate from now on.
+    /// Sets the rate of the link from now on.
     pub fn on_link_rate(&mut self, rate: BitRate) {
         self.ps_per_byte = 8e12 / rate.bps_f64().max(1.0);
     }
@@ -100,7 +104,7 @@ impl SpentClock {
         }
     }
 
-    /// Charges a packet of `bytes` that leaves now; `again`: it is a retransmission.
+    /// Charges a packet of `bytes` that is sent now. `again` is true if it is a retransmission.
     #[inline]
     pub fn on_send(&mut self, bytes: u16, again: bool, now: Time) {
         self.settle(now);
@@ -135,7 +139,7 @@ impl SpentClock {
         self.spent.times[Spent::Pause as usize] += stopped;
     }
 
-    /// Charges the time elapsed until now.
+    /// Charges the time that has elapsed until `now`.
     fn settle(&mut self, now: Time) {
         let wire = self.wire;
         let Some((what, since)) = &mut self.now else { return };
@@ -146,12 +150,12 @@ impl SpentClock {
         *since = now.max(*since);
     }
 
-    /// Returns the times until now, or until the end of the last packet's transmission if that is earlier.
+    /// Returns the times up to `now`, or up to the end of the last packet's transmission if that is earlier.
     pub fn until_sent(&self, now: Time) -> TimesSpent {
         self.until(now.min(self.wire.0))
     }
 
-    /// Returns the times until now.
+    /// Returns the times up to `now`.
     pub fn until(&self, now: Time) -> TimesSpent {
         let mut clock = *self;
         clock.settle(now);
@@ -159,32 +163,36 @@ impl SpentClock {
     }
 }
 
-/// Clocks of a queue pair or context, stored apart from it because selecting the next packet does not need them.
+/// The clocks of a queue pair or context. They are stored apart from it, because the selection of the next packet does
+/// not need them.
 #[derive(Clone, Debug)]
 pub(crate) struct Clocks {
     /// Clock of the sender.
     pub own: SpentClock,
-    /// Clocks of its messages that have begun.
+    /// Clocks of the messages that have begun.
     pub begun: VecDeque<MessageClock>,
 }
 
 /// Clock of a message in progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MessageClock {
-    /// Times at which its first packet became the next to send, and at which its last packet left.
+    /// Time at which the first packet became the next to send, and time at which the last packet was sent.
     began: Option<Time>,
     left: Option<Time>,
-    /// Until the message leaves: times and feedback counts of its sender when it began. Afterwards: its own times.
+    /// Until the last packet is sent: times and feedback counts of the sender when the message began. Afterwards: times
+    /// of the message itself.
     spent: TimesSpent,
     feedback: [u32; 3],
-    /// Time spent on retransmissions until the last packet left.
+    /// Time spent on retransmissions until the last packet was sent.
     again: Time,
 }
 
-/// Messages in progress store the clock and the counters as they were when each message began: these grow with them.
+/// Advances the clocks over a skipped period. Messages in progress store the clock and the counters at the time when
+/// they began, which are advanced as well.
 impl Counts for Clocks {
     fn advance(&mut self, growth: &mut Growth) {
-        // The current activity is not settled: a timeout may still recharge it, and it has the same age at both ends of a period.
+        // The current activity is not settled: a timeout may still recharge it, and its age is the same at both ends of
+        // a period.
         self.own.spent.times.advance(growth);
         for message in &mut self.begun {
             let MessageClock { began: _, left: _, spent, feedback, again } = message;
@@ -201,7 +209,7 @@ impl MessageClock {
         (self.began, self.spent, self.feedback) = (Some(now), clock.until(now), feedback);
     }
 
-    /// Notes that the last packet leaves.
+    /// Records that the last packet is sent.
     pub fn leave(&mut self, clock: &SpentClock, now: Time) {
         if self.left.is_none() {
             let until = clock.until(now);
@@ -216,19 +224,18 @@ impl MessageClock {
         self.feedback
     }
 
-    /// Ends the clock when the message is acknowledged, `start` after it was posted.
+    /// Stops the clock when the message is acknowledged. The message was posted at `start`.
     pub fn end(mut self, clock: &SpentClock, feedback: [u32; 3], start: Time, now: Time) -> MessageTimes {
         self.leave(clock, now);
         let mut spent = self.spent;
-        // Time in flight before the last packet left is charged to earlier messages: this one began
-        // meanwhile.
+        // Time in flight before the last packet was sent is charged to earlier messages, because this message began
+        // during it.
         let left = self.left.unwrap_or(now);
         let again = clock.until(now).on(Spent::Again) - self.again;
         spent.times[Spent::Again as usize] += again.min(now.saturating_sub(left));
         spent.times[Spent::UnderWay as usize] =
             now.saturating_sub(self.began.unwrap_or(left)).saturating_sub(spent.before_under_way());
-        // The remainder below a nanosecond carries over to the next part, so that the parts add up to the
-        // total.
+        // The remainder below a nanosecond is carried to the next part, so that the parts add up to the total.
         let mut until = Time::ZERO;
         let mut part = |time: Time| {
             let before = ns(until);
@@ -247,26 +254,29 @@ fn ns(time: Time) -> u32 {
     u32::try_from(time.ps() / 1_000).unwrap_or(u32::MAX)
 }
 
-/// Time of a message by activity, in nanoseconds: up to 4.29 s each, so that a million messages take little memory.
+/// The times of a message by activity in nanoseconds. Each is up to 4.29 s, so that a million messages take little
+/// memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageTimes {
     /// Time queued behind other messages of the sender.
     pub behind: u32,
     /// Time of each activity, indexed by [`Spent`].
     pub spent: [u32; 8],
-    /// CNPs, marks and NAKs that the sender received from when the message began until it was acknowledged.
+    /// Numbers of CNPs, marks and NAKs that the sender received from the beginning of the message until its
+    /// acknowledgement.
     pub feedback: [u32; 3],
 }
 
 impl MessageTimes {
-    /// Returns the time of one activity.
+    /// Returns the time of an activity.
     pub fn on(&self, what: Spent) -> u32 {
         self.spent[what as usize]
     }
 
-    /// Times of a message that was read in parts, from when the first request `came` until the message was `whole`. Each part has the times
-    /// counted by the responder, and the feedback counts of its queue pair when it began. The responder is not notified when a part is
-    /// complete: its `Again` and `UnderWay` times extend beyond that, and include feedback received until the next part.
+    /// Returns the times of a message that was read in parts, from the arrival of the first request at `came` until the
+    /// message was complete at `whole`. Each part has the times counted by the responder, and the feedback counts of
+    /// its queue pair at its beginning. The responder is not notified when a part is complete, so the part's `Again`
+    /// and `UnderWay` times extend beyond that, and include feedback received until the next part.
     pub(crate) fn of_read(
         parts: &[(MessageTimes, [u32; 3])],
         came: Time,
@@ -286,7 +296,7 @@ impl MessageTimes {
         all.spent[Spent::UnderWay as usize] = 0;
         let known = all.spent.iter().fold(all.behind, |sum, &own| sum.saturating_add(own));
         let whole = ns(whole.saturating_sub(came));
-        // Each part was rounded to nanoseconds: their sum may exceed the total by one.
+        // Each part was rounded to nanoseconds, so their sum may exceed the total by one.
         let sending = &mut all.spent[Spent::Sending as usize];
         *sending = sending.saturating_sub(known.saturating_sub(whole));
         let left = whole.saturating_sub(known);
@@ -313,7 +323,7 @@ mod tests {
     fn a_packet_on_the_wire_hides_what_would_hold_the_next_one_back() {
         let mut it = clock();
         it.change(Some(Spent::Host), us(0));
-        // 1000 bytes take one microsecond.
+        // 1000 B take one microsecond.
         it.on_send(980, false, us(2));
         it.change(Some(Spent::Rate), us(2));
         it.on_send(980, true, us(5));
@@ -358,7 +368,7 @@ mod tests {
         it.on_send(980, true, us(15));
         it.change(Some(Spent::UnderWay), us(15));
         let times = message.end(&it, [6, 0, 2], us(3), us(20));
-        // It waits for the timeout from 11 us on: until then its last packet is on the wire.
+        // From 11 us on the message waits for the timeout; until then its last packet is on the wire.
         let on = [Spent::Window, Spent::Rate, Spent::Again, Spent::UnderWay].map(|what| times.on(what));
         assert_eq!((times.behind, on, times.feedback), (4_000, [1_000, 2_000, 5_000, 5_000], [2, 0, 1]));
         assert_eq!(times.behind + times.spent.iter().sum::<u32>(), 17_000);

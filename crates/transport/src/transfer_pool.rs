@@ -1,4 +1,4 @@
-//! Scheduled transfers over TCP: their assignment to connections by hand, and invariants over any wire.
+//! Scheduled transfers over TCP: their assignment to connections, computed by hand, and invariants over any wire.
 
 use crate::pipe::{Outcome, Pipe, connect};
 use crate::tcp_properties::{any_spec, nonsense};
@@ -22,7 +22,7 @@ fn us(us: u64) -> Time {
 fn due_at(start: Time, bytes: u64) -> Due {
     Due { start, bytes, ports: Ports::default(), awaited: false }
 }
-/// Returns a specification without transfers of its own.
+/// Returns the specification without transfers of its own.
 fn offered(spec: TcpSpec) -> Arc<TcpSpec> {
     let transfers = TransferSpec { size: None, total: Some(0), idle: Delay::default() };
     Arc::new(TcpSpec { transfers, ..spec })
@@ -38,8 +38,9 @@ fn outcome(acknowledged: Time, connection: u32) -> TransferOutcome {
 
 #[test]
 fn a_transfer_takes_a_free_connection_or_a_new_one() {
-    // Segments of 1000 B in 1058 B take 846.4 ns, acknowledgements 51.2 ns, the wire 5 us. The first two begin together
-    // and take turns: first, second, first (its end), second; the third begins when both are done.
+    // Segments of 1000 B (1058 B with headers) take 846.4 ns, acknowledgements 51.2 ns, and the wire 5 us. The first
+    // two transfers begin together and take turns: first, second, first (its end), second. The third begins when both
+    // are done.
     let due = [(0, 2_000), (0, 1_500), (100, 1_000)].map(|(at, bytes)| due_at(us(at), bytes));
     let mut pipe = pool(tcp(None, LossRecoveryKind::NewReno, 4), &due);
     pipe.run_clean(Time::NEVER);
@@ -54,14 +55,15 @@ fn a_transfer_takes_a_free_connection_or_a_new_one() {
     assert_eq!(pipe.near.outcomes()[..2], outcomes[..2]);
     assert_eq!(pipe.near.outcomes()[2], TransferOutcome { reused: true, ..outcomes[2] });
     assert_eq!(pipe.near.connections(), 2);
-    // The connection that was used last is the second; only the first has no label.
+    // The connection that was used last is the second one. Only the first connection has no label.
     let words: Vec<bool> = pipe.sent_by(0).iter().map(|(_, segment)| segment.header.is_some()).collect();
     assert_eq!(words, [false, true, true, true, true]);
 }
 
 #[test]
 fn a_connection_that_begins_anew_greets_and_starts_slowly() {
-    // A window of one segment, and a threshold as high: with the acknowledgements it is 2, 2.5 and 2.9 segments.
+    // A window of one segment, and a threshold of the same size. After the acknowledgements the window is 2, 2.5 and
+    // 2.9 segments.
     let due = [0, 200].map(|at| due_at(us(at), 3_000));
     let took = |reconnect| {
         let mut pipe =
@@ -73,23 +75,24 @@ fn a_connection_that_begins_anew_greets_and_starts_slowly() {
     };
     let (segment, small) = (Time::from_ps(846_400), Time::from_ps(51_200));
     let round = segment + small + DELAY * 2;
-    // A handshake, a round of one segment and one of two.
+    // A handshake, a round of one segment, and a round of two.
     let first = (small + DELAY) * 2 + round + round + segment;
     assert_eq!(took(true), [first, first]);
-    // Two leave at once, and the first acknowledgement releases the third.
+    // Two segments are sent at once, and the first acknowledgement releases the third.
     assert_eq!(took(false), [first, round * 2]);
 }
 
 #[test]
 fn given_ports_are_a_connection() {
-    // Of five, one after the other: the third has the ports of the first, the last two those of the second.
+    // Five transfers, one after the other. The third has the ports of the first, and the last two have those of the
+    // second.
     let due: Vec<Due> = (0..)
         .zip([1, 2, 1, 2, 2])
         .map(|(nth, source)| Due { ports: Ports { source, destination: 80 }, ..due_at(us(nth * 100), 5_000) })
         .collect();
     let mut pipe = pool(tcp(None, LossRecoveryKind::Sack, 10), &due);
     pipe.run_clean(Time::NEVER);
-    // One is enough: it is closed and reopened for other ports.
+    // One connection is enough: it is closed, and reopened with other ports.
     assert_eq!(pipe.near.connections(), 1);
     let reused: Vec<bool> = pipe.near.outcomes().iter().map(|outcome| outcome.reused).collect();
     assert_eq!(reused, [false, false, false, false, true]);
@@ -147,7 +150,7 @@ fn both_ends_are_made_together() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Over a wire that loses, reorders and repeats.
+    /// Tests delivery over a wire that loses, reorders and duplicates.
     #[test]
     fn every_transfer_arrives(
         spec in any_spec(),
@@ -175,7 +178,7 @@ proptest! {
             prop_assert!(due.start < delivered && delivered < outcome.acknowledged);
             prop_assert!(outcome.acknowledged != Time::NEVER && outcome.missing == 0);
         }
-        // Each end reports every completion that other transfers depend on once.
+        // Each end reports the completion of each awaited transfer once.
         let mut ends = [Vec::new(), Vec::new()];
         ends[0].extend(std::iter::from_fn(|| pipe.near.poll_ended()));
         ends[1].extend(std::iter::from_fn(|| pipe.far.poll_ended()));
@@ -188,7 +191,7 @@ proptest! {
         prop_assert!(!pipe.near.has_work() && !pipe.far.has_work());
     }
 
-    /// Ends that receive arbitrary frames at any time neither panic nor accept impossible ones.
+    /// Tests that ends that receive arbitrary frames at any time neither panic nor accept impossible ones.
     #[test]
     fn nonsense_is_survived(
         spec in any_spec(),

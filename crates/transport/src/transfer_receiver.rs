@@ -19,7 +19,7 @@ use std::sync::Arc;
 use units::Time;
 use workload::Due;
 
-/// Maximum number of connections on which messages are posted at once.
+/// Maximum number of connections with posted messages.
 const MOST_CONNECTIONS: usize = 1 << 20;
 
 /// Receives transfers over TCP.
@@ -27,10 +27,10 @@ const MOST_CONNECTIONS: usize = 1 << 20;
 pub struct TransferReceiver {
     spec: Arc<TcpSpec>,
     connections: Members<TcpReceiver>,
-    /// For each connection, the number after the last byte of a transfer of which that byte has arrived, and
-    /// the transfer's number.
+    /// By connection: the number after the last byte of a transfer whose last byte has arrived, and the number of the
+    /// transfer.
     ending: Vec<Option<(u64, u32)>>,
-    /// For each transfer, the time at which all of it was delivered; [`Time::NEVER`]: it was not.
+    /// By transfer: the time at which it was completely delivered; [`Time::NEVER`] if it has not been.
     delivered: Box<[Time]>,
     due: Arc<[Due]>,
     /// Delivered transfers that others depend on.
@@ -54,17 +54,18 @@ impl TransferReceiver {
         }
     }
 
-    /// Returns the time at which all of the n-th transfer was delivered; `None`: it was not.
+    /// Returns the time at which the n-th transfer was completely delivered; `None` if it has not been.
     pub fn delivered(&self, nth: usize) -> Option<Time> {
         self.delivered.get(nth).copied().filter(|&at| at != Time::NEVER)
     }
 
-    /// Returns true if an application posts messages: they are not known in advance.
+    /// Returns true if an application posts the messages, which are then not known in advance.
     fn takes_posts(&self) -> bool {
         self.due.is_empty()
     }
 
-    /// Returns the connection of this number, which may be new: there are no more than transfers.
+    /// Returns the connection with this number, creating it if necessary. There are at most as many connections as
+    /// transfers.
     fn connection(&mut self, number: u32) -> Option<&mut TcpReceiver> {
         let most = if self.takes_posts() { MOST_CONNECTIONS } else { self.delivered.len() };
         if number as usize >= most {
@@ -95,7 +96,7 @@ impl Protocol for TransferReceiver {
         let posts = self.takes_posts();
         let ending = &mut self.ending[number as usize];
         let is_new = |transfer: u32| match posts {
-            // An earlier one is identified by its bytes.
+            // A posted message is new if its last byte has not been delivered.
             true => end > before,
             false => self.delivered.get(transfer as usize) == Some(&Time::NEVER),
         };

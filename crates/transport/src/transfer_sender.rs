@@ -31,20 +31,20 @@ use std::sync::Arc;
 use units::{BitRate, Time};
 use workload::Due;
 
-/// Outcome of a transfer at its sender.
+/// The outcome of a transfer at its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferOutcome {
-    /// Time at which its last byte was acknowledged; [`Time::NEVER`]: not yet.
+    /// Time at which the last byte was acknowledged; [`Time::NEVER`] if it has not been.
     pub acknowledged: Time,
-    /// Unacknowledged bytes.
+    /// Number of unacknowledged bytes.
     pub missing: u64,
-    /// Retransmitted segments.
+    /// Number of retransmitted segments.
     pub sent_again: u32,
-    /// Timeouts.
+    /// Number of timeouts.
     pub timeouts: u32,
-    /// True if its connection carried another transfer before, and kept its learnt state.
+    /// True if the connection carried another transfer before, and kept its learnt state.
     pub reused: bool,
-    /// The number of the connection.
+    /// Number of the connection.
     pub connection: u32,
 }
 
@@ -60,7 +60,7 @@ impl TransferOutcome {
             connection: 0,
         }
     }
-    /// Records the outcome of a transfer that begins; those before it may begin later.
+    /// Records the outcome of a transfer that begins. Transfers before it may begin later.
     pub(crate) fn note(
         outcomes: &mut Vec<TransferOutcome>,
         due: &[Due],
@@ -90,35 +90,35 @@ pub struct TransferSender {
     connections: Members<TcpSender>,
     /// Transfer of each connection.
     carried: Vec<Carried>,
-    /// Connections without a transfer, the one that was used last at the end.
+    /// Connections without a transfer; the one used last is at the end.
     free: Vec<u32>,
-    /// Clocks of the connections, which run for messages that were posted; empty without any.
+    /// Clocks of the connections, which run for posted messages; empty if there are none.
     clocks: Vec<ConnectionClock>,
-    /// Rate of its link, and bytes around each frame there.
+    /// Rate of the link, and bytes of overhead around each frame on it.
     link: (BitRate, u16),
     rng: Xoshiro256PlusPlus,
     records: VecDeque<Record>,
     discarded: u64,
 }
 
-/// The transfer of a connection.
+/// The transfer that a connection carries.
 #[derive(Clone, Copy, Debug)]
 struct Carried {
-    /// Index of its outcome: the number of a scheduled transfer, or of the connection for a message that was posted.
+    /// Index of the transfer's outcome: the number of a scheduled transfer, or the number of the connection for a
+    /// posted message.
     transfer: u32,
-    /// Number by which both ends report its end.
+    /// Number with which both ends report the end of the transfer.
     label: u32,
-    /// Number after its last byte, as the connection counts.
+    /// Number after the transfer's last byte, in the connection's stream.
     end: u64,
     /// Retransmitted segments and timeouts of the connection when the transfer began.
     before: (u64, u32),
-    /// The ports of the connection, if they are given.
+    /// Ports of the connection, if they are given.
     ports: Ports,
 }
 
 impl TransferSender {
-    /// Creates a sender of these transfers, in order of their starts, that draws from `rng`, which it must
-    /// not share.
+    /// Creates a sender of these transfers, which are in order of their starts. No other user may draw from `rng`.
     pub fn new(spec: &Arc<TcpSpec>, due: Arc<[Due]>, rng: Xoshiro256PlusPlus) -> TransferSender {
         TransferSender {
             spec: spec.clone(),
@@ -137,14 +137,15 @@ impl TransferSender {
         }
     }
 
-    /// Measures the times of messages at a link of this rate, with `overhead` bytes around each frame.
+    /// Enables the measurement of message times, on a link of this rate with `overhead` bytes around each frame.
     #[must_use]
     pub fn on_link(mut self, rate: BitRate, overhead: u16) -> TransferSender {
         self.link = (rate, overhead);
         self
     }
 
-    /// Returns the outcomes by transfer number, up to the last that has begun; those among them that wait have all their bytes missing.
+    /// Returns the outcomes by transfer number, up to the last transfer that has begun. Those among them that wait have
+    /// all their bytes missing.
     pub fn outcomes(&self) -> Vec<TransferOutcome> {
         let mut outcomes = self.outcomes.clone();
         for (sender, carried) in self.connections.iter().zip(&self.carried) {
@@ -175,9 +176,9 @@ impl TransferSender {
         self.connections.update(outcome.connection);
     }
 
-    /// Posts a message of an application. Its record is reused for the next message of its connection.
+    /// Posts a message of an application. Its outcome is reused for the next message of its connection.
     fn post(&mut self, tag: u32, bytes: u64, now: Time) {
-        // A stream has no empty messages.
+        // A stream has no empty messages, so an empty one takes a byte.
         let due = Due { start: now, bytes: bytes.max(1), ports: Ports::default(), awaited: true };
         let outcome = self.carry((None, tag), due, now);
         let number = outcome.connection as usize;
@@ -192,7 +193,7 @@ impl TransferSender {
         self.connections.update(outcome.connection);
     }
 
-    /// Assigns a connection to a transfer; with `None` in place of its number, the outcome has that of the
+    /// Assigns a connection to a transfer. If the transfer's number is `None`, its outcome has the index of the
     /// connection.
     fn carry(&mut self, (transfer, label): (Option<u32>, u32), due: Due, now: Time) -> TransferOutcome {
         let free = self.take_free(due.ports);
@@ -216,8 +217,8 @@ impl TransferSender {
         TransferOutcome { reused, connection: number, ..TransferOutcome::waiting(due.bytes) }
     }
 
-    /// Returns the most recently used free connection with these ports, or else the most recently used of
-    /// all.
+    /// Returns the most recently used free connection with these ports. If there is none, returns the most recently
+    /// used free connection of all.
     fn take_free(&mut self, ports: Ports) -> Option<u32> {
         let same = self.free.iter().rposition(|&number| self.carried[number as usize].ports == ports);
         let place = same.or(self.free.len().checked_sub(1))?;
@@ -227,7 +228,7 @@ impl TransferSender {
     /// Opens a new connection.
     fn open(&mut self) -> u32 {
         let rng = self.rng.clone();
-        // Jumps ahead further than any connection draws.
+        // Jumps further ahead than the draws of any connection.
         self.rng.jump();
         let sender = TcpSender::new(&self.spec, Time::NEVER, None, rng);
         self.carried.push(Carried { transfer: 0, label: 0, end: 0, before: (0, 0), ports: Ports::default() });
@@ -240,7 +241,7 @@ impl TransferSender {
         self.connections.update(number);
     }
 
-    /// Takes the records of a connection, and charges its time.
+    /// Collects the records of a connection, and charges its time.
     fn collect(&mut self, number: u32, now: Time) {
         let Some(sender) = self.connections.get_mut(number) else { return };
         let carried = self.carried[number as usize];
@@ -374,7 +375,7 @@ impl TransferSender {
     }
 }
 
-/// Labels a segment of this connection, as it leaves. The first connection needs no label.
+/// Labels a segment of this connection before it is sent. The first connection needs no label.
 pub(crate) fn labelled(segment: Segment, connection: u32, ends: Option<u32>) -> Segment {
     if connection == 0 && ends.is_none() {
         return segment;

@@ -1,39 +1,39 @@
-//! Data of a TCP sender: one transfer, or a sequence of transfers with idle times between.
+//! The data of a TCP sender: one transfer, or a sequence of transfers with idle times between them.
 
 use crate::delay::Delay;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::Time;
 
-/// Parameters of the transfers.
+/// The parameters of the transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferSpec {
-    /// Bytes of each transfer, above 0; `None`: one transfer of all data.
+    /// Bytes of each transfer, above 0; `None` if all data is one transfer.
     pub size: Option<u64>,
-    /// Bytes of all transfers; `None`: unlimited.
+    /// Bytes of all transfers; `None` if unlimited.
     pub total: Option<u64>,
     /// Time from the end of one transfer to the start of the next.
     pub idle: Delay,
 }
 
-/// State of the transfers. Bytes are numbered from the start of the first.
+/// The state of the transfers. Bytes are numbered from the start of the first transfer.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfers {
     /// Number after the last byte of the current transfer.
     end: u64,
-    /// Bytes of later transfers.
+    /// Bytes of the transfers after the current one.
     left: u64,
-    /// Start of the next transfer; [`Time::NEVER`]: not known yet, or there is none.
+    /// Start of the next transfer; [`Time::NEVER`] if it is not determined yet or there is none.
     next: Time,
-    /// Start of the current transfer; `None`: there is none.
+    /// Start of the current transfer; `None` if there is none.
     began: Option<Time>,
     /// First byte of the current transfer.
     first: u64,
-    /// True if the last transfer is complete, and none follows.
+    /// True if the last transfer is complete and no other follows.
     over: bool,
 }
 
 impl Transfers {
-    /// Creates the transfers; the first one begins at `start`.
+    /// Creates the transfers, of which the first begins at `start`.
     pub fn new(spec: &TransferSpec, start: Time) -> Transfers {
         let left = spec.total.unwrap_or(u64::MAX);
         let next = if left > 0 { start } else { Time::NEVER };
@@ -43,19 +43,19 @@ impl Transfers {
     pub fn end(&self) -> u64 {
         self.end
     }
-    /// Returns true if the last transfer is complete, and none follows.
+    /// Returns true if the last transfer is complete and no other follows.
     pub fn is_over(&self) -> bool {
         self.over
     }
-    /// Returns the start of the next transfer; `None`: not known yet, or there is none.
+    /// Returns the start of the next transfer; `None` if it is not determined yet or there is none.
     pub fn next(&self) -> Option<Time> {
         Some(self.next).filter(|&at| at < Time::NEVER)
     }
-    /// Returns the start of the next transfer; [`Time::NEVER`] for none.
+    /// Returns the start of the next transfer; [`Time::NEVER`] if there is none.
     pub fn calls_at(&self) -> Time {
         self.next
     }
-    /// Appends a transfer after all others, which [`TransferSpec::total`] must limit.
+    /// Appends a transfer behind all others. [`TransferSpec::total`] must be limited.
     pub fn offer(&mut self, start: Time, bytes: u64) {
         (self.next, self.left, self.over) = (start, bytes, false);
     }
@@ -63,7 +63,7 @@ impl Transfers {
     pub fn extend(&mut self, bytes: u64) {
         self.end += bytes;
     }
-    /// Begins the transfer that is due; returns true if there is one.
+    /// Begins the transfer that is due. Returns true if there is one.
     pub fn begin(&mut self, spec: &TransferSpec, now: Time) -> bool {
         if self.next > now || self.next == Time::NEVER {
             return false;
@@ -75,7 +75,8 @@ impl Transfers {
         self.left = if spec.total.is_none() && spec.size.is_some() { u64::MAX } else { self.left - size };
         true
     }
-    /// Everything before this byte is acknowledged: returns start and bytes of the transfer that this completes.
+    /// Records that everything before this byte is acknowledged. Returns the start and the bytes of the transfer that
+    /// this completes, if any.
     pub fn complete(
         &mut self,
         spec: &TransferSpec,

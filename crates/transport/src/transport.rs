@@ -1,8 +1,8 @@
-//! Transports: they carry the messages of an application between two hosts, in both directions.
+//! Transports, which carry the messages of an application between two hosts in both directions.
 //!
-//! A transport is a description that both ends share ([`TransportSpec`]) and the state machine at either end ([`DuplexEnd`]). It accepts
-//! messages of any number of bytes and returns the peer's delivered messages; order, reliability, window and pacing are internal to the
-//! transport. The list of all transports is in `lib.rs`.
+//! A transport consists of a description that both ends share ([`TransportSpec`]) and a state machine at each end
+//! ([`DuplexEnd`]). It accepts messages of any number of bytes and returns the peer's delivered messages; order,
+//! reliability, window and pacing are internal to the transport. The list of all transports is in `lib.rs`.
 
 use crate::application::Random;
 use crate::endpoint::{HostEvent, Received, Record, Segment, TransportFacts};
@@ -12,14 +12,14 @@ use crate::{PullPacer, RdmaReceiver, RdmaSender, UetReceiver, UetSender};
 use keys::Remark;
 use units::Time;
 
-/// Unit in which a transport counts deliveries.
+/// The unit in which a transport counts deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes of a stream, in segments with at most this many bytes of data.
     Bytes(u16),
-    /// Messages, each of which is this operation. `one_sided`: the applications may also read and write each other's memory.
+    /// Messages, each of which is sent by this operation.
     Messages {
-        /// Operation that sends the messages of an application.
+        /// Operation that carries an application's message.
         operation: Operation,
         /// True if RDMA WRITE and READ are available as well.
         one_sided: bool,
@@ -28,32 +28,32 @@ pub enum Unit {
 
 /// A validated transport.
 pub trait TransportSpec {
-    /// State machine at either end.
+    /// The state machine at each end.
     type End: DuplexEnd;
 
     /// Returns the unit in which its ends count deliveries.
     fn unit(&self) -> Unit;
-    /// Returns the shortest and the longest frame of either end, DA to FCS.
+    /// Returns the length of the shortest and of the longest frame of either end, DA to FCS.
     fn frames(&self) -> (u16, u16);
     /// Returns the lengths of a full frame and of its acknowledgement, DA to FCS.
     fn round_trip_frames(&self) -> (u16, u16);
-    /// Returns the frames of these messages, each of a number of bytes of a stream, or of these posts.
+    /// Returns the frames of these messages, each given by its bytes in a stream and by its RDMA operations.
     fn train(&self, messages: &mut dyn Iterator<Item = (u64, &[Post])>) -> Train;
-    /// Returns true if switches may mark its frames.
+    /// Returns true if the transport's frames are ECN-capable.
     fn understands_marks(&self) -> bool {
         false
     }
-    /// Returns the longest random delay of a transmission; `None`: there is none.
+    /// Returns the maximum random delay of a transmission; `None` if there is none.
     fn jitter(&self) -> Option<Time> {
         None
     }
-    /// Validates its parameters.
+    /// Validates the parameters.
     ///
     /// # Errors
-    /// The first value outside of its range, or a parameter by which it would send data of its own.
+    /// The first value outside its range, or a parameter with which the transport would send its own data.
     fn check(&self) -> Result<(), String>;
-    /// Creates one end, with nothing to send yet: the one that `opens` the connection, or its peer. `facts`: those of the path from this
-    /// end.
+    /// Creates one end without data to send: the end that `opens` the connection, or its peer. `facts` are those of the
+    /// path from this end.
     fn start(&self, opens: bool, facts: PathFacts, random: Random) -> Self::End;
 }
 
@@ -62,101 +62,101 @@ pub trait DuplexEnd {
     /// Processes a frame that has arrived. Returns true if more of the peer's messages may have been
     /// delivered.
     fn handle_frame(&mut self, now: Time, received: &Received) -> bool;
-    /// Processes its timeout, at a NIC that may still queue frames of it; see
+    /// Processes a timeout, at a NIC in which frames of this end may still wait; see
     /// [`Protocol::handle_timeout_at`](crate::Protocol::handle_timeout_at).
     fn handle_timeout(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool);
-    /// Next time at which to call [`DuplexEnd::handle_timeout`].
+    /// Returns the next time at which to call [`DuplexEnd::handle_timeout`].
     fn poll_timeout(&self) -> Option<Time>;
     /// Returns true if [`DuplexEnd::poll_transmit`] would return a segment.
     fn has_work(&self) -> bool;
-    /// Returns the next segment, which leaves now.
+    /// Returns the next segment, which is sent now.
     fn poll_transmit(&mut self, now: Time) -> Option<Segment>;
-    /// Accepts `bytes` more of a stream; a transport of messages accepts posts instead.
+    /// Accepts `bytes` more bytes of a stream. Message transports accept posts instead.
     fn write(&mut self, now: Time, bytes: u64) {
         let _ = (now, bytes);
     }
-    /// Accepts these messages; a transport of streams accepts bytes instead.
+    /// Accepts these messages. Stream transports accept bytes instead.
     fn post(&mut self, now: Time, posts: &[Post]) {
         let _ = (now, posts);
     }
-    /// Returns the bytes of the peer's stream that have arrived in order, or its number of whole messages.
+    /// Returns the number of bytes of the peer's stream that have arrived in order, or of its complete messages.
     fn delivered(&self) -> u64;
-    /// Returns a round trip that was measured and not yet returned.
+    /// Returns a measured round trip that has not been returned yet.
     fn poll_record(&mut self) -> Option<Record> {
         None
     }
-    /// See [`Protocol::facts`](crate::Protocol::facts).
+    /// Implements [`Protocol::facts`](crate::Protocol::facts).
     fn facts(&self, now: Time) -> TransportFacts {
         let _ = now;
         TransportFacts::default()
     }
-    /// Heap bytes held, excluding the value itself.
+    /// Returns the heap memory in bytes.
     fn memory_bytes(&self) -> usize {
         0
     }
-    /// See [`Protocol::notify`](crate::Protocol::notify).
+    /// Implements [`Protocol::notify`](crate::Protocol::notify).
     fn notify(&mut self, now: Time, received: &Received, port: &mut Time) -> Option<Segment> {
         let _ = (now, received, port);
         None
     }
-    /// See [`Protocol::accepts_trimmed`](crate::Protocol::accepts_trimmed).
+    /// Implements [`Protocol::accepts_trimmed`](crate::Protocol::accepts_trimmed).
     fn accepts_trimmed(&self) -> bool {
         false
     }
-    /// See [`Protocol::on_event`](crate::Protocol::on_event).
+    /// Implements [`Protocol::on_event`](crate::Protocol::on_event).
     fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
         let _ = (now, event);
         false
     }
-    /// Returns its queue pairs, if it has any.
+    /// Returns the sender and the receiver with queue pairs, if the transport is RDMA.
     fn queue_pairs(&self) -> Option<(&RdmaSender, &RdmaReceiver)> {
         None
     }
-    /// Shares the grant pacer of its host, if its receiver grants credit.
+    /// Shares the grant pacer of the host, if the receiver grants credit.
     fn attach_pacer(&mut self, pacer: &PullPacer) {
         let _ = pacer;
     }
-    /// Returns its packet delivery contexts; `None`: it is not UET.
+    /// Returns the sender and the receiver with packet delivery contexts; `None` if the transport is not UET.
     fn uet(&self) -> Option<(&UetSender, &UetReceiver)> {
         None
     }
-    /// Returns its sending queue pairs, if it has any.
+    /// Returns the sender with queue pairs, if the transport is RDMA.
     fn queue_pair_sender(&mut self) -> Option<&mut RdmaSender> {
         None
     }
 }
 
-/// Requirements of an application on its transport.
+/// The requirements of an application on its transport.
 #[derive(Clone, Copy, Debug)]
 pub struct Need<'a> {
-    /// Longest frame, in bytes.
+    /// Maximum frame length in bytes.
     pub frame: u16,
     /// Name of the application in messages, as in "in a conversation".
     pub place: &'a str,
-    /// True if it reads and writes memory of the peer.
+    /// True if the application reads and writes the memory of its peer.
     pub one_sided: bool,
 }
 
-/// Keys of a transport below an application that sends messages in both directions.
+/// The keys of a transport below an application that sends messages in both directions.
 pub trait TransportKeys {
-    /// Transport that the keys describe.
+    /// The transport that the keys describe.
     type Spec;
 
-    /// Key that delays transmissions by random times, if there is one.
+    /// The key that delays transmissions by random times, if there is one.
     const JITTER_KEY: Option<&'static str> = None;
 
-    /// Returns the transport, and its warnings.
+    /// Returns the transport, and warnings.
     ///
     /// # Errors
     /// All invalid values.
     fn lower(&self, need: &Need<'_>) -> Result<(Self::Spec, Vec<Remark>), Vec<Remark>>;
 }
 
-/// Generates the closed enums of transports and of their ends with their dispatch, and the keys of applications above them, from one list:
-/// the key, its keys, the description, the end.
+/// Defines the closed enums of transports and of their ends with their dispatch, and the keys of applications above
+/// them, from one list. An entry has the key, the keys of its table, the description, and the state machine.
 macro_rules! transports {
     ($($(#[$doc:meta])+ $text:ident: $name:ident($keys:ty => $spec:ty, $end:ty)),* $(,)?) => {
-        /// A validated transport below an application, with the same parameters in both directions.
+        /// A validated transport below an application. Its parameters apply to both directions.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Transport {
             $($(#[$doc])+ $name($spec),)*
@@ -176,7 +176,7 @@ macro_rules! transports {
             /// Names of all transports.
             pub const NAMES: &[&str] = &[$(stringify!($text)),*];
 
-            /// Returns its name in scenarios.
+            /// Returns the name of the transport in scenarios.
             pub fn name(&self) -> &'static str {
                 match self { $(Transport::$name(_) => stringify!($text),)* }
             }
@@ -269,14 +269,14 @@ macro_rules! transports {
             }
         }
 
-        /// Transport keys of an application.
+        /// The transport keys of an application.
         #[derive(Clone, Copy, Debug)]
         pub(crate) struct Transports<'a> {
             $(pub $text: Option<&'a $keys>,)*
         }
 
         impl Transports<'_> {
-            /// Returns true if the application has any transport key.
+            /// Returns true if the application has a transport key.
             pub fn is_any(&self) -> bool {
                 [$(self.$text.is_some()),*].contains(&true)
             }
@@ -287,10 +287,10 @@ macro_rules! transports {
                 })*
                 None
             }
-            /// Returns the only transport, and its warnings.
+            /// Returns the only transport, and warnings.
             ///
             /// # Errors
-            /// All invalid values, or that there is no transport or more than one.
+            /// All invalid values; or no transport, or more than one.
             pub fn lower(&self, need: &Need<'_>) -> Result<(Transport, Vec<Remark>), Vec<Remark>> {
                 let given: Vec<&str> =
                     [$(self.$text.map(|_| stringify!($text))),*].into_iter().flatten().collect();
@@ -314,7 +314,7 @@ macro_rules! transports {
         transports! { @keys ($) $($(#[$doc])+ $text: $keys,)* }
     };
     (@keys ($d:tt) $($(#[$doc:meta])+ $text:ident: $keys:ty,)*) => {
-        /// Declares the keys of an application above transports: its own, and one for each transport.
+        /// Declares the keys of an application above transports: its own keys, and one for each transport.
         macro_rules! with_transports {
             ($d(#[$d meta:meta])* pub struct $d name:ident { $d($d body:tt)* }) => {
                 $d(#[$d meta])*
@@ -326,7 +326,7 @@ macro_rules! transports {
                 }
 
                 impl $d name {
-                    /// Returns its transport keys.
+                    /// Returns the transport keys.
                     fn transports(&self) -> $crate::Transports<'_> {
                         $crate::Transports { $($text: self.$text.as_deref(),)* }
                     }
@@ -339,8 +339,7 @@ macro_rules! transports {
 
 pub(crate) use transports;
 
-/// Generates the calls of a [`Protocol`](crate::Protocol) that an application passes on to its field
-/// `duplex`.
+/// Implements the calls of a [`Protocol`](crate::Protocol) that an application passes on to its field `duplex`.
 macro_rules! calls_of_duplex {
     () => {
         fn has_work(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Properties of connections and endpoints for the fabric, its tables and its checks, independent of their transport.
+//! Properties of connections and endpoints for the fabric, its tables and its checks, whatever the transport.
 
 use crate::transport::DuplexEnd;
 use crate::{
@@ -10,8 +10,8 @@ use units::Time;
 
 use frame::{FrameKind, Priority};
 
-/// Returns true if a frame with this word is the packet of this number of queue pair `pair` or, without a number, the
-/// request of a READ. The queue pair is in the header if the word does not contain it.
+/// Returns true if a frame with this word is the packet with this number of queue pair `pair`. If `number` is `None`,
+/// returns true for a READ request of the queue pair. The queue pair is in the header if it is not in the word.
 pub fn is_packet((word, in_header): (u32, u32), kind: FrameKind, pair: u32, number: Option<u32>) -> bool {
     let word = RdmaWord::of(word);
     let its_pair = if word.has_pair() { word.pair } else { in_header };
@@ -23,17 +23,17 @@ pub fn is_packet((word, in_header): (u32, u32), kind: FrameKind, pair: u32, numb
         }
 }
 
-/// Protocols that frames of connections are of, as captures name them; the first is of frames of no connection.
+/// Protocols of connections' frames, as named in captures. The first applies to frames that belong to no connection.
 pub const PROTOCOLS: [&str; 6] = ["", "tcp", "rdma", "fcoe", "uet", "mrc"];
 
-/// Meaning of a column of captures: which of [`PROTOCOLS`].
+/// Description of a capture column: the index of the protocol in [`PROTOCOLS`].
 pub const PROTOCOL_COLUMN: &str =
     "Protocol of its connection: tcp, rdma, fcoe, uet or mrc; empty for all others.";
 
-/// Meaning of a column of captures: which of [`Operation::NAMES`](crate::Operation::NAMES).
+/// Description of a capture column: the index of the operation in [`Operation::NAMES`](crate::Operation::NAMES).
 pub const VERB_COLUMN: &str = "RDMA operation of the packet: send, write, read (the response to a READ), write_with_immediate (the last packet of one; earlier packets are write) or read_request; empty for all others.";
 
-/// Meaning of a column of captures: the word of a frame.
+/// Description of a capture column: the word of a frame.
 pub const WORD_COLUMN: &str = "Content, by kind. data: number of its first byte or segment; ack: the next number expected; cnm: the feedback; part: number of its transfer on its path. RDMA and UET have the packet sequence number in bits 0 to 23. In data, bit 24 is set in the last packet of a message, bit 26 in the first one, and bit 25 if an acknowledgement is requested. In an RDMA acknowledgement, bit 24 is a NAK, bits 24 and 26 are an RNR NAK, and bit 25 alone is a READ request. In a UET acknowledgement, bit 24 is a NACK, bit 26 the response to a probe, and bit 25 a control packet: alone a probe, with bit 24 a request for credit, with bit 26 a grant. A pause frame has the priorities with XOFF in bits 0 to 7, those with XON in bits 8 to 15, and the quanta above; a frame with several pause times has a row for each.";
 
 /// UDP port of RoCEv2.
@@ -43,7 +43,7 @@ const ROCE_PORT: u16 = 4791;
 const UET_PORT: u16 = 4793;
 
 impl ConnectionSpec {
-    /// Which of [`PROTOCOLS`] its frames are of.
+    /// Returns the index of the connection's protocol in [`PROTOCOLS`].
     pub fn protocol(&self) -> u32 {
         match (self.transport(), self.fcoe()) {
             (Some(Transport::Rdma(_)), _) => 2,
@@ -59,41 +59,42 @@ impl ConnectionSpec {
             _ => 1,
         }
     }
-    /// The port at its far end that its protocol has; `None`: any.
+    /// Returns the well-known port of the protocol at the far end; `None` if it may be any port.
     pub fn known_port(&self) -> Option<u16> {
         let roce = self.queue_pairs().map(|_| ROCE_PORT);
         roce.or(self.uet().map(|uet| if uet.mrc.is_some() { ROCE_PORT } else { UET_PORT }))
     }
-    /// Returns true if the receiver requests the data, and is therefore the first to have a complete transfer.
+    /// Returns true if the receiver requests the data, and is therefore the first end at which a transfer is complete.
     pub fn is_read(&self) -> bool {
         self.queue_pairs().is_some_and(|rdma| rdma.verb == RdmaVerb::Read)
     }
-    /// The priorities of what its ends send beside data, where it is not that of the data: acknowledgements, notifications.
+    /// Returns the priorities, other than that of the data, of the other frames that either end sends: acknowledgements
+    /// and notifications.
     pub fn reply_priorities(&self) -> impl Iterator<Item = Priority> {
         let pairs = self.queue_pairs().into_iter().flat_map(|rdma| rdma.reply_priorities());
         pairs.chain(self.uet().and_then(|uet| uet.ack_priority))
     }
-    /// The priority of what the far end sends; `None`: that of the data.
+    /// Returns the priority of the far end's frames; `None` if it is that of the data.
     pub fn answer_priority(&self) -> Option<Priority> {
         self.queue_pairs()
             .map_or_else(|| self.uet().and_then(|uet| uet.ack_priority), |pairs| pairs.ack_priority)
     }
-    /// The priority of what a NIC sends at once for a marked frame; `None`: it sends nothing.
+    /// Returns the priority of the notification that a NIC sends at once for a marked frame; `None` if it sends none.
     pub fn notification_priority(&self) -> Option<Priority> {
         self.queue_pairs().filter(|rdma| rdma.sends_cnps()).map(|rdma| rdma.cnp_priority)
     }
-    /// Returns true if it uses telemetry that switches write into its frames.
+    /// Returns true if the connection uses telemetry that switches write into its frames.
     pub fn reads_telemetry(&self) -> bool {
         self.queue_pairs().is_some_and(|rdma| rdma.control.uses_telemetry())
     }
-    /// Returns true if both of its ends send data.
+    /// Returns true if both ends send data.
     pub fn is_duplex(&self) -> bool {
         matches!(&self.application, Application::Conversation(_) | Application::MpiExchange(_))
     }
 }
 
 impl Endpoint {
-    /// Its queue pairs that send; `None`: it has none.
+    /// Returns the sending queue pairs; `None` if the endpoint has none.
     pub fn sending_pairs(&self) -> Option<&RdmaSender> {
         match self {
             Endpoint::RdmaSender(sender) => Some(sender),
@@ -102,7 +103,7 @@ impl Endpoint {
             _ => None,
         }
     }
-    /// Its queue pairs that receive; `None`: it has none.
+    /// Returns the receiving queue pairs; `None` if the endpoint has none.
     pub fn receiving_pairs(&self) -> Option<&RdmaReceiver> {
         match self {
             Endpoint::RdmaReceiver(receiver) => Some(receiver),
@@ -111,7 +112,7 @@ impl Endpoint {
             _ => None,
         }
     }
-    /// Its packet delivery contexts that send; `None`: it is not UET.
+    /// Returns the sending packet delivery contexts; `None` if the endpoint is not UET.
     pub fn sending_contexts(&self) -> Option<&UetSender> {
         match self {
             Endpoint::UetSender(sender) => Some(sender),
@@ -120,7 +121,7 @@ impl Endpoint {
             _ => None,
         }
     }
-    /// Its packet delivery contexts that receive; `None`: it is not UET.
+    /// Returns the receiving packet delivery contexts; `None` if the endpoint is not UET.
     pub fn receiving_contexts(&self) -> Option<&UetReceiver> {
         match self {
             Endpoint::UetReceiver(receiver) => Some(receiver),
@@ -129,7 +130,7 @@ impl Endpoint {
             _ => None,
         }
     }
-    /// Shares the pull queue of its host, if credit is granted over its contexts.
+    /// Shares the pull queue of the host, if the contexts of the endpoint use credit.
     pub fn attach_pacer(&mut self, pacer: impl FnOnce() -> PullPacer) {
         let is_granted = self.sending_contexts().is_some_and(UetSender::is_granted);
         if !is_granted && !self.receiving_contexts().is_some_and(UetReceiver::grants) {
@@ -143,7 +144,7 @@ impl Endpoint {
             _ => {}
         }
     }
-    /// Returns true if its transfers count as exchanges: one connection may have many.
+    /// Returns true if the transfers count as exchanges, because one connection may have many of them.
     pub fn counts_transfers(&self) -> bool {
         matches!(
             self,
@@ -155,7 +156,7 @@ impl Endpoint {
                 | Endpoint::FrameSender(_)
         )
     }
-    /// Sends through a NIC with limits, at which it is the endpoint of this number, if it has queue pairs.
+    /// Attaches an endpoint with queue pairs to a NIC with limits, as the endpoint with this number.
     pub fn attach(&mut self, number: u32, nic: impl FnOnce() -> SharedNic) {
         let sender = match self {
             Endpoint::RdmaSender(sender) => Some(&mut **sender),
@@ -169,19 +170,19 @@ impl Endpoint {
     }
 }
 
-/// The two ends of what carries the transfers of a path.
+/// The two endpoints that carry the transfers of a path.
 #[derive(Clone, Copy, Debug)]
 pub enum TransferEnds<'a> {
-    /// Connections of TCP.
+    /// TCP connections.
     Tcp(&'a TransferSender, &'a TransferReceiver),
-    /// Queue pairs.
+    /// RDMA queue pairs.
     Rdma(&'a RdmaSender, &'a RdmaReceiver),
-    /// Packet delivery contexts.
+    /// UET packet delivery contexts.
     Uet(&'a UetSender, &'a UetReceiver),
 }
 
 impl<'a> TransferEnds<'a> {
-    /// The ends of these endpoints; `None` if they carry no transfers.
+    /// Pairs these endpoints; `None` if they carry no transfers.
     pub fn of(near: &'a Endpoint, far: &'a Endpoint) -> Option<TransferEnds<'a>> {
         match (near, far) {
             (Endpoint::TransferSender(near), Endpoint::TransferReceiver(far)) => {
@@ -193,7 +194,7 @@ impl<'a> TransferEnds<'a> {
         }
     }
 
-    /// Of each transfer that has begun, in order of their starts.
+    /// Returns the outcomes of the transfers that have begun, in order of their starts.
     pub fn outcomes(&self) -> Vec<TransferOutcome> {
         match self {
             TransferEnds::Tcp(near, _) => near.outcomes(),
@@ -221,8 +222,9 @@ impl<'a> TransferEnds<'a> {
             }
         }
     }
-    /// Arrival time of the request, for a READ, and the breakdown of the time until `end` of the n-th transfer. At `end` it was
-    /// acknowledged or, for a READ, complete. `None` over TCP, or if it has not ended.
+    /// Returns the arrival time of the request (only for a READ), and the times by activity of the n-th transfer until
+    /// `end`, at which it was acknowledged or, for a READ, complete. Returns `None` over TCP, or if the transfer has
+    /// not ended.
     pub fn times_of(&self, nth: usize, end: Time) -> Option<(Option<Time>, MessageTimes)> {
         let TransferEnds::Rdma(near, far) = self else {
             return None;
@@ -235,7 +237,7 @@ impl<'a> TransferEnds<'a> {
             None => near.times_of(nth).map(|times| (None, times)),
         }
     }
-    /// When all of the n-th was delivered; `None`: it is not.
+    /// Returns the time at which the n-th transfer was completely delivered; `None` if it has not been.
     pub fn delivered(&self, nth: usize) -> Option<Time> {
         match self {
             TransferEnds::Tcp(_, far) => far.delivered(nth),

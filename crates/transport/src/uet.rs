@@ -1,7 +1,7 @@
 //! Ultra Ethernet Transport (UET): packet delivery contexts and their congestion controls.
 //!
 //! A `UetSender` sends messages through a packet delivery context to a `UetReceiver`, which acknowledges them. A
-//! [`UetController`] limits what may be in flight and does not retransmit; one control is one file here.
+//! [`UetController`] limits the data in flight and does not retransmit. Each control has its own file.
 
 mod context;
 mod control;
@@ -56,11 +56,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use units::Time;
 
-/// Page of MRC: its name, file, and the definition of its keys.
+/// Page of MRC: its name, the source file of its reference page, and the definition of its keys.
 pub const MRC_PAGE: (&str, &str, &str) = ("mrc_transport", include_str!("uet/mrc_transport.rs"), "MrcKeys");
 
-/// Makes the closed enum of controls, that of their keys, and their dispatch from one list: name in a scenario, keys, machine,
-/// file. The first of the list has no keys.
+/// Defines the closed enum of controls, the enum of their keys, and their dispatch from one list. An entry has the name
+/// in a scenario, the keys, the state machine and the file. The first entry has no keys.
 macro_rules! uet_controls {
     ($($(#[$doc:meta])+ $text:literal: $name:ident($keys:ty => $machine:ident), $file:literal;)*) => {
         /// Congestion control of packet delivery contexts, as a scenario has it.
@@ -69,18 +69,18 @@ macro_rules! uet_controls {
             $($(#[$doc])+ $name($keys),)*
         }
 
-        /// State of a congestion control.
+        /// The state of a congestion control.
         #[derive(Clone, Debug)]
         pub enum UetController {
             $($(#[$doc])+ $name($machine),)*
         }
 
-        /// Name of each control, the file that is its page, and the definition of its keys.
+        /// By control: its name, the source file of its reference page, and the definition of its keys.
         pub const UET_CONTROL_PAGES: &[(&str, &str, &str)] =
             &[$(($file, include_str!(concat!("uet/", $file, ".rs")), stringify!($keys)),)*];
 
         impl UetControlKeys {
-            /// Name in scenarios.
+            /// Returns the name of the control in scenarios.
             pub fn name(&self) -> &'static str {
                 match self { $(UetControlKeys::$name(_) => $text,)* }
             }
@@ -129,7 +129,7 @@ macro_rules! uet_controls {
             fn json_schema(generator: &mut SchemaGenerator) -> Schema {
                 let about = [$(($text, crate::rdma::first_line(&[$(stringify!($doc)),*])),)*];
                 let keyed = vec![$(Keyed::new::<$keys>($text, crate::rdma::first_line(&[$(stringify!($doc)),*]), generator),)*];
-                // A table without keys is not a definition.
+                // A control without keys has no table, and therefore no definition.
                 generator.definitions_mut().remove("UetNoControlKeys");
                 let keyed = keyed.into_iter().skip(1).collect();
                 ::keys::schema("Congestion control of packet delivery contexts: a name, or a table of that name with its keys.", &about[..1], keyed)
@@ -181,7 +181,7 @@ impl Default for UetControlKeys {
 }
 
 impl UetControlKeys {
-    /// Rules by which receivers grant credit; `None`: they grant none.
+    /// Returns the rules by which receivers grant credit; `None` if they grant none.
     pub fn credits(&self) -> Option<CreditRules> {
         match self {
             UetControlKeys::Rccc(keys) => Some(keys.rules()),
@@ -190,11 +190,11 @@ impl UetControlKeys {
             UetControlKeys::None(_) | UetControlKeys::Nscc(_) => None,
         }
     }
-    /// Returns true if it reacts to ECN marks.
+    /// Returns true if the control reacts to ECN marks.
     pub fn reacts_to_marks(&self) -> bool {
         matches!(self, UetControlKeys::Nscc(_) | UetControlKeys::Rccc(_))
     }
-    /// Keys without effect.
+    /// Returns the keys that have no effect.
     pub fn unused(&self) -> Vec<Remark> {
         let unused = match self {
             UetControlKeys::None(_) | UetControlKeys::Eqds(_) | UetControlKeys::Ndp(_) => Vec::new(),
@@ -205,7 +205,7 @@ impl UetControlKeys {
     }
 }
 
-/// A segment of the context of this number, whose path it takes if contexts are paths.
+/// Labels a segment of the context with this number. The segment takes the path of the context if contexts are paths.
 pub(crate) fn label(mut segment: Segment, number: usize, is_path: bool) -> Segment {
     if number == 0 {
         return segment;

@@ -1,4 +1,5 @@
-//! Packet delivery contexts over a wire: by hand, by closed forms, and under loss, marks, reordering and duplication.
+//! Packet delivery contexts over a wire: examples computed by hand, closed-form results, and behaviour under loss,
+//! marks, reordering and duplication.
 
 mod clean;
 mod control_losses;
@@ -53,7 +54,7 @@ fn transfers(keys: &UetKeys, rows: &[(u64, u64)]) -> Wire {
 fn header(segment: &Segment) -> UetHeader {
     header_of(&Received::from(segment))
 }
-/// Sequence numbers of the packets that were sent, in order.
+/// Returns the sequence numbers of the packets sent, in order.
 fn packets(pipe: &Wire) -> Vec<u32> {
     pipe.sent_by(0).iter().map(|(_, it)| RdmaWord::of(header(it).word).number).collect()
 }
@@ -82,7 +83,7 @@ fn sizes_are_those_of_the_headers() {
 
 #[test]
 fn messages_follow_each_other() {
-    // Three packets, the last of 500 B, and one. A packet of 1102 B takes 881.6 ns.
+    // One message of three packets, the last of 500 B, and one of a single packet. A packet of 1102 B takes 881.6 ns.
     let mut pipe = transfers(&keys(), &[(0, 2_500), (0, 1_000)]);
     pipe.run_clean(NEVER);
     assert_eq!(packets(&pipe), [1, 2, 3, 4]);
@@ -90,12 +91,12 @@ fn messages_follow_each_other() {
     let first = wire(1_102) * 2 + wire(602) + DELAY;
     assert_eq!(delivered(&pipe, 0), Some(first));
     assert_eq!(delivered(&pipe, 1), Some(first + wire(1_102)));
-    // Acknowledgements of the first packet and of the last one, which requests it.
+    // The first packet is acknowledged, and the last one, which requests it.
     let acks = acks(&pipe);
     let at = [wire(1_102) + DELAY, first + wire(1_102)];
     assert_eq!(acks.iter().map(|ack| ack.0).collect::<Vec<_>>(), at);
     assert_eq!(acks.iter().map(|ack| RdmaWord::of(ack.1.word).number).collect::<Vec<_>>(), [1, 4]);
-    // 1102 and 3 * 1102 + 602 B in units of 256 B, rounded up.
+    // 1102 and 3 * 1102 + 602 B, in units of 256 B, rounded up.
     assert_eq!(acks.iter().map(|ack| ack.1.received).collect::<Vec<_>>(), [5, 16]);
     let outcomes = pipe.near.outcomes();
     let acknowledged = first + wire(1_102) + wire(90) + DELAY;
@@ -105,11 +106,11 @@ fn messages_follow_each_other() {
 
 #[test]
 fn an_ack_leaves_for_16_kib_a_mark_a_request_and_a_duplicate() {
-    // Of 40 packets: the first, each 15 (16,530 B of 16,384) counted from there, and the last.
+    // Of 40 packets the first is acknowledged, every 15th counted from there (16,530 B exceed 16,384 B), and the last.
     let mut pipe = transfers(&keys(), &[(0, 40_000)]);
     pipe.run_clean(NEVER);
     assert_eq!(acks(&pipe).iter().map(|ack| ack.1.answers).collect::<Vec<_>>(), [1, 16, 31, 40]);
-    // A mark is answered at once, and the count begins anew.
+    // A mark is answered at once, and restarts the count.
     let marked = UetKeys { control: UetControlKeys::default(), ..keys() };
     let mut pipe = transfers(&marked, &[(0, 40_000)]);
     let mut sent = 0;
@@ -132,12 +133,13 @@ fn an_ack_leaves_for_16_kib_a_mark_a_request_and_a_duplicate() {
 fn a_gap_is_in_the_bitmap_and_the_timer_repairs_it() {
     let mut pipe = transfers(&keys(), &[(0, 5_000)]);
     pipe.run(NEVER, losing(&[1]));
-    // The last packet requests an acknowledgement: cumulative 1, and of 2.. the bits of 3, 4 and 5.
+    // The last packet requests an acknowledgement. It is cumulative up to 1, and its bitmap from 2 on contains 3, 4 and
+    // 5.
     let last = acks(&pipe)[1].1;
     assert_eq!(RdmaWord::of(last.word).number, 1);
     assert_eq!((last.sack_base, last.sack, last.out_of_order, last.received), (2, 0b1110, 3, 18));
     assert_eq!(packets(&pipe), [1, 2, 3, 4, 5, 2]);
-    // It left 881.6 ns after the first, and expires 500 us later.
+    // The lost packet was sent 881.6 ns after the first one, and expires 500 us later.
     let again = pipe.sent_by(0)[5];
     assert_eq!(again.0, pipe.wire(1_102) + us(500));
     assert!(header(&again.1).retransmitted);
@@ -161,13 +163,13 @@ fn a_message_does_not_wait_for_one_before_it() {
 
 #[test]
 fn a_round_trip_counts_if_it_is_certain_which_packet_it_is_of() {
-    // The packet is lost; the acknowledgement of the retransmission says so, and counts.
+    // The packet is lost. The acknowledgement identifies the retransmission, and its round trip is measured.
     let mut pipe = transfers(&keys(), &[(0, 1_000)]);
     pipe.run(NEVER, losing(&[0]));
     let trips = of_kind(&pipe.records, RecordKind::RoundTrip);
     assert_eq!(trips.len(), 1);
     assert_eq!(trips[0].end - trips[0].start, pipe.wire(1_102) + pipe.wire(90) + DELAY * 2);
-    // The packet is late, not lost: what answers it comes after it was sent again, and does not count.
+    // The packet is late, not lost. Its acknowledgement arrives after the retransmission and is not measured.
     let mut pipe = transfers(&keys(), &[(0, 1_000)]);
     let mut sent = 0;
     pipe.run(NEVER, |end, _| {
@@ -201,9 +203,9 @@ fn a_window_limits_what_is_in_flight() {
     let mut pipe = transfers(&UetKeys { control: UetControlKeys::Nscc(control), ..keys() }, &[(0, 20_000)]);
     pipe.run_clean(NEVER);
     let sent = pipe.sent_by(0);
-    // Four leave; the fourth requests an acknowledgement, as no other may follow.
+    // Four packets are sent. The fourth requests an acknowledgement, because no other packet may follow.
     let back = pipe.wire(1_102) * 4 + DELAY + pipe.wire(90) + DELAY;
-    // The first one is acknowledged as the first of the context.
+    // The first packet is acknowledged because it is the first of the context.
     let first = pipe.wire(1_102) + DELAY + pipe.wire(90) + DELAY;
     let after: Vec<Time> = sent.iter().map(|(at, _)| *at).filter(|&at| at > pipe.wire(1_102) * 3).collect();
     assert_eq!(after[0], first);
@@ -211,7 +213,7 @@ fn a_window_limits_what_is_in_flight() {
     assert!(delivered(&pipe, 0).is_some());
 }
 
-/// A NACK for a packet.
+/// Returns a NACK for a packet.
 fn nack(psn: u32, code: u8) -> Received {
     let word = RdmaWord { number: psn, flags: [false; 3], pair: 0 }.bits();
     Received {
@@ -239,7 +241,7 @@ fn a_trimmed_packet_is_sent_again_at_once() {
     assert_eq!(sender.context().bytes_in_flight(), 2 * 1_102);
     let segment = sender.poll_transmit(us(9)).unwrap();
     assert_eq!((RdmaWord::of(header(&segment).word).number, header(&segment).retransmitted), (2, true));
-    // The same NACK again names the new transmission; another code and an unknown packet change nothing.
+    // The same NACK again applies to the new transmission. Another code or an unknown packet has no effect.
     for other in [nack(2, 4), nack(9, 1), nack(0, 1)] {
         sender.handle_frame(us(10), &other);
         assert!(!sender.has_work());
@@ -255,7 +257,7 @@ fn packets_have_entropy_values_that_answers_echo() {
     let facts = spec.facts(RATE, DELAY + DELAY, false);
     let sender = UetSender::new(&spec, due(&[(0, 40_000)]), facts, Time::ZERO, None).seeded(7);
     let mut pipe = Pipe::new(sender, UetReceiver::new(&spec, 1, &facts), RATE, DELAY);
-    // One value is marked: it is not recycled.
+    // One value is always marked, so it is not recycled.
     let bad = std::cell::Cell::new(0);
     pipe.run(NEVER, |end, it| {
         if bad.get() == 0 && end == 0 {
@@ -293,7 +295,7 @@ fn a_packet_that_arrives_trimmed_is_answered_with_a_nack() {
         (0, 2)
     );
     assert_eq!(arrives(&mut receiver, 1, Trim::Whole).unwrap().packet, UetPacket::Ack);
-    // One that was trimmed after it had arrived before is a duplicate.
+    // A packet that is trimmed after it has already arrived is a duplicate.
     assert_eq!(arrives(&mut receiver, 1, Trim::Trimmed).unwrap().packet, UetPacket::Ack);
     assert_eq!(
         (receiver.context(0).unwrap().counts.packets, receiver.context(0).unwrap().counts.duplicates),
@@ -339,7 +341,7 @@ fn wrong_keys() {
 fn ordered_delivery_goes_back() {
     let mut pipe = transfers(&UetKeys { mode: UetMode::Rod, ..keys() }, &[(0, 5_000), (0, 1_000)]);
     pipe.run(NEVER, losing(&[1]));
-    // The third packet is behind a gap: one NACK, and all from the second on again.
+    // The third packet is behind a gap: one NACK is sent, and all packets from the second on are retransmitted.
     assert_eq!(packets(&pipe), [1, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6]);
     let nacks: Vec<UetHeader> =
         acks(&pipe).into_iter().map(|ack| ack.1).filter(|it| it.packet == UetPacket::Nack(13)).collect();
@@ -360,7 +362,7 @@ fn messages_without_a_context_are_answered_packet_by_packet() {
     assert!(pipe.sent_by(1).iter().all(|(_, it)| it.bytes == 66));
     assert_eq!(acks(&pipe).iter().map(|ack| ack.1.answers).collect::<Vec<_>>(), [1, 3, 2]);
     assert_eq!((pipe.near.context().counts.timeouts, pipe.near.context().bytes_in_flight()), (1, 0));
-    // A response is lost: the packet is placed twice.
+    // A response is lost, so the packet is placed twice.
     let mut pipe = transfers(&UetKeys { mode: UetMode::Rudi, ..keys() }, &[(0, 1_000)]);
     let mut answers = 0;
     pipe.run(NEVER, |end, _| {

@@ -25,13 +25,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use units::Time;
 
-/// Takes messages in over Ultra Ethernet Transport.
+/// Receives messages over Ultra Ethernet Transport.
 #[derive(Clone, Debug)]
 pub struct UetReceiver {
     context: ReceivingContext,
     /// Contexts from the second one on.
     others: Box<[ReceivingContext]>,
-    /// True if a context is a path.
+    /// True if each context is a path.
     labels_paths: bool,
     /// Context whose turn to send is next.
     turn: usize,
@@ -39,8 +39,8 @@ pub struct UetReceiver {
 }
 
 impl UetReceiver {
-    /// A receiver of this number of transfers, or of a flow. `facts`: those of the path, with the rate of its own
-    /// link.
+    /// Creates a receiver of this number of transfers, or of a flow. `facts` are those of the path, with the rate of
+    /// the receiver's link.
     pub fn new(spec: &Arc<UetSpec>, transfers: usize, facts: &UetFacts) -> UetReceiver {
         let context = || ReceivingContext::new(spec, transfers, facts);
         UetReceiver {
@@ -52,11 +52,11 @@ impl UetReceiver {
         }
     }
 
-    /// Its contexts, in order of their numbers.
+    /// Iterates over the contexts, in order of their numbers.
     pub fn contexts(&self) -> impl Iterator<Item = &ReceivingContext> {
         std::iter::once(&self.context).chain(&*self.others)
     }
-    /// The context of this number; `None`: it has fewer.
+    /// Returns the context with this number; `None` if there are fewer contexts.
     pub fn context(&self, number: usize) -> Option<&ReceivingContext> {
         self.contexts().nth(number)
     }
@@ -69,7 +69,7 @@ impl UetReceiver {
     fn all_mut(&mut self) -> impl Iterator<Item = &mut ReceivingContext> {
         std::iter::once(&mut self.context).chain(&mut self.others)
     }
-    /// Context that sends next; `None`: none has anything to send.
+    /// Returns the context that sends next; `None` if none has anything to send.
     fn ready(&self) -> Option<usize> {
         if self.others.is_empty() {
             return self.context.has_work().then_some(0);
@@ -78,31 +78,33 @@ impl UetReceiver {
         (self.turn..=self.others.len()).chain(0..self.turn).find(has_work)
     }
 
-    /// Shares the pacer of grants with the other receivers of its host.
+    /// Shares the grant pacer with the other receivers of the host.
     pub fn attach(&mut self, pacer: &PullPacer) {
         self.all_mut().for_each(|context| context.attach(pacer));
     }
-    /// Returns true if it grants credit.
+    /// Returns true if the receiver grants credit.
     pub fn grants(&self) -> bool {
         self.context.grants()
     }
-    /// When the message of a context that ends with a packet was delivered; `None`: it was not.
+    /// Returns the time at which a context's message that ends with this packet was delivered; `None` if it has not
+    /// been.
     pub fn delivered(&self, context: usize, last: u64) -> Option<Time> {
         self.context(context)?.delivered(last)
     }
-    /// Packets of a range of a context that have arrived.
+    /// Returns the number of packets of a range of a context that have arrived.
     pub(crate) fn arrived(&self, context: usize, range: Range<u64>) -> u64 {
         self.context(context).map_or(0, |context| context.arrived(range))
     }
-    /// Messages that have been delivered without one before them that has not: messages take contexts in turn.
+    /// Returns the number of messages that have been delivered together with all messages before them. Messages use the
+    /// contexts in turn.
     pub(crate) fn delivered_in_order(&self) -> u64 {
         let contexts = 1 + self.others.len() as u64;
-        // The first message of a context that is missing is the first one of all up to which messages are whole.
+        // The first missing message of any context limits the number.
         let missing =
             (0..).zip(self.contexts()).map(|(number, context)| context.counts.in_order * contexts + number);
         missing.min().unwrap_or(0)
     }
-    /// Begins with the PSN after this number of packets.
+    /// Starts at this PSN.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, psn: u64) {
         self.all_mut().for_each(|context| context.start_at(psn));
@@ -153,14 +155,14 @@ impl Protocol for UetReceiver {
         false
     }
     fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
-        // Each of them observes it.
+        // All contexts have to process the event.
         self.all_mut().map(|context| context.on_event(now, event)).filter(|&changed| changed).count() > 0
     }
     fn poll_ended(&mut self) -> Option<u32> {
         self.all_mut().find_map(Protocol::poll_ended)
     }
     fn memory_bytes(&self) -> usize {
-        // The first one is part of it.
+        // The first context is part of the value itself.
         let own = size_of::<UetReceiver>() - size_of::<ReceivingContext>();
         own + self.contexts().map(Protocol::memory_bytes).sum::<usize>()
     }

@@ -38,9 +38,9 @@ use std::sync::Arc;
 use units::Time;
 use workload::Due;
 
-/// Number of a transfer that is none.
+/// Transfer number of a message that belongs to no transfer.
 const NO_TRANSFER: u32 = u32::MAX;
-/// Bytes of a message without end.
+/// Bytes of an unlimited message.
 const ENDLESS: u64 = u64::MAX >> 8;
 
 /// Sends messages over Ultra Ethernet Transport.
@@ -49,12 +49,12 @@ pub struct UetSender {
     spec: Arc<UetSpec>,
     line: f64,
     due: Arc<[Due]>,
-    /// Transfers with a start that have begun, and the start of the next one or [`Time::NEVER`].
+    /// Number of transfers with a start that have begun, and start of the next one or [`Time::NEVER`].
     begun: usize,
     begins: Time,
-    /// Of transfers that have begun, and of those before them.
+    /// Outcomes of the transfers that have begun, and of those before them.
     outcomes: Vec<TransferOutcome>,
-    /// By transfer, the context and the last packet of its message.
+    /// By transfer: the context and the last packet of its message.
     last_psn: Vec<(u32, u64)>,
     /// Acknowledged transfers that others depend on, and messages with their times by activity.
     ended: VecDeque<(u32, Option<MessageTimes>)>,
@@ -62,26 +62,27 @@ pub struct UetSender {
     context: DeliveryContext,
     /// Contexts from the second one on.
     others: Box<[DeliveryContext]>,
-    /// True if a context is a path.
+    /// True if each context is a path.
     labels_paths: bool,
-    /// Context that takes the next message, and the one whose turn to send is next.
+    /// Context that takes the next message, and context whose turn to send is next.
     posts_to: usize,
     turn: usize,
     records: VecDeque<Record>,
     discarded: u64,
 }
 
-/// Messages of a flow.
+/// The state of a flow's messages.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     start: Time,
     stop: Time,
-    /// Bytes to post.
+    /// Bytes that have not been posted.
     left: u64,
 }
 
 impl UetSender {
-    /// A sender of these transfers, in order of their starts; without any, of the messages of a flow from `start` to `stop`.
+    /// Creates a sender of these transfers, which are in order of their starts. If there are none, creates a sender of
+    /// a flow's messages from `start` to `stop`.
     pub fn new(
         spec: &Arc<UetSpec>,
         due: Arc<[Due]>,
@@ -111,7 +112,7 @@ impl UetSender {
         }
     }
 
-    /// Its contexts draw paths from this seed.
+    /// Enables the path selection of the contexts, with random numbers from this seed.
     #[must_use]
     pub fn seeded(mut self, seed: u64) -> UetSender {
         self.context.choose_paths(seed);
@@ -120,29 +121,30 @@ impl UetSender {
         self
     }
 
-    /// Shares state with the other contexts of its host, if its receiver grants credit.
+    /// Shares state with the other contexts of the host, if the receiver grants credit.
     pub fn attach(&mut self, nic: &PullPacer) {
         self.all_mut().for_each(|context| context.attach(nic));
     }
-    /// Returns true if its receiver grants credit.
+    /// Returns true if the receiver grants credit.
     pub fn is_granted(&self) -> bool {
         self.spec.credits().is_some()
     }
-    /// Posts a message of an application that decides when.
+    /// Posts a message of an application.
     pub(crate) fn send(&mut self, bytes: u64, now: Time) {
         self.post(NO_TRANSFER, now, bytes, false);
     }
-    /// Posts a message to the context whose turn it is; returns its number and the last packet of the message.
+    /// Posts a message to the context whose turn it is. Returns the number of the context, and the last packet of the
+    /// message.
     fn post(&mut self, transfer: u32, start: Time, bytes: u64, awaited: bool) -> (u32, u64) {
         let number = self.posts_to;
         self.posts_to = self.after(number);
         (number as u32, self.context_mut(number).post(transfer, start, bytes, awaited))
     }
-    /// Its first packet delivery context, which is the only one by default.
+    /// Returns the first packet delivery context, which by default is the only one.
     pub fn context(&self) -> &DeliveryContext {
         &self.context
     }
-    /// Its packet delivery contexts, in order of their numbers.
+    /// Iterates over the packet delivery contexts, in order of their numbers.
     pub fn contexts(&self) -> impl Iterator<Item = &DeliveryContext> {
         std::iter::once(&self.context).chain(&*self.others)
     }
@@ -158,34 +160,34 @@ impl UetSender {
             Some(place) => &mut self.others[place],
         }
     }
-    /// The context after this one, in turn.
+    /// Returns the context after this one in turn.
     fn after(&self, number: usize) -> usize {
         if number == self.others.len() { 0 } else { number + 1 }
     }
-    /// The context that sends next; `None`: none has anything to send.
+    /// Returns the context that sends next; `None` if none has anything to send.
     fn ready(&self) -> Option<usize> {
         if self.others.is_empty() {
             return self.context.has_work().then_some(0);
         }
         (self.turn..=self.others.len()).chain(0..self.turn).find(|&number| self.context_of(number).has_work())
     }
-    /// Name of the congestion control.
+    /// Returns the name of the congestion control.
     pub fn control(&self) -> &'static str {
         self.spec.control.name()
     }
-    /// Name of the delivery mode.
+    /// Returns the name of the delivery mode.
     pub fn mode(&self) -> &'static str {
         self.spec.mode_name()
     }
-    /// Rate of its link in bits per second.
+    /// Returns the rate of the link in bits per second.
     pub fn line_rate(&self) -> f64 {
         self.line
     }
-    /// Returns true if its messages are scheduled transfers.
+    /// Returns true if the messages are scheduled transfers.
     pub fn is_scheduled(&self) -> bool {
         !self.due.is_empty()
     }
-    /// Of each transfer that has begun, by number.
+    /// Returns the outcomes of the transfers that have begun, by transfer number.
     pub fn outcomes(&self) -> Vec<TransferOutcome> {
         let mut outcomes = self.outcomes.clone();
         for (transfer, missing, again, timeouts) in self.contexts().flat_map(DeliveryContext::left) {
@@ -195,22 +197,22 @@ impl UetSender {
         }
         outcomes
     }
-    /// The context and the last packet of the message of a transfer; `None`: it has not begun.
+    /// Returns the context and the last packet of a transfer's message; `None` if the transfer has not begun.
     pub fn last_psn(&self, transfer: usize) -> Option<(usize, u64)> {
         self.last_psn.get(transfer).filter(|(_, psn)| *psn > 0).map(|&(context, psn)| (context as usize, psn))
     }
-    /// Returns true if nothing acknowledges its packets.
+    /// Returns true if packets are not acknowledged.
     pub fn is_unreliable(&self) -> bool {
         self.spec.mode == UetMode::Uud
     }
-    /// Bytes that have not arrived of a message of this length whose last packet is `last`. `arrived` counts packets
-    /// of a range.
+    /// Returns the bytes that have not arrived of a message of this length whose last packet is `last`. `arrived`
+    /// returns the number of packets of a range that have arrived.
     pub(crate) fn missing_of(&self, last: u64, bytes: u64, arrived: impl Fn(Range<u64>) -> u64) -> u64 {
         let payload = u64::from(self.spec.payload);
         let packets = bytes.div_ceil(payload).max(1);
         bytes.saturating_sub(arrived(last + 1 - packets..last + 1) * payload)
     }
-    /// Mean of the smoothed round trips of its contexts; `None`: none was measured.
+    /// Returns the mean of the contexts' smoothed round-trip times; `None` if none has been measured.
     fn round_trip(&self) -> Option<Time> {
         let (mut sum, mut measured) = (0, 0);
         for time in self.contexts().filter_map(DeliveryContext::smoothed_round_trip) {
@@ -218,7 +220,7 @@ impl UetSender {
         }
         (measured > 0).then(|| Time::from_ps(sum / measured))
     }
-    /// Begins with the PSN after this number of packets.
+    /// Starts at this PSN.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, psn: u64) {
         self.all_mut().for_each(|context| context.start_at(psn));
@@ -242,7 +244,7 @@ impl UetSender {
         self.last_psn[transfer as usize] = self.post(transfer, due.start, due.bytes, due.awaited);
     }
 
-    /// Posts the next messages of a flow to contexts that have sent all that they had.
+    /// Posts the next messages of a flow to the contexts that have sent all their data.
     fn supply(&mut self, now: Time) {
         if self.flow.start > now {
             return;
@@ -257,7 +259,7 @@ impl UetSender {
         self.flow.start = Time::NEVER;
     }
 
-    /// A context has changed.
+    /// Updates the state after a change of a context.
     fn update(&mut self, number: usize, now: Time) {
         if self.context_of(number).has_done() {
             self.take_done(number, now);
@@ -294,12 +296,12 @@ impl UetSender {
     }
 }
 
-/// Start of a scheduled transfer, or [`Time::NEVER`].
+/// Returns the start of a scheduled transfer, or [`Time::NEVER`].
 fn start_of(due: &[Due], transfer: usize) -> Time {
     due.get(transfer).map_or(Time::NEVER, |due| due.start)
 }
 
-/// The header of a frame, also of one whose word says everything.
+/// Returns the header of a frame, reconstructed from the word if the frame has no header.
 pub(crate) fn header_of(received: &Received) -> UetHeader {
     match received.header {
         Some(Header::Uet(header)) => header,
@@ -383,7 +385,7 @@ impl Protocol for UetSender {
     }
     fn facts(&self, _now: Time) -> TransportFacts {
         let sum = |of: fn(&DeliveryContext) -> u64| self.contexts().map(of).sum::<u64>();
-        // All of them have the same control.
+        // All contexts have the same control.
         let congestion = (self.context.window() < u64::MAX).then(|| Congestion {
             window: sum(DeliveryContext::window),
             round_trip: self.round_trip(),

@@ -13,7 +13,7 @@ use crate::controller::{CongestionControl, ControllerConfiguration};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnlimitedParams;
 
-/// The absence of control.
+/// A controller that does not limit the sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Unlimited;
 

@@ -18,15 +18,15 @@ use crate::serial::nearest;
 use frame::FrameKind;
 use units::Time;
 
-/// Receives a bulk transfer.
+/// The receiving end of a bulk transfer.
 #[derive(Clone, Debug)]
 pub struct WindowReceiver {
     ack_bytes: u16,
     ack_every: u32,
     ack_delay: Time,
-    /// Next segment expected; all earlier ones have arrived.
+    /// Next expected segment; all earlier segments have arrived.
     expected: u64,
-    /// Segments that arrived since the last acknowledgement left.
+    /// Segments that have arrived since the last acknowledgement was sent.
     unanswered: u32,
     /// Deadline for acknowledging them.
     deadline: Option<Time>,
@@ -39,7 +39,7 @@ pub struct WindowReceiver {
 }
 
 impl WindowReceiver {
-    /// Creates a receiver that has received nothing.
+    /// Creates a receiver to which no data has arrived.
     pub fn new(spec: &WindowSpec) -> WindowReceiver {
         WindowReceiver {
             ack_bytes: spec.ack_bytes,

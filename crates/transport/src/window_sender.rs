@@ -30,7 +30,7 @@ use frame::FrameKind;
 use std::collections::VecDeque;
 use units::Time;
 
-/// Sends a bulk transfer.
+/// The sending end of a bulk transfer.
 #[derive(Clone, Debug)]
 pub struct WindowSender<C = Controller> {
     application: Bulk,
@@ -41,7 +41,7 @@ pub struct WindowSender<C = Controller> {
     /// Start of the transfer.
     start: Time,
     started: bool,
-    /// Time from which no new segment leaves; `None`: there is none, or it has passed.
+    /// Time from which no new segment is sent; `None` if there is none or it has passed.
     stop: Option<Time>,
     finished: bool,
     /// First unacknowledged segment.
@@ -50,7 +50,7 @@ pub struct WindowSender<C = Controller> {
     next: u64,
     /// Segment after the highest ever sent.
     highest: u64,
-    /// A segment that was sent once, and the time at which it left.
+    /// A segment that was sent once, and its send time.
     timed: Option<(u64, Time)>,
     retransmitted: u64,
     discarded: u64,
@@ -65,7 +65,7 @@ impl WindowSender {
 }
 
 impl<C: CongestionControl> WindowSender<C> {
-    /// Variant of `new` with a given controller instead of the specified one.
+    /// Variant of `new` with this controller in place of the specified one.
     pub fn with_controller(
         spec: &WindowSpec,
         controller: C,
@@ -92,12 +92,12 @@ impl<C: CongestionControl> WindowSender<C> {
         }
     }
 
-    /// Returns the bytes sent and not acknowledged.
+    /// Returns the number of bytes sent and not acknowledged.
     pub fn in_flight(&self) -> u64 {
         self.bytes(self.unacknowledged, self.next)
     }
 
-    /// Returns its controller.
+    /// Returns the congestion controller.
     pub fn controller(&self) -> &C {
         &self.controller
     }
@@ -106,7 +106,7 @@ impl<C: CongestionControl> WindowSender<C> {
         self.application.before(until) - self.application.before(from)
     }
 
-    /// Retransmits everything that is not acknowledged.
+    /// Goes back: retransmits all unacknowledged segments.
     fn go_back(&mut self, now: Time) {
         let loss = Loss { kind: LossKind::Timeout, in_flight: self.in_flight() };
         self.next = self.unacknowledged;
@@ -117,7 +117,7 @@ impl<C: CongestionControl> WindowSender<C> {
     fn acknowledge(&mut self, now: Time, acknowledged: u64, ece: bool) {
         let bytes = self.bytes(self.unacknowledged, acknowledged);
         self.unacknowledged = acknowledged;
-        // After going back, segments that had arrived nevertheless need not be retransmitted.
+        // Segments that had nevertheless arrived need not be retransmitted after going back.
         self.next = self.next.max(acknowledged);
         let timed = self.timed.take_if(|&mut (segment, _)| segment < acknowledged);
         if let Some((segment, sent)) = timed {
@@ -151,7 +151,7 @@ impl<C: CongestionControl> Protocol for WindowSender<C> {
         let ece = match received.kind {
             FrameKind::Ack => false,
             FrameKind::MarkedAck => true,
-            // Feedback of a congested switch or receiver on this path.
+            // Feedback from a congested switch or from the receiver on this path.
             FrameKind::Cnm | FrameKind::Cnp => {
                 self.controller.on_message(now, received.word);
                 return;

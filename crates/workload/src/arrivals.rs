@@ -1,4 +1,4 @@
-//! When the next frame is due: the interface of arrival processes, and the closed list of them.
+//! The interface of arrival processes, which determine when the next frame is due, and the closed list of them.
 
 use crate::pace::rescaled;
 use crate::spec::{FrameSizes, RateBasis};
@@ -6,28 +6,29 @@ use keys::Remark;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{BitRate, ClockOffset, Time};
 
-/// The random stream of a source.
+/// The random number generator of a source.
 pub type Random = Xoshiro256PlusPlus;
 
-/// Pareto periods last at most this many times their mean, and transfers are limited likewise; the docs of the keys give this limit.
+/// Upper limit of Pareto periods, and of the sizes of transfers, as a multiple of their mean. The docs of the keys
+/// state this limit.
 pub(crate) const LONGEST: f64 = 100.0;
 
-/// The most streams of a source.
+/// Maximum number of streams of a source.
 pub(crate) const MOST_STREAMS: u64 = 65_536;
 
-/// Ten times the fastest link: a rate above that is probably a mistake in the unit.
+/// Upper limit of a source's rate: ten times the fastest link. A higher rate is probably a mistake in the unit.
 const FASTEST_SOURCE: BitRate = BitRate::from_gbps(16_000);
 
-/// The keys of an arrival process, as a scenario has them.
+/// The keys of an arrival process in a scenario.
 pub trait Configuration {
-    /// The process at work.
+    /// The state machine of the process.
     type Machine: Arrival;
 
-    /// Why its sender has to be a host with a link, if it has to.
+    /// Reason why the sender has to be a host with a link, if it has to be one.
     const NEEDS_HOST: Option<&'static str> = None;
-    /// Why its rate is at most that of the sender's link, if it is. Otherwise frames wait.
+    /// Reason why the rate may not exceed that of the sender's link. `None`: it may, and frames then wait.
     const AT_MOST_THE_LINK: Option<&'static str> = None;
-    /// True if it sets the lengths of frames ([`Arrival::bytes`]): at most those of the flow's longest.
+    /// True if the process sets the lengths of its frames ([`Arrival::bytes`]), up to the flow's maximum.
     const CUTS_FRAMES: bool = false;
 
     /// Returns one remark per invalid value.
@@ -36,59 +37,60 @@ pub trait Configuration {
     fn unused(&self) -> Vec<Remark> {
         Vec::new()
     }
-    /// True if the flow's setting of which bits count applies to its rate.
+    /// True if the flow's setting of which bits count applies to the rate of the process.
     const RATE_COUNTS: bool = true;
-    /// The rate while it sends, and its key.
+    /// Returns the key of the rate, and the rate while the process sends.
     fn rate(&self) -> (&'static str, BitRate);
-    /// The process at this rate.
+    /// Returns the process at another rate.
     #[must_use]
     fn at_rate(self, rate: BitRate) -> Self;
-    /// Number of sources of that rate that it represents.
+    /// Returns the number of sources of that rate that the process represents.
     fn sources(&self) -> u64 {
         1
     }
-    /// The long-run rate in bits of frames (DA to FCS) a second, if [`Configuration::rate`] is `rate`.
+    /// Returns the long-run rate in bits of frames (DA to FCS) per second if [`Configuration::rate`] is `rate`.
     fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64;
-    /// Number of consecutive frames to one destination.
+    /// Returns the number of consecutive frames to one destination.
     fn to_one_destination(&self) -> u64 {
         1
     }
-    /// The process; `sizes` are the lengths of its frames.
+    /// Creates the state machine; `sizes` are the lengths of its frames.
     fn start(&self, link: Link, sizes: &FrameSizes) -> Self::Machine;
 }
 
-/// An arrival process at work. At a rate of zero it is silent, and its wake-up time is [`Time::NEVER`].
+/// The state machine of an arrival process. At a rate of zero it is silent, and its wake-up time is [`Time::NEVER`].
 pub trait Arrival {
-    /// When to wake a process that begins now. `next`: the length of the first frame.
+    /// Begins the process at `now` and returns its first wake-up time. `next` is the length of the first frame.
     fn start(&mut self, link: Link, now: Time, next: u16, rng: &mut Random) -> Time;
-    /// Returns true if a frame is due; otherwise only the state changes, and [`Arrival::next_wake`] gives the time.
+    /// Returns true if a frame is due. If not, only the state changes, and [`Arrival::next_wake`] returns the next
+    /// wake-up time.
     fn arrives(&mut self, _now: Time, _rng: &mut Random) -> bool {
         true
     }
-    /// Returns true if a frame is due at its next wake-up, as opposed to a mere change of its state.
+    /// Returns true if a frame is due at the next wake-up, as opposed to a mere change of state.
     fn frame_is_next(&self) -> bool {
         true
     }
-    /// When to wake after [`Arrival::arrives`] returned false.
+    /// Returns the next wake-up time after [`Arrival::arrives`] returned false.
     fn next_wake(&self) -> Time {
         Time::NEVER
     }
-    /// Returns the length of the frame after the one made last, if the process sets the lengths of frames.
+    /// Returns the length of the frame after the last one made, if the process sets the lengths of frames.
     fn bytes(&mut self, _rng: &mut Random) -> u16 {
         frame::MIN_FRAME_BYTES
     }
-    /// When to wake after a frame now. `frames`: the lengths of that frame and of the next. `late`: it was due earlier,
-    /// and was delayed.
+    /// Accounts for a frame sent at `now` and returns the next wake-up time. `frames` are the lengths of that frame and
+    /// of the next. `late` is true if the frame was due earlier and was delayed.
     fn after(&mut self, link: Link, now: Time, late: bool, frames: [u16; 2], rng: &mut Random) -> Time;
-    /// The rate; `None` if it has none.
+    /// Returns the rate; `None` if the process has none.
     fn rate(&self) -> Option<BitRate>;
-    /// Sets the rate of a process that is silent.
+    /// Sets the rate. The process is silent.
     fn set_rate(&mut self, link: Link, new: BitRate);
-    /// The link has another rate; `link` is passed to calls from now on.
+    /// Adapts to a new rate of the link; later calls pass the new `link` as well.
     fn on_link(&mut self, _link: Link) {}
-    /// When to wake a process that would have been woken at `due` at the old rate and has the new one, neither of them
-    /// zero. The elapsed part of an interval counts at the old rate; exponential gaps scale like an interval. A frame that
-    /// is already due stays due.
+    /// Changes the rate of an active process and returns the new time of the wake-up that was due at `due`. Both rates
+    /// are above zero. The elapsed part of an interval counts at the old rate; exponential gaps scale like an interval.
+    /// A frame that is already due stays due.
     fn rescale(
         &mut self,
         _link: Link,
@@ -102,7 +104,7 @@ pub trait Arrival {
     }
 }
 
-/// Checks the rate of a source, given by this key: it must be above 0 and plausible.
+/// Checks the rate of a source, given by this key. It must be above 0 and plausible.
 pub fn no_rate(key: &str, rate: BitRate) -> Option<Remark> {
     let (message, help) = if rate.bps() == 0 {
         let help =
@@ -116,18 +118,19 @@ pub fn no_rate(key: &str, rate: BitRate) -> Option<Remark> {
     Some(Remark::about(key, message, help))
 }
 
-/// A count that is not 1 to `most`.
+/// Checks that a count is from 1 to `most`.
 pub(crate) fn outside(key: &str, count: u64, most: u64) -> Option<Remark> {
     let wrong = || Remark::about(key, format!("{key} = {count}"), format!("expected 1 to {most}"));
     (!(1..=most).contains(&count)).then(wrong)
 }
 
-/// The default of counts.
+/// Default of counts.
 pub(crate) fn one() -> u64 {
     1
 }
 
-/// Adds the fraction that earlier gaps left in `rest` to `gap` picoseconds and rounds down; `rest` keeps the new fraction.
+/// Adds to `gap` (in picoseconds) the fraction that earlier gaps left in `rest`, and rounds down; `rest` keeps the new
+/// fraction.
 #[inline]
 pub(crate) fn whole_ps(gap: f64, rest: &mut f64) -> Time {
     const END_OF_TIME: f64 = (1u64 << 63) as f64;
@@ -147,16 +150,16 @@ pub(crate) fn whole_ps(gap: f64, rest: &mut f64) -> Time {
 pub struct Link {
     /// Rate of the source's link.
     pub line: BitRate,
-    /// Bytes around each frame on that link.
+    /// Bytes of overhead of each frame on that link.
     pub overhead: u16,
-    /// Which bits the source's rate counts.
+    /// Bits that the source's rate counts.
     pub basis: RateBasis,
     /// Offset of the station's clock.
     pub clock: ClockOffset,
 }
 
 impl Link {
-    /// Bytes of a frame that count for the rate.
+    /// Returns the bytes of a frame that count towards the rate.
     #[inline]
     pub(crate) fn counted(self, bytes: u16) -> u64 {
         match self.basis {
@@ -168,20 +171,20 @@ impl Link {
     pub(crate) fn on_wire(self, bytes: u16) -> u64 {
         u64::from(bytes) + u64::from(self.overhead)
     }
-    /// The probability of a frame of this length in a slot of its own length on the wire, such that
-    /// the mean rate is `rate`.
+    /// Returns the probability of a frame of this length per slot, such that the mean rate is `rate`. A slot lasts as
+    /// long as the frame on the wire.
     pub(crate) fn slot_probability(self, rate: BitRate, bytes: u16) -> f64 {
         let of_line = rate.bps_f64() / self.line.bps_f64().max(1.0);
         (of_line * self.on_wire(bytes) as f64 / self.counted(bytes) as f64).min(1.0)
     }
 
-    /// The bits of frames (DA to FCS) a second at this rate.
+    /// Converts this rate to bits of frames (DA to FCS) per second.
     pub(crate) fn in_frames(self, rate: BitRate, sizes: &FrameSizes) -> f64 {
         rate.bps() as f64 * sizes.mean_bytes() / sizes.mean_of(|bytes| self.counted(bytes) as f64)
     }
 }
 
-/// Makes the closed enum of arrival processes, and its dispatch, from one list.
+/// Defines the closed enum of arrival processes, and its dispatch, from one list.
 macro_rules! arrivals {
     ($($(#[$doc:meta])+ $file:ident: $name:ident($params:ty)),* $(,)?) => {
         /// When frames are due.
@@ -196,7 +199,7 @@ macro_rules! arrivals {
             Transfers(Arc<TransferList>),
         }
 
-        /// Each arrival process's name, the file that is its page, and the definition of its keys.
+        /// By arrival process: its name, the source file of its reference page, and the definition of its keys.
         pub const ARRIVAL_PAGES: &[(&str, &str, &str)] =
             &[$((stringify!($file), include_str!(concat!(stringify!($file), ".rs")), stringify!($params))),*];
 
@@ -204,17 +207,17 @@ macro_rules! arrivals {
             /// Names of the processes that have keys.
             pub const NAMES: &[&str] = &[$(stringify!($file)),*];
 
-            /// The one of this name, from its table.
+            /// Reads the process of this name from its table.
             ///
             /// # Errors
-            /// An unknown name or key, or a value of another form.
+            /// An unknown name or key, or a value of the wrong type.
             pub fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<Arrivals, D::Error> {
                 match name {
                     $(stringify!($file) => Deserialize::deserialize(table).map(Arrivals::$name),)*
                     other => Err(serde::de::Error::unknown_variant(other, Arrivals::NAMES)),
                 }
             }
-            /// Its name.
+            /// Returns the name of the process in a scenario.
             pub fn name(&self) -> &'static str {
                 match self {
                     Arrivals::Greedy => "greedy",
@@ -240,21 +243,21 @@ macro_rules! arrivals {
                     })*
                 }
             }
-            /// Returns true if it has a rate to which the flow's setting of which bits count applies.
+            /// Returns true if the process has a rate to which the flow's setting of which bits count applies.
             pub fn counts_rate(&self) -> bool {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => false,
                     $(Arrivals::$name(_) => <$params>::RATE_COUNTS,)*
                 }
             }
-            /// The key that names a file of pictures, and the file, if there is one.
+            /// Returns the key that names a file of pictures, and the file, if there is one.
             pub fn trace(&self) -> Option<(&'static str, &str)> {
                 match self {
                     Arrivals::Video(video) => Some(("trace", video.trace.as_deref()?)),
                     _ => None,
                 }
             }
-            /// The key that enables counters per stream, and the number of streams, if it is set.
+            /// Returns the key that enables counters per stream, and the number of streams, if the key is set.
             pub fn counted(&self) -> Option<(&'static str, u64)> {
                 match self {
                     Arrivals::Streams(streams) => streams.counted.then_some(("counted", streams.count)),
@@ -262,14 +265,14 @@ macro_rules! arrivals {
                     _ => None,
                 }
             }
-            /// The process with the pictures of its file.
+            /// Returns the process with the pictures of its file.
             pub fn with_pictures(self, sizes: Arc<[u32]>) -> Arrivals {
                 match self {
                     Arrivals::Video(video) => Arrivals::Video(crate::VideoParams { sizes, ..video }),
                     other => other,
                 }
             }
-            /// Why its sender has to be a host, if it has to.
+            /// Returns the reason why the sender has to be a host, if it has to be one.
             pub fn needs_host(&self) -> Option<&'static str> {
                 match self {
                     Arrivals::Greedy => Some("a switch has no link that would limit it; expected a source with a rate"),
@@ -277,35 +280,37 @@ macro_rules! arrivals {
                     Arrivals::Transfers(_) => None,
                 }
             }
-            /// Why its rate is at most that of the sender's link, if it is.
+            /// Returns the reason why the rate may not exceed that of the sender's link, if it may not.
             pub fn at_most_the_link(&self) -> Option<&'static str> {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => None,
                     $(Arrivals::$name(_) => <$params>::AT_MOST_THE_LINK,)*
                 }
             }
-            /// Returns true if its frames are at most as long as the flow's longest, regardless of other keys of the flow.
+            /// Returns true if the process sets the lengths of its frames, up to the flow's maximum and regardless of
+            /// the flow's other keys.
             pub fn cuts_frames(&self) -> bool {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => false,
                     $(Arrivals::$name(_) => <$params>::CUTS_FRAMES,)*
                 }
             }
-            /// Number of consecutive frames to one destination.
+            /// Returns the number of consecutive frames to one destination.
             pub(crate) fn to_one_destination(&self) -> u64 {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => 1,
                     $(Arrivals::$name(keys) => keys.to_one_destination(),)*
                 }
             }
-            /// The rate while it sends, and its key; `None` if it uses the full rate of the link.
+            /// Returns the key of the rate, and the rate while the process sends; `None` if it uses the full rate of
+            /// the link.
             pub fn rate(&self) -> Option<(&'static str, BitRate)> {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => None,
                     $(Arrivals::$name(keys) => Some(keys.rate()),)*
                 }
             }
-            /// The process at this rate, if it has one.
+            /// Returns the process at another rate, if it has one.
             #[must_use]
             pub fn at_rate(self, rate: BitRate) -> Arrivals {
                 match self {
@@ -313,14 +318,15 @@ macro_rules! arrivals {
                     other => other,
                 }
             }
-            /// Number of sources of that rate that it represents.
+            /// Returns the number of sources of that rate that the process represents.
             pub fn sources(&self) -> u64 {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => 1,
                     $(Arrivals::$name(keys) => keys.sources(),)*
                 }
             }
-            /// The long-run rate in bits of frames per second while it sends at `rate`; NaN if it has none.
+            /// Returns the long-run rate in bits of frames per second for a process that sends at `rate`; NaN if it has
+            /// no rate.
             pub(crate) fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64 {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => f64::NAN,
@@ -329,12 +335,12 @@ macro_rules! arrivals {
             }
         }
 
-        /// The states of arrival processes.
+        /// The state of an arrival process, by kind.
         #[derive(Clone, Debug)]
         pub(crate) enum Kind {
             Greedy,
             $($name(<$params as Configuration>::Machine),)*
-            /// As fast as the link takes them.
+            /// Transfers: as fast as the link accepts their frames.
             Transfers(Box<Sender>),
         }
 

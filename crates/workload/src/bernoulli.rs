@@ -27,7 +27,7 @@ pub struct BernoulliParams {
 }
 
 impl Configuration for BernoulliParams {
-    /// Boxed: it is larger than the other processes.
+    /// Boxed because it is larger than the other processes.
     type Machine = Box<Bernoulli>;
 
     const NEEDS_HOST: Option<&'static str> =
@@ -47,7 +47,7 @@ impl Configuration for BernoulliParams {
         if rate.bps() == 0 || link.line.bps() == 0 {
             return 0.0;
         }
-        // While the line has enough slots they keep the rate; beyond that, every slot has a frame.
+        // As long as the line has enough slots, they keep the rate. Beyond that, every slot has a frame.
         let bits_a_slot = |bytes| link.on_wire(bytes) as f64 / link.slot_probability(rate, bytes);
         link.line.bps_f64() * sizes.mean_bytes() / sizes.mean_of(bits_a_slot)
     }
@@ -58,11 +58,11 @@ impl Configuration for BernoulliParams {
     }
 }
 
-/// The process at work.
+/// The state of a Bernoulli process.
 #[derive(Clone, Debug)]
 pub struct Bernoulli {
     rate: BitRate,
-    /// `None` on a link without a rate.
+    /// Pace of the slots; `None` on a link without a rate.
     slots: Option<Pace>,
     busy_until: Time,
     empty: EmptySlots,
@@ -98,7 +98,7 @@ impl Arrival for Box<Bernoulli> {
     fn on_link(&mut self, link: Link) {
         (self.slots, self.empty) = (Pace::at_station(link.line, link.clock), EmptySlots::default());
     }
-    /// Empty slots have no memory: they are drawn again.
+    /// Changes the rate. Empty slots have no memory, so they are drawn again.
     fn rescale(
         &mut self,
         link: Link,
@@ -112,11 +112,11 @@ impl Arrival for Box<Bernoulli> {
     }
 }
 
-/// Slots without a frame before one with a frame: geometric, by inversion. Remembers the logarithm of
-/// the last size of frame, as most sources have one size.
+/// Draws the number of empty slots before one with a frame: geometric, by inversion. Caches the logarithm for the last
+/// frame size, because most sources have a single size.
 #[derive(Clone, Copy, Debug, Default)]
 struct EmptySlots {
-    /// 0 at first: no frame has this size.
+    /// Frame size of the cached logarithm. Initially 0, which is the size of no frame.
     bytes: u16,
     /// Logarithm of the probability that a slot is empty.
     ln_empty: f64,
@@ -132,7 +132,7 @@ impl EmptySlots {
         if self.ln_empty == f64::NEG_INFINITY {
             return 0;
         }
-        // For a rate of zero the quotient is infinite, or not a number: no time will do.
+        // At a rate of zero the quotient is infinite or not a number: no frame is ever due.
         let slots = libm::log(unit(rng)) / self.ln_empty;
         if slots < u64::MAX as f64 { slots as u128 } else { u128::MAX }
     }
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn bernoulli_frames_come_in_slots() {
-        // Golden case of Jiang 2007: half of a 10 Gb/s line in slots of one 1500 B frame, no overhead.
+        // Golden case of Jiang 2007: half the rate of a 10 Gb/s line, in slots of one 1500 B frame without overhead.
         let spec = spec(
             Arrivals::Bernoulli(BernoulliParams { rate: BitRate::from_gbps(5) }),
             FrameSizes::Fixed(1500),
@@ -158,7 +158,7 @@ mod tests {
             Source::new(&spec, LINE, 0, ClockOffset::NOMINAL, Xoshiro256PlusPlus::seed_from_u64(1));
         let frames = run(&mut source, Time::from_ms(120));
         assert!(frames.iter().all(|(at, _)| at.ps() % 1_200_000 == 0));
-        // 100 000 slots, p = 1/2: standard deviation 158.
+        // 100 000 slots with p = 1/2 have a standard deviation of 158.
         assert!((frames.len() as f64 - 50_000.0).abs() < 5.0 * 158.0, "{}", frames.len());
         let back_to_back = frames.windows(2).filter(|w| (w[1].0 - w[0].0).ps() == 1_200_000).count();
         assert!((back_to_back as f64 - 25_000.0).abs() < 5.0 * 158.0, "{back_to_back}");

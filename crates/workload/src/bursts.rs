@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Time};
 
-/// The most frames of a burst.
+/// Maximum number of frames per burst.
 const MOST_FRAMES: u64 = 65_536;
 
 /// Bursts of frames at once to one destination, with exponential gaps.
@@ -62,18 +62,18 @@ impl Configuration for BurstsParams {
     }
 }
 
-/// The process at work.
+/// The state of the bursts.
 #[derive(Clone, Debug)]
 pub struct Bursts {
-    /// The bursts.
+    /// Gaps between the bursts.
     gaps: Poisson,
     frames: u64,
-    /// Frames of the burst left to send, this burst or the next.
+    /// Frames left to send of this burst, or all frames of the next one.
     left: u64,
 }
 
 impl Arrival for Bursts {
-    /// The rest of an interrupted burst is sent first: its destination is that of the burst.
+    /// Begins the process. The rest of an interrupted burst is sent first, to the destination of that burst.
     fn start(&mut self, link: Link, now: Time, next: u16, rng: &mut Random) -> Time {
         if self.left < self.frames { now } else { self.gaps.start(link, now, next, rng) }
     }
@@ -106,7 +106,7 @@ mod tests {
         SourceSpec { destinations, ..spec(Arrivals::Bursts(BurstsParams { rate, frames }), sizes) }
     }
 
-    /// Bursts as their time, destination and number of frames.
+    /// Returns the time, destination and number of frames of each burst.
     fn run(spec: &SourceSpec, until: Time) -> Vec<(Time, u32, u64)> {
         let (mut source, mut bursts) = (source(spec, 1), Vec::<(Time, u32, u64)>::new());
         while let Some(now) = source.next_wake().filter(|&now| now < until) {
@@ -122,7 +122,7 @@ mod tests {
         bursts
     }
 
-    /// 60 frames of 183 B at 285 Mb/s: 308 us from burst to burst on average, exponential.
+    /// Returns 60 frames of 183 B at 285 Mb/s: exponential gaps with a mean of 308 us from burst to burst.
     #[test]
     fn bursts60() {
         let spec = bursts(BitRate::from_bps(285_000_000), 60, FrameSizes::Fixed(183));
@@ -133,7 +133,7 @@ mod tests {
         assert!((mean / 308.2e-6 - 1.0).abs() < 5.0 / (gaps.len() as f64).sqrt(), "{mean}");
         let above = gaps.iter().filter(|&&gap| gap > mean).count() as f64 / gaps.len() as f64;
         assert!((above - (-1f64).exp()).abs() < 5.0 * 0.5 / (gaps.len() as f64).sqrt(), "{above}");
-        // All destinations, equally often.
+        // All destinations are equally frequent.
         for to in 0..5 {
             let share = found.iter().filter(|burst| burst.1 == to).count() as f64 / found.len() as f64;
             assert!((share - 0.2).abs() < 5.0 * 0.4 / (found.len() as f64).sqrt(), "{share}");

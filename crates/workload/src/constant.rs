@@ -51,10 +51,10 @@ impl Configuration for ConstantParams {
     }
 }
 
-/// The process at work.
+/// The state of a constant-rate process.
 #[derive(Clone, Debug)]
 pub struct Constant {
-    /// `None` at a rate of zero.
+    /// Pace of the frames; `None` at a rate of zero.
     pace: Option<Pace>,
     random_phase: bool,
 }
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn constant_rates_carry_remainders() {
-        // 1520 B at 1.1875 Gb/s last 10.24 us exactly; 1521 B an odd fraction of a picosecond more.
+        // 1520 B at 1.1875 Gb/s last exactly 10.24 us. 1521 B do not last a whole number of picoseconds.
         for (bps, bytes) in [(1_187_500_000u64, 1521u16), (3_333_333_333, 64), (2_500_000_000, 1522), (7, 1)]
         {
             let interval = |n: u64| u128::from(n) * u128::from(bytes) * 8_000_000_000_000 / u128::from(bps);

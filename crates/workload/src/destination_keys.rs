@@ -1,4 +1,5 @@
-//! Keys of senders and of the destinations of frames and transfers. Names are resolved by the code that has the fabric.
+//! Keys of the senders, and of the destinations of frames and transfers. The caller, which has the fabric, resolves
+//! names.
 
 use keys::{Forms, by_form};
 use schemars::JsonSchema;

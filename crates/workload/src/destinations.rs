@@ -1,4 +1,4 @@
-//! Destination of the next frame: an index into the list of a source's destinations.
+//! Draws the destination of the next frame: an index into a source's list of destinations.
 
 use crate::draw::{Coin, below};
 use crate::spec::Destinations;
@@ -6,7 +6,7 @@ use frame::NodeId;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 impl Destinations {
-    /// All destinations, in the order of the index that a source draws.
+    /// Returns all destinations, in the order of the index that a source draws.
     pub fn nodes(&self) -> Vec<NodeId> {
         match self {
             Destinations::Fixed(node) => vec![*node],
@@ -16,7 +16,7 @@ impl Destinations {
         }
     }
 
-    /// The n-th of [`Destinations::nodes`].
+    /// Returns the n-th of [`Destinations::nodes`].
     pub fn nth(&self, n: u32) -> NodeId {
         match self {
             Destinations::Fixed(node) => *node,
@@ -28,7 +28,7 @@ impl Destinations {
         }
     }
 
-    /// Number of destinations.
+    /// Returns the number of destinations.
     pub fn count(&self) -> usize {
         match self {
             Destinations::Fixed(_) => 1,
@@ -38,12 +38,12 @@ impl Destinations {
         }
     }
 
-    /// Returns true if each frame goes to all of them.
+    /// Returns true if each frame goes to all destinations.
     pub fn are_all_meant(&self) -> bool {
         matches!(self, Destinations::Multicast(_))
     }
 
-    /// The share of the frames that each of them gets, in the same order.
+    /// Returns the share of the frames that each destination gets, in the order of [`Destinations::nodes`].
     pub fn shares(&self) -> Vec<f64> {
         let equal = |share: f64, count: usize| vec![share / count as f64; count];
         match self {
@@ -67,7 +67,7 @@ pub(crate) enum Sampler {
     Runs(Box<Run>),
 }
 
-/// Runs of equal draws.
+/// Repeats each draw a fixed number of times.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     of: Sampler,
@@ -80,7 +80,7 @@ pub(crate) struct Run {
 impl Sampler {
     pub(crate) fn new(destinations: &Destinations) -> Sampler {
         match destinations {
-            // A frame to all destinations begins as one frame on the path to the first.
+            // A multicast frame begins as one frame on the path to its first destination.
             Destinations::Fixed(_) | Destinations::Multicast(_) => Sampler::Fixed,
             Destinations::Uniform(_) | Destinations::Others(_) => {
                 Sampler::Uniform { count: destinations.count() as u32 }
@@ -92,7 +92,7 @@ impl Sampler {
         }
     }
 
-    /// Changes to a new draw for each `length` frames.
+    /// Changes the sampler to repeat each draw `length` times.
     pub(crate) fn in_runs(self, length: u64) -> Sampler {
         if length < 2 || matches!(self, Sampler::Fixed) {
             return self;
@@ -102,7 +102,7 @@ impl Sampler {
 
     #[inline]
     pub(crate) fn draw(&mut self, rng: &mut Xoshiro256PlusPlus) -> u32 {
-        // Most flows have one destination.
+        // Fast path: most flows have one destination.
         if matches!(self, Sampler::Fixed) { 0 } else { self.draw_one(rng) }
     }
 

@@ -1,13 +1,13 @@
-//! Random draws that do not change with the version of a library or the machine.
+//! Random draws that depend neither on the version of a library nor on the machine.
 //!
-//! Uniform integers by Lemire's multiplication with rejection (ACM TOMACS 29(1), 2019, alg. 5: exactly
-//! unbiased), uniform reals from 53 bits, exponential and Pareto by inversion with `libm`, weighted choice
-//! by Walker's alias table in Vose's construction (IEEE TSE 17(9), 1991).
+//! Uniform integers use Lemire's multiplication with rejection (ACM TOMACS 29(1), 2019, alg. 5: exactly unbiased), and
+//! uniform reals 53 random bits. Exponential and Pareto draws use inversion with `libm`; weighted choices use Walker's
+//! alias table in Vose's construction (IEEE TSE 17(9), 1991).
 
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// An integer from 0 to `n - 1`, all equally likely; 0 for `n = 0`.
+/// Draws an integer from 0 to `n - 1`, all equally likely. Returns 0 for `n = 0`.
 #[inline]
 pub fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> u64 {
     let mut product = u128::from(rng.next_u64()) * u128::from(n);
@@ -20,33 +20,33 @@ pub fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> u64 {
     (product >> 64) as u64
 }
 
-/// A real above 0 and at most 1, a multiple of 2⁻⁵³.
+/// Draws a real number above 0 and at most 1, a multiple of 2⁻⁵³.
 #[inline]
 pub fn unit(rng: &mut Xoshiro256PlusPlus) -> f64 {
     ((rng.next_u64() >> 11) + 1) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
-/// An exponential draw with mean 1. At most 36.8, the logarithm of 2⁵³.
+/// Draws from an exponential distribution with mean 1. At most 36.8, the logarithm of 2⁵³.
 #[inline]
 pub fn exponential(rng: &mut Xoshiro256PlusPlus) -> f64 {
     -libm::log(unit(rng))
 }
 
-/// A standard normal draw (Box and Muller, Ann. Math. Statist. 29(2), 1958).
+/// Draws from the standard normal distribution (Box and Muller, Ann. Math. Statist. 29(2), 1958).
 pub(crate) fn normal(rng: &mut Xoshiro256PlusPlus) -> f64 {
     let radius = libm::sqrt(2.0 * exponential(rng));
     radius * libm::cos(2.0 * std::f64::consts::PI * unit(rng))
 }
 
-/// An event of one probability.
+/// A random event with a fixed probability.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Coin {
-    /// The probability in units of 2⁻⁵³.
+    /// Probability in units of 2⁻⁵³.
     threshold: u64,
 }
 
 impl Coin {
-    /// True with probability `p`; below 0 never, above 1 always.
+    /// Creates an event of probability `p`; below 0 it never occurs, above 1 always.
     pub(crate) fn new(p: f64) -> Coin {
         Coin { threshold: (p.clamp(0.0, 1.0) * (1u64 << 53) as f64) as u64 }
     }
@@ -56,7 +56,7 @@ impl Coin {
     }
 }
 
-/// Draws one of several values with weights, in constant time.
+/// Draws one of several weighted values in constant time.
 #[derive(Clone, Debug)]
 pub(crate) struct AliasTable {
     cells: Box<[Cell]>,
@@ -70,11 +70,11 @@ struct Cell {
 }
 
 impl AliasTable {
-    /// A table of `weighted`, which must not be empty; see [`positive`].
+    /// Creates a table of `weighted`, which must not be empty; see [`positive`].
     pub(crate) fn new(weighted: &[(u16, f64)]) -> AliasTable {
         let n = weighted.len();
         let total: f64 = weighted.iter().map(|&(_, weight)| weight).sum();
-        // The share of each value in its cell; 1 is a full cell.
+        // Share of each value in its cell, in units of a full cell.
         let mut share: Vec<f64> = weighted.iter().map(|&(_, weight)| weight / total * n as f64).collect();
         let mut cells: Vec<Cell> =
             weighted.iter().map(|&(value, _)| Cell { keep: Coin::new(1.0), value, alias: value }).collect();
@@ -97,7 +97,8 @@ impl AliasTable {
     }
 }
 
-/// The entries with a weight that can be drawn; all of them, equally likely, if there is none.
+/// Returns the entries with a finite weight above 0. If there are none, or if the sum of the weights is not finite,
+/// returns all entries with equal weights.
 pub(crate) fn positive(weighted: &[(u16, f64)]) -> Vec<(u16, f64)> {
     let drawn: Vec<(u16, f64)> =
         weighted.iter().copied().filter(|&(_, weight)| weight > 0.0 && weight.is_finite()).collect();
@@ -124,10 +125,11 @@ mod tests {
         for _ in 0..70_000 {
             counts[below(&mut rng, 7) as usize] += 1;
         }
-        // Six standard deviations of a binomial count of 10 000.
+        // Six standard deviations of a binomial count with mean 10 000.
         assert!(counts.iter().all(|&c| (f64::from(c) - 10_000.0).abs() < 6.0 * 92.6), "{counts:?}");
         assert_eq!((below(&mut rng, 0), below(&mut rng, 1)), (0, 0));
-        // A range of 3/4 of all words, where a biased method would favour one half: 2^63 splits it 2:1.
+        // The range is 3/4 of all 64-bit words. A biased method would favour one half, because 2^63 splits the range
+        // 2:1.
         let n = 3u64 << 62;
         let low = (0..30_000).filter(|_| below(&mut rng, n) < 1 << 63).count() as f64;
         assert!((low - 20_000.0).abs() < 6.0 * 81.6, "{low}");

@@ -1,4 +1,4 @@
-//! Keys of the lengths of frames, and their checks.
+//! Keys for the lengths of frames, and their checks.
 
 use crate::size_shapes::{self, SizeShape};
 use crate::spec::FrameSizes;
@@ -9,7 +9,7 @@ use serde::de::{self, MapAccess};
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-/// The largest frame of the engine: a jumbo frame of 9216 B of payload with header, tag and FCS.
+/// Length of the largest frame that is supported: a jumbo frame of 9216 B of payload with header, tag and FCS.
 pub const LARGEST_FRAME: u64 = JUMBO + 22;
 const JUMBO: u64 = 9216;
 
@@ -120,10 +120,10 @@ impl Forms for FrameText {
     }
 }
 
-/// Result of reading a value: its meaning, unless there is an error, and the remarks.
+/// The result of reading a value: the parsed value, unless there is an error, and the remarks.
 #[derive(Debug)]
 pub struct Found<T> {
-    /// The meaning of the value.
+    /// The parsed value; `None` if there is an error.
     pub value: Option<T>,
     /// Errors.
     pub wrong: Vec<Remark>,
@@ -138,7 +138,7 @@ impl<T> Found<T> {
     fn wrong(why: Remark) -> Found<T> {
         Found { value: None, wrong: vec![why], warnings: Vec::new() }
     }
-    /// Adds the remarks of a part under this key, and returns the value of the part.
+    /// Adds the remarks of a part under this key, and returns the part's value.
     fn take<U>(&mut self, key: &str, part: Found<U>) -> Option<U> {
         self.wrong.extend(part.wrong.into_iter().map(|why| why.within(key)));
         self.warnings.extend(part.warnings.into_iter().map(|why| why.within(key)));
@@ -146,7 +146,7 @@ impl<T> Found<T> {
     }
 }
 
-/// Checks a length of frames.
+/// Checks the length of a frame.
 pub fn frame_length(bytes: Bytes) -> Found<u16> {
     let bytes = bytes.get();
     let size = u16::try_from(bytes).ok().filter(|_| (1..=LARGEST_FRAME).contains(&bytes));
@@ -164,7 +164,7 @@ pub fn frame_length(bytes: Bytes) -> Found<u16> {
     found
 }
 
-/// Checks a probability: 0 to 1.
+/// Checks that a value is a probability: 0 to 1.
 pub fn no_probability(key: &str, value: f64) -> Option<Remark> {
     if (0.0..=1.0).contains(&value) {
         return None;
@@ -182,7 +182,7 @@ pub fn no_probability(key: &str, value: f64) -> Option<Remark> {
 }
 
 impl FrameText {
-    /// The file of the lengths, if there is one, and the key that names it.
+    /// Returns the key that names a file of lengths, and the file, if there is one.
     pub fn file(&self) -> Option<(&'static str, &str)> {
         match self {
             FrameText::Table(FrameTable::Empirical(path)) => Some(("empirical", path)),
@@ -190,7 +190,7 @@ impl FrameText {
         }
     }
 
-    /// The lengths, if they are not in a file.
+    /// Returns the lengths, if they are not in a file.
     pub fn spec(&self) -> Found<FrameSizes> {
         match self {
             FrameText::Fixed(bytes) => {
@@ -237,7 +237,7 @@ impl FrameTable {
     }
 }
 
-/// Two lengths by these keys; none if one of them is wrong.
+/// Reads the two lengths given by these keys; `None` if one of them is invalid.
 fn two(found: &mut Found<FrameSizes>, [a, b]: [(&str, Bytes); 2]) -> Option<(u16, u16)> {
     let (first, second) = (found.take(a.0, frame_length(a.1)), found.take(b.0, frame_length(b.1)));
     first.zip(second)
@@ -255,7 +255,7 @@ fn bounded_pareto(shape: f64, min: Bytes, max: Bytes) -> Found<FrameSizes> {
     range(min, max, |min, max| FrameSizes::Empirical(size_shapes::bounded_pareto(shape, min, max)))
 }
 
-/// A distribution between two lengths.
+/// Reads a distribution between two lengths.
 fn range(min: Bytes, max: Bytes, sizes: impl FnOnce(u16, u16) -> FrameSizes) -> Found<FrameSizes> {
     let mut found = Found { value: None, wrong: Vec::new(), warnings: Vec::new() };
     let Some((min, max)) = two(&mut found, [("min", min), ("max", max)]) else { return found };
@@ -281,7 +281,7 @@ fn bimodal(small: Bytes, large: Bytes, small_share: f64) -> Found<FrameSizes> {
     Found { value: Some(FrameSizes::Bimodal { small, large, small_share }), ..found }
 }
 
-/// A distribution that is cut to a range: its mean, least and greatest length.
+/// Reads a distribution that is cut to a range, from its mean, minimum and maximum length.
 fn shape(shape: SizeShape, [mean, min, max]: [Bytes; 3]) -> Found<FrameSizes> {
     let mut found = Found { value: None, wrong: Vec::new(), warnings: Vec::new() };
     let Some((least, most)) = two(&mut found, [("min", min), ("max", max)]) else { return found };

@@ -1,11 +1,10 @@
 //! Sources of traffic: due times, lengths and destinations of frames.
 //!
-//! A source is described by a [`SourceSpec`] and runs as a [`Source`]: a state machine without clock or
-//! queue of its own. The fabric reads its next wake-up time, and at that time wakes it and gets a frame.
+//! A [`SourceSpec`] describes a source. A running [`Source`] is a state machine without a clock or a queue. The fabric
+//! reads its next wake-up time, wakes it at that time, and receives a frame.
 //!
-//! Every draw of a source comes from its own random stream, and logarithms and powers from `libm`, so that
-//! the frames of a source depend only on its specification and seed: not on the machine or other
-//! sources.
+//! Each source has its own random number generator, and logarithms and powers are computed by `libm`. The frames of a
+//! source therefore depend only on its specification and seed, not on the machine or on other sources.
 //!
 //! Frames of 1,000 B at 1 Gb/s are due every 8 us:
 //!

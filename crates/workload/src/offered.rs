@@ -1,4 +1,4 @@
-//! Average load offered by a source, computed from its specification: with an exact clock.
+//! The average load that a source offers, computed from its specification for an exact clock.
 
 use crate::arrivals::Link;
 use crate::spec::{Change, SourceSpec};
@@ -6,9 +6,9 @@ use crate::{Arrivals, BurstsParams, OnOffParams, ThreadsParams, VideoParams};
 use units::{BitRate, ClockOffset, Time};
 
 impl SourceSpec {
-    /// Returns the mean rate offered between two times, in bits of frames (DA to FCS) per second, at a link
-    /// with `line` rate and `overhead` bytes per frame. Includes starts, stops, script and limit, and ignores
-    /// back-pressure. `None` for greedy sources, which offer the full rate of the link.
+    /// Returns the mean offered rate between two times, in bits of frames (DA to FCS) per second, on a link of rate
+    /// `line` with `overhead` bytes per frame. Takes account of the start, the stop, the script and the limit, but not
+    /// of back-pressure. Returns `None` for greedy sources, which offer the full rate of the link.
     pub fn offered_bps(&self, line: BitRate, overhead: u16, from: Time, until: Time) -> Option<f64> {
         let link = Link { line, overhead, basis: self.rate_basis, clock: ClockOffset::NOMINAL };
         if let Some(list) = self.transfers() {
@@ -22,7 +22,7 @@ impl SourceSpec {
         }
         let (first_rate, changes) = self.changes();
         let (mut rate, mut active) = (first_rate.unwrap_or(rate), false);
-        // Bits offered since time zero, at `from` and at `until`.
+        // Bits offered between time zero and `from`, and between time zero and `until`.
         let (mut before, mut bits, mut at) = (0.0, 0.0, Time::ZERO);
         let limit = self.limit.map_or(f64::INFINITY, |limit| limit.get() as f64 * 8.0);
         for (time, change) in changes.into_iter().chain([(Time::NEVER, Change::Stop)]) {
@@ -41,9 +41,9 @@ impl SourceSpec {
         Some((bits.min(limit) - before.min(limit)) / (until - from).as_secs_f64())
     }
 
-    /// Demand of the source: from each time on the mean rate in bits of frames (DA to FCS) per second, infinite
-    /// for a greedy source. Includes starts, stops and the script, and ignores the limit. Transfers demand their mean rate
-    /// while they arrive, that is until the stop.
+    /// Returns the demand of the source as steps: the time of each change, and the mean rate from then on in bits of
+    /// frames (DA to FCS) per second, infinite for a greedy source. Takes account of the start, the stop and the
+    /// script, but not of the limit. Transfers demand their mean rate while they arrive, that is, until the stop.
     pub fn demand(&self, line: BitRate, overhead: u16) -> Vec<(Time, f64)> {
         if let (Some(list), Some(stop)) = (self.transfers(), self.stop) {
             return vec![(self.start, mean_bps(list.frame_bytes(), self.start, stop)), (stop, 0.0)];
@@ -65,8 +65,9 @@ impl SourceSpec {
         demand
     }
 
-    /// Upper bound of the bits of frames that it sends by this time: the offered bits, and a margin exceeded by chance once in 10^12
-    /// runs. At a station whose clock is off by `clock`. `None` where the link, or a list, determines it.
+    /// Returns an upper bound of the bits of frames that the source sends by this time, at a station whose clock is off
+    /// by `clock`. The bound is the offered bits and a margin that chance exceeds once in 10^12 runs. Returns `None` if
+    /// the link or a list determines the bits.
     pub fn most_bits(&self, line: BitRate, overhead: u16, clock: ClockOffset, until: Time) -> Option<f64> {
         if self.transfers().is_some() {
             return None;
@@ -81,7 +82,7 @@ impl SourceSpec {
         let peak = rates.fold(configured, BitRate::max);
         let (_, longest) = self.sizes.bounds();
         let frame = f64::from(longest.max(frame::MIN_FRAME_BYTES)) * 8.0;
-        // Frames due at once at its start, or when its rate changes.
+        // Frames that are due at once at the start or at a change of the rate.
         let at_once = match &self.arrivals {
             Arrivals::Bursts(BurstsParams { frames, .. }) => frame * *frames as f64,
             Arrivals::Threads(ThreadsParams { count, burst, .. }) => frame * (count * burst) as f64,
@@ -95,21 +96,22 @@ impl SourceSpec {
         Some(offered + 8.0 * self.deviation_bits(peak, offered / secs, secs) + at_once * begins as f64)
     }
 
-    /// Standard deviation of the bits that it sends within `secs` at `bps`, at least, if its rate is at most `rate`.
+    /// Returns an upper estimate of the standard deviation of the bits sent in `secs` at `bps`, for a source whose rate
+    /// never exceeds `rate`.
     pub(crate) fn deviation_bits(&self, rate: BitRate, bps: f64, secs: f64) -> f64 {
         let frame_bits = self.sizes.mean_bytes() * 8.0;
         let squared = self.sizes.mean_of(|bytes| (f64::from(bytes) * 8.0).powi(2));
-        // As if frames were Poisson; constant and Bernoulli sources vary less.
+        // Frames are counted as a Poisson process; constant and Bernoulli sources vary less.
         let frames = bps * secs / frame_bits * squared;
         match &self.arrivals {
             Arrivals::Bursts(BurstsParams { frames: each, .. }) => (frames * *each as f64).sqrt(),
             Arrivals::Video(VideoParams { interval, count, .. }) => {
-                // The sizes of pictures have a coefficient of variation below 1.2; those of a stream begin together.
+                // The coefficient of variation of picture sizes is below 1.2. All pictures of a stream begin together.
                 let of_one = bps * interval.as_secs_f64() / *count as f64;
                 (1.5 * secs / interval.as_secs_f64() * *count as f64).sqrt() * of_one + 12.0 * of_one
             }
             Arrivals::OnOff(OnOffParams { on, off, .. }) => {
-                // Each cycle adds the variation of both periods, in bits at the peak rate.
+                // Each cycle contributes the variation of both periods, in bits at the peak rate.
                 let (m, n) = (on.mean_secs(), off.mean_secs());
                 let of_on = on.second_moment() * m * m * (n / (m + n)).powi(2);
                 let of_off = off.second_moment() * n * n * (m / (m + n)).powi(2);
@@ -120,18 +122,18 @@ impl SourceSpec {
         }
     }
 
-    /// The rate of the scenario, that of the peak for on/off sources; `None` if the source is greedy.
+    /// Returns the rate in the scenario (for on/off sources the peak rate); `None` if the source is greedy.
     fn configured_rate(&self) -> Option<BitRate> {
         self.arrivals.rate().map(|(_, rate)| rate)
     }
 
-    /// The long-run rate in bits of frames per second while the source is active at `rate`.
+    /// Returns the long-run rate in bits of frames per second while the source is active at `rate`.
     fn mean_bps(&self, link: Link, rate: BitRate) -> f64 {
         self.arrivals.mean_bps(rate, &self.sizes, link)
     }
 }
 
-/// Mean rate in bits per second of these bytes between two times.
+/// Returns the mean rate in bits per second of these bytes between two times.
 fn mean_bps(bytes: u64, from: Time, until: Time) -> f64 {
     let seconds = until.saturating_sub(from).as_secs_f64();
     if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }

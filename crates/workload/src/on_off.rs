@@ -31,7 +31,7 @@ pub struct OnOffParams {
 }
 
 impl Configuration for OnOffParams {
-    /// Boxed: it is twice as large as the other processes.
+    /// Boxed because it is twice as large as the other processes.
     type Machine = Box<OnOff>;
 
     fn check(&self) -> Vec<Remark> {
@@ -63,23 +63,23 @@ impl Configuration for OnOffParams {
     }
 }
 
-/// On for a random time, off for a random time. While on, `left` counts down.
+/// The state of an on/off process: on for a random time, off for a random time. `left` counts down while it is on.
 #[derive(Clone, Copy, Debug)]
 pub struct OnOff {
-    /// `None`: never sends.
+    /// Pace at the peak rate; `None` if the source never sends.
     pace: Option<Pace>,
     on: Lengths,
     off: Lengths,
     starts_on: Coin,
-    /// False for a source that is never on, which would change its state forever without time passing.
+    /// False if the source is never on. Without this flag it would change its state forever at a single instant.
     is_ever_on: bool,
     is_on: bool,
     /// Time for which `is_on` and `left` hold.
     mark: Time,
     period_end: Time,
-    /// Time on until the next frame is due.
+    /// On time left until the next frame is due.
     left: Time,
-    /// Fraction of a picosecond that the periods so far left.
+    /// Fraction of a picosecond left over from the periods so far.
     rest: f64,
 }
 
@@ -110,7 +110,7 @@ impl OnOff {
         self.mark.saturating_add(self.left)
     }
 
-    /// The next due frame or the end of the period, whichever is first.
+    /// Returns the due time of the next frame or the end of the period, whichever is first.
     fn next_wake(&self) -> Time {
         match (&self.pace, self.is_on) {
             (None, _) => Time::NEVER,
@@ -119,7 +119,7 @@ impl OnOff {
         }
     }
 
-    /// Advances to `now`.
+    /// Advances the state to `now`.
     fn roll(&mut self, now: Time, rng: &mut Random) {
         while self.period_end <= now {
             self.pass(self.period_end);
@@ -210,10 +210,10 @@ mod tests {
         let frames = run_spec(&spec, Time::from_ms(40));
         let gaps: Vec<u64> = frames.windows(2).map(|w| (w[1].0 - w[0].0).ps()).collect();
         assert!(gaps.iter().all(|&gap| gap >= 8_000_000));
-        // Silence lies within one in 12.5 intervals: mean 100 us on, 8 us a frame.
+        // An off period lies within one in 12.5 intervals: 100 us on on average, 8 us per frame.
         let within = gaps.iter().filter(|&&gap| gap == 8_000_000).count() as f64 / gaps.len() as f64;
         assert!((within - 0.92).abs() < 0.03, "{within}");
-        // Never off: a constant rate.
+        // A source that is never off has a constant rate.
         let off = Period::Exponential(Time::ZERO);
         let steady = SourceSpec {
             arrivals: Arrivals::OnOff(OnOffParams { peak: BitRate::from_gbps(1), on, off }),
@@ -223,7 +223,7 @@ mod tests {
             run_spec(&steady, Time::from_ms(1)),
             run_spec(&constant(BitRate::from_gbps(1), 1000), Time::from_ms(1))
         );
-        // Never on: nothing, and no timer.
+        // A source that is never on sends nothing and needs no timer.
         let on = Period::Pareto { mean: Time::ZERO, shape: 1.5 };
         let never = SourceSpec {
             arrivals: Arrivals::OnOff(OnOffParams { peak: BitRate::from_gbps(1), on, off }),

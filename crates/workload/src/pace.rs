@@ -1,4 +1,4 @@
-//! Duration of bytes at the rate of a source.
+//! Durations of bytes at the rate of a source.
 
 use units::{BitRate, ClockOffset, Time};
 
@@ -10,14 +10,15 @@ pub(crate) struct Pace {
     /// Picoseconds per byte as a reduced fraction.
     num: u64,
     den: u64,
-    /// Remainder of the last time, in units of 1/`den` ps.
+    /// Remainder of the last duration, in units of 1/`den` ps.
     rest: u64,
-    /// Bytes of the last call, and their picoseconds and units: most flows have frames of one size.
+    /// The last call's bytes, and their duration in picoseconds and units of 1/`den` ps. Most flows have frames of one
+    /// size.
     last: (u64, u64, u64),
 }
 
 impl Pace {
-    /// The pace of a station whose clock is off by `clock`.
+    /// Returns the pace of a station whose clock is off by `clock`.
     pub fn at_station(rate: BitRate, clock: ClockOffset) -> Option<Pace> {
         if clock == ClockOffset::NOMINAL || rate.bps() == 0 {
             return Pace::new(rate);
@@ -31,11 +32,11 @@ impl Pace {
         (den > 0).then_some(Pace { rate, num, den, rest: 0, last: (0, 0, 0) })
     }
 
-    /// The time of `bytes` more.
+    /// Returns the duration of the next `bytes`.
     #[inline]
     pub fn span(&mut self, bytes: u64) -> Time {
         if bytes != self.last.0 {
-            // So much that it does not fit: not cached.
+            // This many bytes overflow 64 bits; their duration is not cached.
             let Some(exact) = bytes.checked_mul(self.num) else { return self.span_wide(bytes.into()) };
             self.last = (bytes, exact / self.den, exact % self.den);
         }
@@ -46,7 +47,7 @@ impl Pace {
         Time::from_ps(whole + u64::from(carry))
     }
 
-    /// [`Pace::span`] for one of several streams with this pace, each with a remainder of its own.
+    /// Variant of [`Pace::span`] for one of several streams, each of which keeps its own remainder.
     pub fn span_of(&mut self, rest: &mut u64, bytes: u64) -> Time {
         std::mem::swap(&mut self.rest, rest);
         let span = self.span(bytes);
@@ -54,7 +55,7 @@ impl Pace {
         span
     }
 
-    /// [`Pace::span`] for any number of bytes; [`Time::NEVER`] past the end of time.
+    /// Variant of [`Pace::span`] for any number of bytes. Returns [`Time::NEVER`] past the end of time.
     pub fn span_wide(&mut self, bytes: u128) -> Time {
         let Some(exact) = bytes.checked_mul(self.num.into()).and_then(|e| e.checked_add(self.rest.into()))
         else {
@@ -64,7 +65,7 @@ impl Pace {
         u64::try_from(exact / u128::from(self.den)).map_or(Time::NEVER, Time::from_ps)
     }
 
-    /// Clears the remainder: the next interval begins on a whole picosecond.
+    /// Clears the remainder, so that the next interval begins on a whole picosecond.
     pub fn restart(&mut self) {
         self.rest = 0;
     }

@@ -1,4 +1,4 @@
-//! The random length of an on or off period.
+//! Random lengths of on and off periods.
 
 use crate::arrivals::{LONGEST, Random};
 use crate::draw::{exponential, unit};
@@ -45,7 +45,7 @@ impl Period {
         wrong
     }
 
-    /// The mean in seconds.
+    /// Returns the mean in seconds.
     pub fn mean_secs(&self) -> f64 {
         match *self {
             Period::Pareto { shape, .. } if !has_mean(shape) => 0.0,
@@ -53,11 +53,12 @@ impl Period {
         }
     }
 
-    /// The mean of the squares, in units of the squared mean.
+    /// Returns the mean of the squares, in units of the squared mean.
     pub(crate) fn second_moment(&self) -> f64 {
         match *self {
             Period::Pareto { shape, .. } if has_mean(shape) => {
-                // Second moment of the smaller of X and b, with x the least length: x² + the integral of 2t (x/t)ᵃ from x to b.
+                // Second moment of min(X, b), where x is the minimum length: x² + the integral of 2t (x/t)ᵃ from x to
+                // b.
                 let least = least_share(shape);
                 let rest = 2.0 - shape;
                 let log = libm::log(LONGEST / least);
@@ -103,13 +104,13 @@ impl Lengths {
     }
 }
 
-/// The least length of Pareto periods, as a share of their mean, such that the mean holds after truncation.
-/// With x the least length, a the shape and b the longest, the mean is x·(1 + (1 - (x/b)ᵃ⁻¹)/(a - 1)), which
+/// Returns the minimum length of Pareto periods, as a share of their mean, such that the mean holds after truncation.
+/// If x is the minimum length, a the shape and b the maximum length, the mean is x·(1 + (1 - (x/b)ᵃ⁻¹)/(a - 1)), which
 /// grows with x. Without truncation it would be x·a/(a - 1).
 pub(crate) fn least_share(shape: f64) -> f64 {
     let above_one = shape - 1.0;
     let mean = |x: f64| x * (1.0 - libm::expm1(above_one * libm::log(x / LONGEST)) / above_one);
-    // The bisection of doubles ends: at the latest when there is no number between its ends.
+    // Bisection ends at the latest when there is no double between the two ends.
     let (mut low, mut high) = (0.0, 1.0);
     loop {
         let middle = (low + high) / 2.0;
@@ -127,7 +128,8 @@ mod tests {
 
     #[test]
     fn truncated_pareto_periods_have_the_mean_that_was_asked_for() {
-        // With the least length of Pareto without truncation the mean would be 0.35, 0.55, 0.96 and 0.998 of it.
+        // With the minimum length of an untruncated Pareto distribution, the mean would be too low by factors of 0.35,
+        // 0.55, 0.96 and 0.998.
         for shape in [1.05, 1.1, 1.5, 2.0, 60.0] {
             let period = Period::Pareto { mean: Time::from_us(10), shape };
             assert_eq!(period.mean_secs(), 10e-6);
@@ -142,8 +144,8 @@ mod tests {
             let mean = sum / f64::from(draws);
             let deviation = (squares / f64::from(draws) - mean * mean).sqrt() / f64::from(draws).sqrt();
             assert!((mean - 1.0).abs() < 5.0 * deviation, "shape {shape}: {mean} ± {deviation}");
-            assert!(5.0 * deviation < 0.025, "too few draws to tell: {deviation}");
-            // Squares vary more: within 5 % of the exact value.
+            assert!(5.0 * deviation < 0.025, "too few draws for this test: {deviation}");
+            // Squares vary more, so they need only be within 5 % of the exact value.
             let second = period.second_moment();
             assert!(
                 (squares / f64::from(draws) / second - 1.0).abs() < 0.05,
@@ -154,7 +156,8 @@ mod tests {
 
     #[test]
     fn the_least_length_is_exact_at_all_shapes() {
-        // Far from 1 the truncation hardly matters: (a - 1)/a. Towards 1 the mean tends to x·(1 + ln(b/x)).
+        // For a shape far above 1 truncation hardly matters: (a - 1)/a. As the shape approaches 1, the mean tends to
+        // x·(1 + ln(b/x)).
         assert!((least_share(1e6) - 1.0).abs() < 1e-5);
         assert!((least_share(5.0) - 0.8).abs() < 1e-9);
         let x = least_share(1.0 + 1e-9);

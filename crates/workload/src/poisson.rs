@@ -40,13 +40,13 @@ impl Configuration for PoissonParams {
     }
     fn start(&self, link: Link, sizes: &FrameSizes) -> Poisson {
         let overhead = if link.basis == RateBasis::Wire { link.overhead } else { 0 };
-        // A fast clock makes gaps shorter, as shorter frames would.
+        // A fast clock shortens gaps, as shorter frames would.
         let mean_bytes = (sizes.mean_bytes() + f64::from(overhead)) / link.clock.factor();
         Poisson { rate: self.rate, mean_bytes, rest: 0.0 }
     }
 }
 
-/// The process at work.
+/// The state of a Poisson process.
 #[derive(Clone, Debug)]
 pub struct Poisson {
     rate: BitRate,
@@ -55,7 +55,7 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    /// The process of bursts of `frames` frames.
+    /// Returns the process of bursts of `frames` frames.
     pub(crate) fn of_frames(self, frames: u64) -> Poisson {
         Poisson { mean_bytes: self.mean_bytes * frames as f64, ..self }
     }

@@ -6,7 +6,7 @@ use crate::transfers::Sender;
 use crate::{Arrivals, Kind};
 use units::{BitRate, Time};
 
-/// The state of an arrival process. `next` is always the size of the next frame.
+/// The state of an arrival process and its link. The argument `next` of all methods is the length of the next frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
     link: Link,
@@ -14,7 +14,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// A process; `sizes` are the lengths of its frames.
+    /// Creates a process; `sizes` are the lengths of its frames.
     pub(crate) fn new(arrivals: &Arrivals, link: Link, sizes: &FrameSizes) -> Process {
         Process { link, kind: Kind::new(arrivals, link, sizes) }
     }
@@ -23,7 +23,7 @@ impl Process {
         matches!(self.kind, Kind::Greedy | Kind::Transfers(_))
     }
 
-    /// Stream of the frame that was made last, if streams are counted.
+    /// Returns the stream of the last frame made, if streams are counted.
     pub(crate) fn stream(&self) -> Option<u32> {
         match &self.kind {
             Kind::Streams(streams) => streams.of_frame(),
@@ -43,7 +43,7 @@ impl Process {
         if let Kind::Transfers(sender) = &mut self.kind { Some(sender) } else { None }
     }
 
-    /// When to wake a process that begins now; [`Time::NEVER`] if it has nothing to send.
+    /// Begins the process at `now` and returns its first wake-up time; [`Time::NEVER`] if it has nothing to send.
     pub(crate) fn start(&mut self, now: Time, next: u16, rng: &mut Random) -> Time {
         self.kind.start(self.link, now, next, rng)
     }
@@ -52,11 +52,11 @@ impl Process {
     pub(crate) fn arrives(&mut self, now: Time, rng: &mut Random) -> bool {
         self.kind.arrives(now, rng)
     }
-    /// Returns true if a frame is due at its next wake-up.
+    /// Returns true if a frame is due at the next wake-up.
     pub(crate) fn frame_is_next(&self) -> bool {
         self.kind.frame_is_next()
     }
-    /// When to wake after [`Process::arrives`] returned false.
+    /// Returns the next wake-up time after [`Process::arrives`] returned false.
     pub(crate) fn next_wake(&self) -> Time {
         self.kind.next_wake()
     }
@@ -65,10 +65,11 @@ impl Process {
     pub(crate) fn bytes(&mut self, rng: &mut Random) -> u16 {
         self.kind.bytes(rng)
     }
-    /// When to wake after a frame of `sent` bytes now. `late`: it was due earlier, and was delayed.
+    /// Accounts for a frame of `sent` bytes sent at `now` and returns the next wake-up time. `late` is true if the
+    /// frame was due earlier and was delayed.
     #[inline]
     pub(crate) fn after(&mut self, now: Time, late: bool, sent: u16, next: u16, rng: &mut Random) -> Time {
-        // The fast path: most frames come from a constant process.
+        // Fast path: most frames come from a constant process.
         if let Kind::Constant(constant) = &mut self.kind {
             return constant.after(self.link, now, late, [sent, next], rng);
         }
@@ -78,17 +79,17 @@ impl Process {
     fn after_random(&mut self, now: Time, late: bool, frames: [u16; 2], rng: &mut Random) -> Time {
         self.kind.after(self.link, now, late, frames, rng)
     }
-    /// The link has another rate.
+    /// Adapts to a new rate of the link.
     pub(crate) fn on_link_rate(&mut self, line: BitRate) {
         self.link.line = line;
         self.kind.on_link(self.link);
     }
-    /// Sets the rate of a process that is silent.
+    /// Sets the rate. The process is silent.
     pub(crate) fn set_rate(&mut self, new: BitRate) {
         self.kind.set_rate(self.link, new);
     }
 
-    /// Sets the rate of a process that would have been woken at `due`, and returns when to wake it now.
+    /// Changes the rate of an active process and returns the new time of the wake-up that was due at `due`.
     pub(crate) fn change_rate(
         &mut self,
         now: Time,

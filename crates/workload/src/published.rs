@@ -1,6 +1,6 @@
-//! Published distributions of the sizes of transfers, one file each.
+//! Published distributions of transfer sizes, one file each.
 //!
-//! A distribution function is given by points and is straight between them.
+//! A distribution function is given by points and linear between them.
 
 mod ali_storage;
 mod data_mining;
@@ -12,7 +12,7 @@ mod web_search;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Makes the closed enum of distributions from one list.
+/// Defines the closed enum of distributions from one list.
 macro_rules! published {
     ($($(#[$doc:meta])+ $file:ident: $name:ident),* $(,)?) => {
         /// A published distribution of sizes.
@@ -23,7 +23,7 @@ macro_rules! published {
         }
 
         impl PublishedSizes {
-            /// Bytes, and the percentage of transfers of at most that size.
+            /// Returns sizes in bytes, each with the percentage of transfers of at most that size.
             pub fn points(self) -> &'static [(u64, f64)] {
                 match self { $(PublishedSizes::$name => $file::POINTS,)* }
             }

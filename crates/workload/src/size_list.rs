@@ -1,8 +1,8 @@
-//! A list of frame sizes with their weights, as a file has it.
+//! Reads a file of frame sizes and their weights.
 
 use crate::two_columns::{Report, rows};
 
-/// Reads the columns `bytes,weight` of frames up to `largest` bytes; reports the first error.
+/// Reads the columns `bytes,weight` of frames of up to `largest` bytes. Reports the first error.
 pub fn read_sizes(text: &str, largest: u64, report: Report<'_>) -> Option<Vec<(u16, f64)>> {
     let mut sizes: Vec<(u16, f64)> = Vec::new();
     let help = format!("expected 1 to {largest} bytes and a weight of 0 or more, like 1522,0.25");

@@ -1,23 +1,23 @@
-//! Lengths of frames with an exponential or log-normal distribution, cut to a range.
+//! Frame lengths with an exponential or log-normal distribution, cut to a range.
 //!
-//! Shorter values are raised to the least length of the range, longer ones cut to its greatest; the scale is chosen such that
-//! the mean holds after that. The result is a list of lengths with weights, so that computations with
-//! lengths are exact for these as well.
+//! Shorter values are raised to the minimum of the range and longer ones are reduced to its maximum. The scale is
+//! chosen such that the mean holds after this. The result is a list of lengths with weights, so that computations with
+//! lengths are exact for these distributions as well.
 
 /// The shape of a distribution, up to its scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SizeShape {
     /// Exponential.
     Exponential,
-    /// Log-normal with this standard deviation of the natural logarithm, above 0.
+    /// Log-normal.
     LogNormal {
-        /// The deviation.
+        /// Standard deviation of the natural logarithm, above 0.
         sigma: f64,
     },
 }
 
 impl SizeShape {
-    /// The probability of at most `x`, if the scale is 1.
+    /// Returns the probability of at most `x` at a scale of 1.
     fn below(self, x: f64) -> f64 {
         match self {
             _ if x <= 0.0 => 0.0,
@@ -28,13 +28,13 @@ impl SizeShape {
         }
     }
 
-    /// All lengths from `min` to `max` with their weights, such that their mean is `mean`; `None` if that is not between
-    /// the two.
+    /// Returns all lengths from `min` to `max` with their weights, such that the mean is `mean`; `None` if `mean` is
+    /// not between the two.
     pub fn sizes(self, mean: f64, min: u16, max: u16) -> Option<Vec<(u16, f64)>> {
         if !(f64::from(min) < mean && mean < f64::from(max)) {
             return None;
         }
-        // The mean grows with the scale. The bisection of doubles ends when there is no number between its ends.
+        // The mean grows with the scale. Bisection ends when there is no double between the two ends.
         let (mut low, mut high) = (0.0, 1e9);
         loop {
             let middle = (low + high) / 2.0;
@@ -47,7 +47,8 @@ impl SizeShape {
         }
     }
 
-    /// A length represents the values that round to it; the first and the last also those beyond.
+    /// Returns the weights of all lengths. A length represents the values that round to it; the first and the last
+    /// length also represent all values beyond.
     fn weights(self, scale: f64, min: u16, max: u16) -> Vec<(u16, f64)> {
         let mut before = 0.0;
         let weight = |size: u16| {
@@ -60,8 +61,8 @@ impl SizeShape {
     }
 }
 
-/// All lengths from `min` to `max` with their weights, for a Pareto distribution of this shape that begins at `min` and is
-/// truncated at `max`: longer values are drawn again. A length represents the values that round to it.
+/// Returns all lengths from `min` to `max` with their weights, for a Pareto distribution of this shape with minimum
+/// `min` that is truncated at `max` (longer values are drawn again). A length represents the values that round to it.
 pub fn bounded_pareto(shape: f64, min: u16, max: u16) -> Vec<(u16, f64)> {
     let least = f64::from(min);
     let above = |x: f64| libm::pow(least / x.clamp(least, f64::from(max)), shape);
@@ -102,8 +103,8 @@ mod tests {
         }
     }
 
-    /// With shape a, least length L, greatest H and r = L/H the mean is a L (1 - r^(a-1)) / ((a-1) (1 - r^a)): 182.9 B for the
-    /// packets of Martinez 2006, 64 to 2176 B with shape 1.3.
+    /// With shape a, minimum L, maximum H and r = L/H the mean is a L (1 - r^(a-1)) / ((a-1) (1 - r^a)): 182.9 B for
+    /// the packets of Martinez 2006, which have 64 to 2176 B and shape 1.3.
     #[test]
     fn a_truncated_pareto_distribution_has_its_mean_and_its_tail() {
         for (shape, min, max) in [(1.3, 64u16, 2176u16), (0.5, 64, 1522), (3.0, 100, 9238)] {
@@ -124,11 +125,11 @@ mod tests {
 
     #[test]
     fn shapes_are_those_of_their_names() {
-        // Of an exponential distribution far within its range, 1/e lies above the mean.
+        // In an exponential distribution far within its range, a share of 1/e lies above the mean.
         let sizes = SizeShape::Exponential.sizes(500.0, 1, 9000).unwrap();
         let above: f64 = sizes.iter().filter(|one| one.0 > 500).map(|one| one.1).sum();
         assert!((above - (-1f64).exp()).abs() < 1e-3, "{above}");
-        // The median of a log-normal one is its mean less half the variance of the logarithm.
+        // The logarithm of a log-normal distribution's median is that of its mean less half the variance.
         let sizes = SizeShape::LogNormal { sigma: 0.5 }.sizes(1000.0, 1, 9238).unwrap();
         let median = 1000.0 * (-0.125f64).exp();
         let below: f64 = sizes.iter().filter(|one| f64::from(one.0) < median).map(|one| one.1).sum();

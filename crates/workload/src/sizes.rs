@@ -4,11 +4,11 @@ use crate::draw::{AliasTable, Coin, below, positive};
 use crate::spec::FrameSizes;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// 64, 594 and 1518 B in the ratio 7:4:1, the simple Internet mix of RFC 6985 §4.
+/// The simple Internet mix of RFC 6985 §4: 64, 594 and 1518 B in the ratio 7:4:1.
 const IMIX: [(u16, u64); 3] = [(64, 7), (594, 4), (1518, 1)];
 const IMIX_TOTAL: u64 = 12;
 
-/// Draws frame sizes. A frame has one byte at least, so that time passes.
+/// Draws frame sizes. A frame has at least one byte, so that time passes.
 #[derive(Clone, Debug)]
 pub(crate) enum Sampler {
     Fixed(u16),
@@ -23,7 +23,7 @@ pub(crate) enum Sampler {
     },
     Imix,
     Empirical(AliasTable),
-    /// Set by the arrival process.
+    /// Sizes are set by the arrival process.
     ByProcess,
 }
 
@@ -70,7 +70,7 @@ impl Sampler {
 }
 
 impl FrameSizes {
-    /// The mean of `value` over the sizes of frames.
+    /// Returns the mean of `value` over the frame sizes.
     pub(crate) fn mean_of(&self, value: impl Fn(u16) -> f64) -> f64 {
         let value = |bytes: u16| value(bytes.max(1));
         let weighted_mean = |weighted: &[(u16, f64)]| {
@@ -94,7 +94,7 @@ impl FrameSizes {
         }
     }
 
-    /// The shortest and the longest frame in bytes.
+    /// Returns the length of the shortest and of the longest frame in bytes.
     pub fn bounds(&self) -> (u16, u16) {
         match self {
             FrameSizes::Fixed(bytes) => (*bytes, *bytes),
@@ -108,7 +108,7 @@ impl FrameSizes {
         }
     }
 
-    /// The mean length of a frame in bytes.
+    /// Returns the mean length of a frame in bytes.
     pub fn mean_bytes(&self) -> f64 {
         self.mean_of(f64::from)
     }

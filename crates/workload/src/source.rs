@@ -1,9 +1,9 @@
-//! A running source: one pending time, one frame at a time.
+//! A running source, with one pending time and one frame at a time.
 //!
-//! The fabric keeps one timer per source, at [`Source::next_wake`], and calls [`Source::wake`] when it is due.
-//! Frames and changes of the script share that timer. A source is held back by not waking it: if it is woken late,
-//! it sends the frame that was due at once, and the next interval starts there. Changes that became
-//! due in the meantime take effect first: a source that was stopped while held back sends nothing.
+//! The fabric keeps one timer per source, set to [`Source::next_wake`], and calls [`Source::wake`] when it expires.
+//! Frames and changes of the script share that timer. Back-pressure means that the fabric does not wake the source. A
+//! source that is woken late sends the frame that was due at once, and the next interval starts at that time. Changes
+//! that became due in the meantime take effect first, so a source that was stopped while held back sends nothing.
 //!
 //! With jitter a frame is sent later than it is due. The arrival process is unaffected: it continues from the time at
 //! which the frame was due, so that jitter neither adds up nor changes a rate.
@@ -25,37 +25,37 @@ pub struct Made {
     pub bytes: u16,
     /// Index into [`crate::Destinations::nodes`].
     pub destination: u32,
-    /// Number of its transfer among those to the same destination; 0 for other sources.
+    /// Number of the frame's transfer among those to the same destination; 0 if the source does not send transfers.
     pub word: u32,
 }
 
 /// Result of waking a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// No action now.
+    /// No action is due.
     Nothing,
-    /// Sends this frame.
+    /// Send this frame.
     Emit(Made),
-    /// A greedy source: sends as much as there is room for, see [`Source::take`].
+    /// The source is greedy: send as many frames as there is room for, see [`Source::take`].
     Fill,
 }
 
 /// A source of traffic.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// When the arrival process is due; [`Time::NEVER`] while it is silent.
+    /// Time at which the arrival process is due; [`Time::NEVER`] while it is silent.
     due: Time,
-    /// When to wake it: at `due`, or later by the jitter of the frame that is due.
+    /// Time at which to wake the source: `due`, or later by the jitter of the frame that is due.
     wake_at: Time,
     jitter: Option<Box<Jitter>>,
-    /// When the next change is due; [`Time::NEVER`] after the last.
+    /// Time of the next change; [`Time::NEVER`] after the last.
     next_change: Time,
     active: bool,
     /// Length of the next frame.
     next_bytes: u16,
-    /// Destination of the next frame, if it was drawn before the frame is made.
+    /// Destination of the next frame, if it has been drawn in advance.
     next_destination: Option<u32>,
-    /// Bytes left to send. The last frame is no longer than that.
+    /// Bytes left to send; an upper limit of the last frame's length.
     remaining: u64,
     /// Bytes by which the last frame is longer than the remainder, because of the minimum frame length.
     padding: u16,
@@ -63,11 +63,11 @@ pub struct Source {
     process: Process,
     sizes: sizes::Sampler,
     destinations: destinations::Sampler,
-    /// Future changes, the next one last.
+    /// Future changes in reverse order: the next one is last.
     changes: Vec<(Time, Change)>,
 }
 
-/// Random times between the time at which a frame is due and that at which it is sent.
+/// Draws the random delay between the due time of a frame and its transmission.
 #[derive(Clone, Debug)]
 struct Jitter {
     most: Time,
@@ -75,8 +75,8 @@ struct Jitter {
 }
 
 impl Source {
-    /// A source at a link with `line` rate and `overhead` bytes around each frame, at a station whose clock is
-    /// off by `clock`, with random draws from `rng`, which should be this source's alone.
+    /// Creates a source on a link of rate `line` with `overhead` bytes around each frame, at a station whose clock is
+    /// off by `clock`. No other user should draw from `rng`.
     pub fn new(
         spec: &SourceSpec,
         line: BitRate,
@@ -97,7 +97,7 @@ impl Source {
         }
         changes.reverse();
         let next_change = match spec.transfers() {
-            // Changes of a source of transfers are their starts.
+            // For a source of transfers, the changes are the starts of its transfers.
             Some(list) => {
                 let sender = Sender::new(Arc::clone(list), spec.destinations.count());
                 let first = sender.next_start();
@@ -127,25 +127,26 @@ impl Source {
         source
     }
 
-    /// Adds jitter up to `most`, drawn from a stream of its own: due times of frames are unchanged.
+    /// Adds jitter of up to `most`. It has its own random stream, so the due times of frames do not change.
     pub fn with_jitter(mut self, most: Time, rng: Xoshiro256PlusPlus) -> Source {
         self.jitter = (most > Time::ZERO).then(|| Box::new(Jitter { most, rng }));
         self
     }
 
-    /// Its link has another rate.
+    /// Adapts to a new rate of the link.
     pub fn on_link_rate(&mut self, line: BitRate) {
         self.process.on_link_rate(line);
     }
 
-    /// When to wake the source next, not before the time of its last wake-up; `None` if it has finished.
+    /// Returns the next time at which to wake the source, never before its last wake-up; `None` if the source has
+    /// finished.
     #[inline]
     pub fn next_wake(&self) -> Option<Time> {
         let at = self.wake_at.min(self.next_change);
         (at != Time::NEVER).then_some(at)
     }
 
-    /// Processes the source at [`Source::next_wake`] or later. Harmless at any other time.
+    /// Runs the source at [`Source::next_wake`] or later. Calls at other times have no effect.
     #[inline]
     pub fn wake(&mut self, now: Time) -> Wake {
         if self.next_change <= now {
@@ -158,7 +159,7 @@ impl Source {
             return Wake::Nothing;
         }
         let late = self.wake_at < now;
-        // Jitter does not delay the process; back-pressure does.
+        // Back-pressure delays the arrival process; jitter does not.
         let as_of = if late { now } else { self.due };
         if !self.process.arrives(as_of, &mut self.rng) {
             self.expect(self.process.next_wake(), now);
@@ -172,7 +173,7 @@ impl Source {
         Wake::Emit(made)
     }
 
-    /// The process is due at `due` next; `now` is the last time that a frame was sent, or could have been.
+    /// Schedules the arrival process for `due`. `now` is the last time at which a frame was, or could have been, sent.
     #[inline]
     fn expect(&mut self, due: Time, now: Time) {
         (self.due, self.wake_at) = (due, due);
@@ -204,7 +205,7 @@ impl Source {
         self.active.then(|| self.make())
     }
 
-    /// Destination of the next frame: an index into [`crate::Destinations::nodes`].
+    /// Returns the destination of the next frame: an index into [`crate::Destinations::nodes`].
     #[inline]
     pub fn next_destination(&mut self) -> u32 {
         if let Some(sender) = self.process.sender() {
@@ -220,41 +221,42 @@ impl Source {
         }
     }
 
-    /// Returns true if it uses the full rate of the link.
+    /// Returns true if the source uses the full rate of the link.
     pub fn is_greedy(&self) -> bool {
         self.process.is_greedy()
     }
 
-    /// Stream of the last frame, if streams are counted.
+    /// Returns the stream of the last frame, if streams are counted.
     pub fn stream(&self) -> Option<u32> {
         self.process.stream()
     }
 
-    /// Returns true if it sends transfers: none of their frames may be lost for lack of space in the NIC.
+    /// Returns true if the source sends transfers, whose frames must not be lost for lack of space in the NIC.
     pub fn has_transfers(&self) -> bool {
         self.process.sender().is_some()
     }
 
-    /// Begins a waiting transfer: its row in the list, and its number among those to the same destination. For sources of transfers.
+    /// Begins a waiting transfer of a source of transfers. `row` is its row in the list, `nth` its number among the
+    /// transfers to the same destination.
     pub fn release(&mut self, row: usize, nth: u32) {
         if let Some(sender) = self.process.sender_mut() {
             sender.release(row, nth);
         }
     }
 
-    /// Returns true between a start and a stop, with bytes left below its limit; of transfers, true if some have begun and have
-    /// frames left.
+    /// Returns true between a start and a stop while bytes are left below the limit. For a source of transfers, returns
+    /// true if some have begun and have frames left.
     pub fn is_active(&self) -> bool {
         self.process.sender().map_or(self.active, |sender| sender.is_active())
     }
 
-    /// Bytes of its frames so far, without padding beyond its `limit`.
+    /// Returns the bytes of all frames so far, without padding beyond `limit`.
     pub fn bytes_made(&self, limit: Option<Bytes>) -> u64 {
         limit.map_or(u64::MAX, Bytes::get) - self.remaining
     }
 
-    /// Bytes of padding in its frames so far: those beyond its limit or the end of transfers, because the last
-    /// frame would be shorter than the minimum.
+    /// Returns the bytes of padding in all frames so far. The last frame before the limit, or of a transfer, is padded
+    /// to the minimum frame length.
     pub fn padding(&self) -> u64 {
         match self.process.sender() {
             Some(sender) => sender.padding(),
@@ -276,7 +278,7 @@ impl Source {
         made
     }
 
-    /// Cuts the next frame to the bytes left, and pads it to the smallest frame; the source ends after it.
+    /// Cuts the next frame to the bytes left and pads it to the smallest frame. The source ends after that frame.
     #[cold]
     fn meet_limit(&mut self) {
         if self.remaining == 0 {
@@ -285,7 +287,7 @@ impl Source {
             self.next_change = Time::NEVER;
             self.changes.clear();
         } else if u64::from(self.next_bytes) > self.remaining {
-            // Below a frame that fits 16 bits.
+            // This fits 16 bits because it is less than a frame.
             let left = self.remaining as u16;
             self.next_bytes = left.max(self.next_bytes.min(frame::MIN_FRAME_BYTES));
             self.padding = self.next_bytes - left;
@@ -328,11 +330,11 @@ impl Source {
     }
 }
 
-/// Length of the next frame.
+/// Draws the length of the next frame.
 #[inline(always)]
 fn draw_bytes(sizes: &sizes::Sampler, process: &mut Process, rng: &mut Xoshiro256PlusPlus) -> u16 {
     match sizes {
-        // Most flows have frames of one size.
+        // Fast path: most flows have frames of one size.
         sizes::Sampler::Fixed(bytes) => *bytes,
         sizes::Sampler::ByProcess => process.bytes(rng),
         drawn => drawn.draw(rng),

@@ -1,4 +1,4 @@
-//! Examples of sources: scripts, limits, being held back, jitter.
+//! Examples of sources: scripts, limits, back-pressure and jitter.
 
 use crate::testbed::{LINE, OVERHEAD, constant, run, run_spec, source, spec};
 use crate::*;
@@ -24,7 +24,7 @@ fn the_script_of_hagen_chapter_7() {
     let fast = between(at(4), at(5));
     assert_eq!((fast.len(), fast[0], fast[1]), (811, at(4), at(4) + Time::from_ps(1_233_600)));
     assert_eq!(frames.len(), slow.len() + fast.len());
-    // The mean over [1, 5) ms: 2 ms at a quarter, 1 ms at full rate, in bits without overhead.
+    // Mean over [1, 5) ms: 2 ms at a quarter of the rate and 1 ms at full rate, in bits without overhead.
     let offered = spec.offered_bps(LINE, OVERHEAD, at(1), at(5)).unwrap();
     assert!((offered - 3.75e9 * 1522.0 / 1542.0).abs() < 1.0, "{offered}");
     assert_eq!(spec.offered_bps(LINE, OVERHEAD, at(3), at(4)), Some(0.0));
@@ -33,14 +33,14 @@ fn the_script_of_hagen_chapter_7() {
 
 #[test]
 fn a_new_rate_holds_from_its_time_on() {
-    // 1000 B at 1 Gb/s: 8 us. At 12 us half of the second interval has passed; the other half takes
-    // 1 us at four times the rate.
+    // 1000 B at 1 Gb/s last 8 us. At 12 us half of the second interval has passed; the other half takes 1 us at four
+    // times the rate.
     let mut spec = constant(BitRate::from_gbps(1), 1000);
     let rate = |gbps| Change::Start(Some(BitRate::from_gbps(gbps)));
     spec.script =
         vec![(Time::from_us(12), rate(4)), (Time::from_us(13), rate(0)), (Time::from_us(20), rate(8))];
     let times: Vec<u64> = run_spec(&spec, Time::from_us(23)).iter().map(|f| f.0.ps() / 1000).collect();
-    // At 13 us the frame due at that time coincides with the rate of zero; a rate above zero restarts the process.
+    // At 13 us a due frame coincides with the change to a rate of zero. A rate above zero restarts the process.
     assert_eq!(times, [0, 8_000, 20_000, 21_000, 22_000]);
     spec.script.remove(1);
     spec.script.insert(1, (Time::from_us(14), Change::Start(None)));
@@ -70,7 +70,7 @@ fn a_stop_while_held_back_drops_the_frame() {
     assert_eq!(first.next_wake(), Some(Time::ZERO));
     assert_eq!(first.wake(Time::from_us(20)), Wake::Nothing);
     assert_eq!(first.next_wake(), Some(Time::from_us(50)));
-    // Held back over stop and start: one frame at once.
+    // The source is held back over a stop and a start: it sends one frame at once.
     let mut second = source(&spec, 1);
     assert!(matches!(second.wake(Time::from_us(60)), Wake::Emit(_)));
     assert_eq!(second.next_wake(), Some(Time::from_us(68)));
@@ -98,10 +98,10 @@ fn the_last_frame_is_short() {
         let offered = spec.offered_bps(LINE, OVERHEAD, Time::ZERO, Time::from_us(100)).unwrap();
         assert!((offered - limit as f64 * 8.0 / 100e-6).abs() < 1.0);
     }
-    // Frames that are shorter than Ethernet's have no padding.
+    // A source of frames shorter than the Ethernet minimum adds no padding.
     spec = SourceSpec { limit: Some(Bytes::new(45)), ..constant(BitRate::from_gbps(1), 20) };
     assert_eq!(sent(&spec), (vec![20, 20, 20], 15));
-    // A limit of zero bytes, which a scenario refuses.
+    // A limit of zero bytes, which scenarios reject.
     spec.limit = Some(Bytes::new(0));
     assert_eq!(source(&spec, 1).next_wake(), None);
 }
@@ -118,7 +118,8 @@ fn greedy_sources_give_what_is_asked_between_start_and_stop() {
     assert_eq!(source.wake(Time::from_us(1)), Wake::Fill);
     assert!(source.take(Time::from_us(1)).is_some() && source.take(Time::from_us(2)).is_some());
     assert_eq!(source.next_wake(), Some(Time::from_us(3)));
-    // Called at the time of the stop, before the timer: the stop takes effect, and the timer has no frame to send.
+    // `take` is called at the time of the stop, before the timer expires. The stop takes effect, and no frame is left
+    // for the timer.
     assert!(source.take(Time::from_us(3)).is_none());
     assert_eq!(source.wake(Time::from_us(3)), Wake::Nothing);
     assert_eq!(source.next_wake(), Some(Time::from_us(4)));
@@ -151,7 +152,7 @@ fn a_fast_clock_makes_every_kind_of_source_fast() {
             }
             at.ps() as f64
         };
-        // A thousandth fast, so that the same draws end a thousandth earlier.
+        // The clock is fast by a thousandth, so the same draws end a thousandth earlier.
         let ratio = last_of_1000(0) / last_of_1000(1_000_000);
         assert!((ratio - 1.001).abs() < 1e-6, "{:?}: {ratio}", spec.arrivals);
     }
@@ -159,7 +160,7 @@ fn a_fast_clock_makes_every_kind_of_source_fast() {
 
 #[test]
 fn jitter_is_uniform_and_does_not_add_up() {
-    // 8 us per frame; jitter of 3 us leaves gaps, of 20 us makes frames wait for each other.
+    // A frame is due every 8 us. Jitter of 3 us leaves gaps; jitter of 20 us makes frames wait for each other.
     for most in [3, 20] {
         let most = Time::from_us(most);
         let spec = SourceSpec { jitter: most, ..constant(BitRate::from_gbps(1), 1000) };
@@ -179,7 +180,7 @@ fn jitter_is_uniform_and_does_not_add_up() {
 
 #[test]
 fn jitter_draws_from_a_stream_of_its_own() {
-    // The same lengths in the same order: only the times differ.
+    // Lengths and their order are unchanged; only the times differ.
     let mut spec = spec(Arrivals::Poisson(PoissonParams { rate: BitRate::from_gbps(1) }), FrameSizes::Imix);
     let lengths = |spec: &SourceSpec| {
         run(&mut source(spec, 9), Time::from_us(500)).into_iter().take(100).map(|f| f.1).collect::<Vec<_>>()

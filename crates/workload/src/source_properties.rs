@@ -1,4 +1,4 @@
-//! Properties of every source.
+//! Tests of properties that every source has.
 
 use crate::testbed::{LINE, OVERHEAD, run, source, spec};
 use crate::*;
@@ -38,7 +38,7 @@ fn any_arrivals() -> impl Strategy<Value = Arrivals> {
         (rate.clone(), 1u64..9, 1u64..200).prop_map(|(rate, count, us)| {
             let mut video =
                 VideoParams { interval: Time::from_us(us), ..VideoParams::new(share(rate, count), count) };
-            // From pictures of 64 B on.
+            // Lengthens the interval until the mean picture has at least 64 B.
             while !video.check().is_empty() {
                 video.interval += Time::from_us(1);
             }
@@ -82,8 +82,8 @@ proptest! {
 
     #[test]
     fn rate_changes_keep_the_long_run_rate(arrivals in any_arrivals(), sizes in any_sizes(), seed in any::<u64>()) {
-        // Up and down every 40 us: a systematic loss or gain per change would accumulate 500 times. Pictures keep their drawn
-        // size.
+        // The rate goes up and down every 40 us, so a systematic loss or gain per change would accumulate 500 times.
+        // Pictures keep the size that was drawn.
         prop_assume!(!arrivals.cuts_frames());
         let mut spec = spec(arrivals, sizes);
         spec.script = (1..500)
@@ -96,13 +96,14 @@ proptest! {
         let fastest = BitRate::from_gbps(8);
         let mut bound = 6.0 * spec.deviation_bits(fastest, offered, until.as_secs_f64()) + 2.0 * 9216.0 * 8.0;
         if matches!(spec.arrivals, Arrivals::Bernoulli(_) | Arrivals::Threads(_)) {
-            // A new grid of slots begins after each change, or a pause continues: at most one slot of the longest frame.
+            // After each change a new grid of slots begins, or a pause continues: at most one slot of the longest frame
+            // per change.
             bound += expected * 0.25;
         }
         prop_assert!((bits - expected).abs() < bound, "{bits} bits instead of {expected} ± {bound}");
     }
 
-    /// The bound that every run with debug assertions checks its sources against.
+    /// Tests the bound against which every run with debug assertions checks its sources.
     #[test]
     fn nobody_sends_more_than_the_bound(
         arrivals in any_arrivals(), sizes in any_sizes(), wire in any::<bool>(), seed in any::<u64>(), ms in 1u64..30,
@@ -139,7 +140,7 @@ proptest! {
         };
         let sent: u64 = frames.iter().map(|&bytes| u64::from(bytes)).sum();
         prop_assert_eq!(sent, limit + source.padding(), "{:?}", frames);
-        // Only the last frame is cut or padded, and at most to the smallest one.
+        // Only the last frame is cut or padded, and never to less than the smallest frame.
         let (least, most) = spec.frame_bounds();
         prop_assert!(frames.iter().all(|&bytes| bytes >= least && bytes <= most));
         let (last, others) = frames.split_last().unwrap();
@@ -164,7 +165,7 @@ proptest! {
         jitter in any::<u64>(), ppb in -1_000_000i32..1_000_000,
     ) {
         script.sort_unstable();
-        // Shifted, so that small numbers are as likely as large ones.
+        // Shifts the values, so that small numbers are as likely as large ones.
         let small = |x: u64| x >> shift;
         let rate = BitRate::from_bps(small(rate));
         let mean = Time::from_ps(small(mean));

@@ -1,4 +1,4 @@
-//! Specification of a traffic source: plain, checked data.
+//! The specification of a traffic source, as plain data that has been checked.
 
 use crate::Arrivals;
 use crate::transfers::TransferList;
@@ -22,22 +22,22 @@ pub enum RateBasis {
 /// Lengths of frames, DA to FCS.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FrameSizes {
-    /// All of the same length.
+    /// All frames have this length.
     Fixed(u16),
-    /// Every size from `min` to `max` equally likely.
+    /// Every length from `min` to `max` is equally likely.
     Uniform {
-        /// The shortest.
+        /// Minimum length.
         min: u16,
-        /// The longest.
+        /// Maximum length.
         max: u16,
     },
     /// `small` with probability `small_share`, otherwise `large`.
     Bimodal {
-        /// One size.
+        /// Length of frames drawn with `small_share`.
         small: u16,
-        /// The other size.
+        /// Length of the other frames.
         large: u16,
-        /// Share of `small` among the frames, 0 to 1.
+        /// Share of frames with length `small`, 0 to 1.
         small_share: f64,
     },
     /// The simple Internet mix: 64, 594 and 1518 B in the ratio 7:4:1.
@@ -46,55 +46,55 @@ pub enum FrameSizes {
     Empirical(Vec<(u16, f64)>),
 }
 
-/// Destinations of frames. Nodes are hosts.
+/// Destinations of frames. All nodes are hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Destinations {
-    /// Always the same host.
+    /// All frames go to the same host.
     Fixed(NodeId),
-    /// Each frame to one of these, equally likely.
+    /// Each frame goes to one of these hosts, all equally likely.
     Uniform(Vec<NodeId>),
-    /// Each frame with probability `share` to `hot`, otherwise to one of `others`.
+    /// Each frame goes to `hot` with probability `share`, otherwise to one of `others`.
     HotSpot {
         /// The preferred host.
         hot: NodeId,
-        /// Its share of the frames, 0 to 1.
+        /// Share of the frames that go to `hot`, 0 to 1.
         share: f64,
-        /// The other hosts, equally likely.
+        /// The other hosts, all equally likely.
         others: Others,
     },
-    /// Each to one of these, equally likely; there is at least one.
+    /// Each frame goes to one of these hosts, all equally likely; there is at least one.
     Others(Others),
-    /// Each to all of these: switches copy it where their paths diverge.
+    /// Each frame goes to all of these hosts. Switches replicate it where their paths diverge.
     Multicast(Vec<NodeId>),
 }
 
-/// A list of hosts shared by many senders, each of which leaves itself out.
+/// A list of hosts that many senders share; each sender is excluded from its own destinations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Others {
-    /// The list.
+    /// The shared list.
     pub hosts: Arc<[NodeId]>,
-    /// The index of the sender, if it is among them.
+    /// Index of the sender, if it is on the list.
     pub without: Option<u32>,
 }
 
 impl Others {
-    /// Number of hosts.
+    /// Returns the number of hosts other than the sender.
     pub fn count(&self) -> usize {
         self.hosts.len() - usize::from(self.without.is_some())
     }
 
-    /// The n-th, from 0.
+    /// Returns the n-th host other than the sender, counted from 0.
     pub fn nth(&self, n: u32) -> NodeId {
         let skipped = self.without.is_some_and(|without| n >= without);
         self.hosts[(n + u32::from(skipped)) as usize]
     }
 
-    /// All, in order.
+    /// Iterates over the hosts other than the sender, in order.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> {
         (0..self.count() as u32).map(|n| self.nth(n))
     }
 
-    /// The sender, if it is on the list.
+    /// Returns the sender, if it is on the list.
     pub fn left_out(&self) -> Option<NodeId> {
         Some(self.hosts[self.without? as usize])
     }
@@ -103,19 +103,19 @@ impl Others {
 /// A change of a source while the simulation runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
-    /// Starts again, at the previous rate or at a new one (the peak rate of on/off sources). A source that is sending
-    /// changes its rate at once: the part of the interval that has passed counts at the old rate.
+    /// Starts the source again, at the previous rate or at a new one (for on/off sources the peak rate). A source that
+    /// is sending changes its rate at once; the part of the interval that has passed counts at the old rate.
     Start(Option<BitRate>),
     /// Stops sending.
     Stop,
 }
 
-/// A source of traffic, checked.
+/// The checked specification of a traffic source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceSpec {
-    /// When frames are due.
+    /// Arrival process, which determines when frames are due.
     pub arrivals: Arrivals,
-    /// Which bits the rate counts.
+    /// Bits that the rate counts.
     pub rate_basis: RateBasis,
     /// Lengths of its frames.
     pub sizes: FrameSizes,
@@ -123,20 +123,20 @@ pub struct SourceSpec {
     pub destinations: Destinations,
     /// Start of the source.
     pub start: Time,
-    /// End of the source: no frame is sent from this time on; `None`: the end of the simulation.
+    /// Stop of the source: no frame is sent from this time on. `None`: the end of the simulation.
     pub stop: Option<Time>,
-    /// Changes in between, in order of time. Those before `start` only set the rate.
+    /// Changes between `start` and `stop`, in order of time. Changes before `start` only set the rate.
     pub script: Vec<(Time, Change)>,
-    /// Total bytes (DA to FCS) that it sends. The last frame is cut to the remainder, and padded to the smallest
-    /// Ethernet frame (64 B). `None`: no limit.
+    /// Total bytes (DA to FCS) that the source sends. The last frame is cut to the remainder, and padded to the
+    /// smallest Ethernet frame (64 B). `None`: no limit.
     pub limit: Option<Bytes>,
-    /// Maximum jitter: each frame is sent later than it is due by a random time, uniform from 0 to this. Due times of later frames
-    /// are unchanged, and no frame overtakes another. Greedy sources have none.
+    /// Maximum jitter: each frame is sent later than it is due by a random time, uniformly distributed from 0 to this.
+    /// Due times of later frames are unchanged, and no frame overtakes another. Greedy sources have no jitter.
     pub jitter: Time,
 }
 
 impl SourceSpec {
-    /// Its transfers, if it sends transfers.
+    /// Returns the transfers of the source, if it sends transfers.
     pub fn transfers(&self) -> Option<&Arc<TransferList>> {
         match &self.arrivals {
             Arrivals::Transfers(list) => Some(list),
@@ -144,12 +144,12 @@ impl SourceSpec {
         }
     }
 
-    /// Number of its streams, if they are counted.
+    /// Returns the number of streams of the source, if they are counted.
     pub fn counted_streams(&self) -> Option<u64> {
         self.arrivals.counted().map(|(_, count)| count)
     }
 
-    /// The share of the bytes that each destination gets, in the order of [`Destinations::nodes`].
+    /// Returns the share of the bytes that each destination gets, in the order of [`Destinations::nodes`].
     pub fn shares(&self) -> Vec<f64> {
         let Some(list) = self.transfers().filter(|list| !list.is_empty()) else {
             return self.destinations.shares();
@@ -160,7 +160,8 @@ impl SourceSpec {
         bytes.iter().map(|own| own / all).collect()
     }
 
-    /// The shortest and the longest frame in bytes: the last one before a limit may be shorter than all others.
+    /// Returns the length of the shortest and of the longest frame in bytes. The last frame before a limit may be
+    /// shorter than all others.
     pub fn frame_bounds(&self) -> (u16, u16) {
         if let Some(list) = self.transfers() {
             return list.frame_bounds();
@@ -173,7 +174,7 @@ impl SourceSpec {
         let smallest = least.min(frame::MIN_FRAME_BYTES);
         let frame_of = |bytes: u64| (bytes.min(most.into()) as u16).max(smallest);
         let last = match limit.checked_rem(least.into()).filter(|_| least == most) {
-            // The length of the last frame depends on random draws.
+            // Random draws determine the length of the last frame.
             None => smallest,
             Some(0) => least,
             Some(rest) => frame_of(rest),
@@ -181,8 +182,8 @@ impl SourceSpec {
         (last.min(least), frame_of(limit))
     }
 
-    /// Changes of the source: the start, the script, the stop, in order of time. The rate is that of
-    /// the last change before the start, if one sets it.
+    /// Returns the initial rate and all changes of the source in order of time: the start, the script, the stop. The
+    /// initial rate is that of the last change before the start, if one sets a rate.
     pub(crate) fn changes(&self) -> (Option<BitRate>, Vec<(Time, Change)>) {
         let stop = self.stop.unwrap_or(Time::NEVER);
         let mut rate = None;
@@ -194,7 +195,7 @@ impl SourceSpec {
                 _ => changes.push((at, change)),
             }
         }
-        // A stable sort: simultaneous changes keep the order of the scenario.
+        // The sort is stable: simultaneous changes keep their order in the scenario.
         changes.sort_by_key(|&(at, _)| at);
         changes.retain(|&(at, _)| at < stop);
         if self.stop.is_some() {

@@ -38,7 +38,7 @@ pub struct StreamsParams {
 }
 
 impl Configuration for StreamsParams {
-    /// Boxed: it is larger than the other processes.
+    /// Boxed because it is larger than the other processes.
     type Machine = Box<Streams>;
 
     fn check(&self) -> Vec<Remark> {
@@ -64,28 +64,28 @@ impl Configuration for StreamsParams {
     }
 }
 
-/// The process at work.
+/// The state of the streams.
 #[derive(Clone, Debug)]
 pub struct Streams {
-    /// `None` at a rate of zero.
+    /// Pace of each stream; `None` at a rate of zero.
     pace: Option<Pace>,
-    /// The stream that is due next is on top.
+    /// Streams by due time; the next one is at the top.
     streams: BinaryHeap<Reverse<Stream>>,
-    /// Stream of the frame that was due last; `None`: streams are not counted.
+    /// Stream of the last frame that was due; `None` if streams are not counted.
     of_frame: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Stream {
     due: Time,
-    /// Tie-break between two that are due at one time.
+    /// Tie-break between streams that are due at the same time.
     nth: u32,
-    /// Remainder of its last interval.
+    /// Remainder of the stream's last interval.
     rest: u64,
 }
 
 impl Streams {
-    /// Stream of the frame that was due last, if they are counted.
+    /// Returns the stream of the last frame that was due, if streams are counted.
     pub(crate) fn of_frame(&self) -> Option<u32> {
         self.of_frame
     }
@@ -129,7 +129,7 @@ impl Arrival for Box<Streams> {
             }
             stream.due = now.saturating_add(pace.span_of(&mut stream.rest, link.counted(sent)));
         }
-        // Frames that were held back meanwhile follow at once.
+        // Frames that were held back in the meantime follow at once.
         self.next_due().max(now)
     }
     fn rate(&self) -> Option<BitRate> {
@@ -167,7 +167,7 @@ mod tests {
         spec(Arrivals::Streams(StreamsParams { rate, count, counted: false }), FrameSizes::Fixed(bytes))
     }
 
-    /// Martinez 2006, table 2: 93 calls of 64 kb/s in frames of 128 B send one frame each in every 16 ms.
+    /// Tests table 2 of Martinez 2006: each of 93 calls of 64 kb/s in frames of 128 B sends one frame every 16 ms.
     #[test]
     fn every_interval_has_one_frame_of_each_stream_at_its_phase() {
         let voice = streams(BitRate::from_bps(64_000), 93, 128);
@@ -176,7 +176,7 @@ mod tests {
         for (early, late) in frames.iter().zip(&frames[93..]) {
             assert_eq!(late.0 - early.0, Time::from_ms(16));
         }
-        // Phases are uniform: the mean is 8 ms, the deviation of one 4.6 ms.
+        // Phases are uniform: their mean is 8 ms and the standard deviation of one phase is 4.6 ms.
         let mean = frames[..93].iter().map(|frame| frame.0.as_secs_f64()).sum::<f64>() / 93.0;
         assert!((mean - 8e-3).abs() < 5.0 * 4.62e-3 / 93f64.sqrt(), "{mean}");
         let offered = voice.offered_bps(LINE, 20, Time::ZERO, Time::from_ms(64)).unwrap();
@@ -185,10 +185,10 @@ mod tests {
 
     #[test]
     fn one_stream_is_a_constant_source_and_carries_remainders() {
-        // 1521 B at 3,333,333,333 b/s are not a whole number of picoseconds.
+        // 1521 B at 3,333,333,333 b/s do not last a whole number of picoseconds.
         let rate = BitRate::from_bps(3_333_333_333);
         let (mut one, mut alone) = (source(&streams(rate, 1, 1521), 3), source(&constant(rate, 1521), 3));
-        // It begins, and waits for its phase.
+        // The source begins and waits for its phase.
         assert_eq!(one.wake(Time::ZERO), Wake::Nothing);
         let first = one.next_wake().unwrap();
         for _ in 0..10_000 {
@@ -214,7 +214,7 @@ mod tests {
         let mut spec = streams(BitRate::from_gbps(1), 20, 1000);
         spec.script = vec![(Time::from_us(40), Change::Start(Some(BitRate::from_gbps(2))))];
         let frames = run(&mut source(&spec, 1), Time::from_us(80));
-        // Five intervals of 8 us, ten of 4 us.
+        // Five intervals of 8 us, then ten of 4 us.
         assert_eq!(frames.len(), 20 * (5 + 10));
     }
 }

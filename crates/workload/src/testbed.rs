@@ -1,4 +1,4 @@
-//! Sources at a link of 10 Gb/s, for tests.
+//! Sources on a link of 10 Gb/s, for tests.
 
 use crate::spec::{Destinations, FrameSizes, RateBasis, SourceSpec};
 use crate::{Arrivals, ConstantParams, Source, Wake};
@@ -30,7 +30,7 @@ pub(crate) fn source(spec: &SourceSpec, seed: u64) -> Source {
     Source::new(spec, LINE, OVERHEAD, ClockOffset::NOMINAL, Xoshiro256PlusPlus::seed_from_u64(seed))
         .with_jitter(spec.jitter, Xoshiro256PlusPlus::seed_from_u64(!seed))
 }
-/// All frames before `until`.
+/// Returns all frames before `until`.
 pub(crate) fn run(source: &mut Source, until: Time) -> Vec<(Time, u16)> {
     let (mut frames, mut last) = (Vec::new(), Time::ZERO);
     while let Some(now) = source.next_wake().filter(|&now| now < until) {

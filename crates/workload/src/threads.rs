@@ -22,11 +22,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, ClockOffset, Time};
 
-/// The most threads of a source.
+/// Maximum number of threads of a source.
 const MOST_THREADS: u64 = 1024;
-/// The most frames of a burst.
+/// Maximum number of frames per burst.
 const MOST_FRAMES: u64 = 1_000_000;
-/// The longest delay.
+/// Maximum delay.
 const LONGEST_DELAY: Time = Time::from_ms(1_000_000);
 
 /// Threads that send in a loop.
@@ -92,11 +92,11 @@ impl Configuration for ThreadsParams {
     }
 }
 
-/// The process at work.
+/// The state of the threads.
 #[derive(Clone, Debug)]
 pub struct Threads {
     params: ThreadsParams,
-    /// `None` at a rate of zero.
+    /// Rate of each thread; `None` at a rate of zero.
     rate: Option<BitRate>,
     threads: Box<[Thread]>,
 }
@@ -104,11 +104,11 @@ pub struct Threads {
 #[derive(Clone, Copy, Debug)]
 struct Thread {
     pace: Option<Pace>,
-    /// Due time of its next frame.
+    /// Due time of the thread's next frame.
     due: Time,
-    /// Time until which the last frame keeps it busy; then it pauses, if that was the last of a burst.
+    /// Time until which the last frame keeps the thread busy. If that frame was the last of a burst, a pause follows.
     busy_until: Time,
-    /// Frames of the burst that are left to send.
+    /// Frames left to send in the burst.
     left: u64,
 }
 
@@ -126,7 +126,7 @@ impl Threads {
 }
 
 impl Thread {
-    /// Accounts for a sent frame of `bytes`, as the rate counts them.
+    /// Accounts for a sent frame; `bytes` are the bytes that the rate counts.
     fn sent(&mut self, now: Time, late: bool, bytes: u64, params: &ThreadsParams) {
         let Some(pace) = &mut self.pace else { return };
         if late {
@@ -174,7 +174,7 @@ impl Arrival for Box<Threads> {
             thread.pace = pace;
         }
     }
-    /// Scales the remaining time of a frame with the rate, but not a pause.
+    /// Scales the remaining time of a frame to the new rate; a pause keeps its length.
     fn rescale(
         &mut self,
         _link: Link,
@@ -202,7 +202,7 @@ mod tests {
     fn threads(params: ThreadsParams) -> SourceSpec {
         spec(Arrivals::Threads(params), FrameSizes::Fixed(1000))
     }
-    /// A thread takes 8 us for a frame of 1000 B.
+    /// Returns parameters with which a thread takes 8 us for a frame of 1000 B.
     fn params(count: u64, burst: u64, delay: Time) -> ThreadsParams {
         ThreadsParams { rate: BitRate::from_gbps(1), count, burst, delay, random_phase: false }
     }
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn a_thread_pauses_after_a_burst() {
         let frames = run_spec(&threads(params(1, 3, Time::from_us(10))), Time::from_us(80));
-        // Three frames of 8 us and a pause of 10 us are a round of 34 us.
+        // Three frames of 8 us and a pause of 10 us make a round of 34 us.
         assert_eq!(times(&frames), [0, 8, 16, 34, 42, 50, 68, 76]);
         let frames = run_spec(&threads(params(2, 2, Time::from_us(10))), Time::from_us(30));
         assert_eq!(times(&frames), [0, 0, 8, 8, 26, 26]);
@@ -232,7 +232,7 @@ mod tests {
         let mean = |params: ThreadsParams| {
             threads(params).offered_bps(LINE, 20, Time::ZERO, Time::from_ms(100)).unwrap()
         };
-        // Hagen's low load: 16 threads, 16 frames, 1 ms; 0.128 ms of work.
+        // Hagen's low load: 16 threads, bursts of 16 frames (0.128 ms of work), delays of 1 ms.
         let low = ThreadsParams { random_phase: true, ..params(16, 16, Time::from_ms(1)) };
         let formula = 16.0 * 16.0 * 8_000.0 / 1.128e-3;
         assert!((mean(low) / formula - 1.0).abs() < 1e-12);
@@ -244,7 +244,7 @@ mod tests {
     fn threads_that_are_held_back_go_on_from_there() {
         let mut source = source(&threads(params(2, 1, Time::from_us(4))), 1);
         let us = Time::from_us;
-        // Both are due at 0; the first sends at 5 us, the second at 6 us.
+        // Both threads are due at 0; one sends at 5 us, the other at 6 us.
         assert!(matches!(source.wake(us(5)), Wake::Emit(_)));
         assert_eq!(source.next_wake(), Some(us(0)));
         assert!(matches!(source.wake(us(6)), Wake::Emit(_)));
@@ -257,7 +257,7 @@ mod tests {
     fn a_new_rate_changes_the_work_and_not_the_pause() {
         let mut spec = threads(params(1, 1, Time::from_us(10)));
         spec.script = vec![(Time::from_us(4), Change::Start(Some(BitRate::from_gbps(2))))];
-        // 4 us of work are left, which now take 2; then 4 for each frame.
+        // The 4 us of work that were left take 2 us at the new rate; each later frame takes 4 us.
         assert_eq!(times(&run(&mut source(&spec, 1), Time::from_us(50))), [0, 16, 30, 44]);
         spec.script = vec![(Time::from_us(9), Change::Start(Some(BitRate::from_gbps(2))))];
         assert_eq!(times(&run(&mut source(&spec, 1), Time::from_us(50))), [0, 18, 32, 46]);

@@ -1,4 +1,4 @@
-//! Starts, destinations and sizes of transfers, drawn before the run.
+//! Draws the starts, destinations and sizes of transfers, before the run.
 
 use crate::arrivals::whole_ps;
 use crate::destinations::Sampler;
@@ -10,19 +10,19 @@ use frame::{NodeId, Ports};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::Time;
 
-/// Transfers of one sender with exponential gaps between their starts.
+/// Transfers of one sender, with exponential gaps between their starts.
 #[derive(Clone, Debug)]
 pub struct PoissonTransfers<'a> {
     /// Mean time between two starts, in picoseconds; above 0.
     pub gap_ps: f64,
     /// Destination of each transfer.
     pub to: &'a Destinations,
-    /// Distribution of their sizes.
+    /// Distribution of the sizes of the transfers.
     pub sizes: &'a TransferSizes,
 }
 
 impl PoissonTransfers<'_> {
-    /// All transfers that begin from `start` on and before `stop`, in order.
+    /// Draws all transfers that begin at or after `start` and before `stop`, in order.
     pub fn draw(
         &self,
         start: Time,
@@ -40,18 +40,19 @@ impl PoissonTransfers<'_> {
     }
 }
 
-/// Rounds in which several senders begin a transfer to one receiver at once.
+/// Incast: rounds in which several senders simultaneously begin a transfer to one receiver.
 #[derive(Clone, Debug)]
 pub struct Incast<'a> {
     /// Time between two rounds; above 0.
     pub every: Time,
-    /// Number of senders per round, drawn anew; fewer if there are not that many besides the receiver.
+    /// Number of senders per round, drawn anew each time. A round has fewer if there are not that many hosts besides
+    /// the receiver.
     pub senders: usize,
-    /// Possible senders.
+    /// Hosts that may be senders.
     pub from: &'a [NodeId],
-    /// Possible receivers; one is drawn for each round.
+    /// Hosts that may be receivers; one is drawn for each round.
     pub to: &'a [NodeId],
-    /// Distribution of their sizes.
+    /// Distribution of the sizes of the transfers.
     pub sizes: &'a TransferSizes,
 }
 
@@ -60,22 +61,22 @@ pub struct Incast<'a> {
 pub struct Pairing {
     /// Start time.
     pub start: Time,
-    /// Its sender.
+    /// Sender.
     pub from: NodeId,
-    /// Its receiver.
+    /// Receiver.
     pub to: NodeId,
-    /// Its bytes.
+    /// Bytes to transfer.
     pub bytes: u64,
 }
 
 impl Incast<'_> {
-    /// The rounds from `start` on and before `stop`, in order.
+    /// Draws the rounds that begin at or after `start` and before `stop`, in order.
     pub fn draw(&self, start: Time, stop: Time, rng: &mut Xoshiro256PlusPlus, each: &mut dyn FnMut(Pairing)) {
         let mut order: Vec<NodeId> = self.from.to_vec();
         let mut at = start;
         while at < stop && !self.to.is_empty() {
             let to = self.to[below(rng, self.to.len() as u64) as usize];
-            // The first of a random order (Fisher and Yates), less the receiver.
+            // The senders are the first hosts of a random order (Fisher and Yates), without the receiver.
             let mut sent = 0;
             for n in 0..order.len() {
                 if sent == self.senders {
@@ -109,7 +110,7 @@ mod tests {
         let poisson = PoissonTransfers { gap_ps: 1e6, to: &to, sizes: &sizes };
         let (start, stop) = (Time::from_us(100), Time::from_us(40_100));
         let all: Vec<Transfer> = poisson.draw(start, stop, &mut rng()).collect();
-        // 40,000 are expected; six standard deviations.
+        // The expected number is 40,000; the bound is six standard deviations.
         assert!(all.len().abs_diff(40_000) < 1200, "{}", all.len());
         assert!(all[0].start >= start && all.last().is_some_and(|last| last.start < stop));
         let gaps: Vec<f64> = all.windows(2).map(|pair| (pair[1].start - pair[0].start).ps() as f64).collect();
@@ -142,9 +143,9 @@ mod tests {
             assert_eq!(from.len(), 4);
             round.iter().for_each(|one| sent[one.from.at()] += 1);
         }
-        // 160 each are expected.
+        // The expected number is 160 each.
         assert!(sent.iter().all(|&sent| (100..220).contains(&sent)), "{sent:?}");
-        // All hosts, if fewer than requested.
+        // All hosts send if fewer exist than requested.
         let all = Incast { senders: 99, to: &hosts[3..4], ..incast };
         let mut count = 0;
         all.draw(Time::ZERO, Time::from_ps(1), &mut rng(), &mut |one| {

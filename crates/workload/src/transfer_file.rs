@@ -1,10 +1,14 @@
-//! Transfers from a file: one line each, read as a stream.
+//! Reads transfers from a file as a stream, one per line.
 //!
-//! The columns have any order under a header: the time as `time` with a unit in each value, or as a number under
-//! `time_s`, `time_ms`, `time_us`, `time_ns` or `time_ps`; `from` and `to`; `bytes`; and `priority`, `from_port` and
-//! `to_port` (of UDP or TCP), which are optional. Lines are in order of time. A transfer that waits for others has their names
-//! in `after`, separated by blanks, and no time; the column `id` names a transfer. Blank lines, lines that begin with `#`,
-//! a byte-order mark and Windows line endings are accepted. Other columns are an error, so that a misspelt name is detected.
+//! The columns may have any order and are named in a header:
+//! - `time` with a unit in each value, or a number in `time_s`, `time_ms`, `time_us`, `time_ns` or `time_ps`;
+//! - `from`, `to` and `bytes`;
+//! - optionally `priority`, and `from_port` and `to_port` (of UDP or TCP);
+//! - optionally `id`, the name of a transfer, and `after`, the names of the transfers that it waits for, separated by
+//!   blanks. A transfer that waits has no time.
+//!
+//! Lines are in order of time. Blank lines, lines that begin with `#`, a byte-order mark and Windows line endings are
+//! accepted. Other columns are an error, so that a misspelt name is detected.
 
 use std::io::BufRead;
 use std::ops::Range;
@@ -13,43 +17,43 @@ use units::Time;
 /// A line of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listed<'a> {
-    /// Start time; [`Time::NEVER`]: when those of `after` have ended.
+    /// Start time; [`Time::NEVER`] if the transfer starts when those of `after` have ended.
     pub start: Time,
-    /// Its sender.
+    /// Name of the sender.
     pub from: &'a str,
-    /// Its receiver.
+    /// Name of the receiver.
     pub to: &'a str,
-    /// Its bytes, at least one.
+    /// Bytes to transfer, at least one.
     pub bytes: u64,
-    /// Its priority, 0 to 7, if the file has that column.
+    /// Priority, 0 to 7, if the file has that column.
     pub priority: Option<u8>,
-    /// The ports of its sender and receiver, if the file has those columns.
+    /// Ports of the sender and the receiver, if the file has those columns.
     pub ports: [Option<ListedPort<'a>>; 2],
-    /// Its name in `after` of other transfers; empty: it has none.
+    /// Name by which `after` of other transfers refers to this one; empty if it has none.
     pub id: &'a str,
-    /// Names of the transfers that it waits for, separated by blanks; empty: it does not wait.
+    /// Names of the transfers that this one waits for, separated by blanks; empty if it does not wait.
     pub after: &'a str,
-    /// The whole line, and its number.
+    /// Text of the line, and its number.
     pub line: (&'a str, usize),
 }
 
-/// A port, as it is written.
+/// A port number and its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListedPort<'a> {
-    /// Its text.
+    /// Text of the port in the file.
     pub text: &'a str,
-    /// Its number, at least 1.
+    /// Port number, at least 1.
     pub number: u16,
 }
 
-/// An error in a file.
+/// An error in a file of transfers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// The line, from 1; 0: the file as a whole.
+    /// Line number from 1; 0 if the error concerns the whole file.
     pub line: usize,
-    /// Its text.
+    /// Text of the line.
     pub text: String,
-    /// The erroneous part of it.
+    /// Erroneous part of the line.
     pub span: Range<usize>,
     /// The problem.
     pub message: String,
@@ -57,10 +61,10 @@ pub struct Wrong {
     pub help: String,
 }
 
-/// A value of a line that the consumer of the lines rejects, with the problem and the accepted values.
+/// A value that the consumer of the lines rejects, with the problem and the accepted values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit<'a> {
-    /// The value, as [`Listed`] has it.
+    /// The value, a field of [`Listed`].
     pub value: &'a str,
     /// The problem.
     pub message: String,
@@ -72,11 +76,11 @@ pub struct Unfit<'a> {
 const HEADER: &str = "time_us,from,to,bytes (and priority, from_port, to_port, if transfers differ in them; id and after, if some wait for others)";
 /// Known columns; some are optional.
 const COLUMNS: [&str; 8] = ["from", "to", "bytes", "priority", "from_port", "to_port", "id", "after"];
-/// Names of the column of times, and the power of ten that makes picoseconds of a number there.
+/// Names of the time columns, each with the power of ten that converts its numbers to picoseconds.
 const TIMES: [(&str, i32); 5] =
     [("time_s", 12), ("time_ms", 9), ("time_us", 6), ("time_ns", 3), ("time_ps", 0)];
 
-/// Names of columns that `penstock import` reads as well, except for the unit of a time.
+/// Names of other columns that `penstock import` reads, without the units of times.
 const FOREIGN: [&str; 17] = [
     "start",
     "start_time",
@@ -97,8 +101,8 @@ const FOREIGN: [&str; 17] = [
     "pg",
 ];
 
-/// Returns true if a first line is in a format that `penstock import` reads: a table with other names or separators, a
-/// connection matrix of htsim, or the number of flows with which files of simulators begin.
+/// Returns true if this first line is of a format that `penstock import` reads: a table with other names or separators,
+/// a connection matrix of htsim, or the number of flows at the beginning of some simulators' files.
 fn is_foreign(line: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let is_known = |name: &str| {
@@ -116,7 +120,7 @@ fn is_foreign(line: &str) -> bool {
 struct Columns {
     count: usize,
     time: usize,
-    /// Power of ten of a number; `None`: each value has a unit.
+    /// Power of ten of the time column's numbers; `None` if each value has a unit.
     power: Option<i32>,
     from: usize,
     to: usize,
@@ -127,7 +131,7 @@ struct Columns {
     after: Option<usize>,
 }
 
-/// Reads transfers, and passes each to the callback.
+/// Reads transfers and passes each to the callback.
 ///
 /// # Errors
 /// The first error, with its line.
@@ -193,7 +197,7 @@ fn whole(message: String, help: String) -> Wrong {
     Wrong { line: 0, text: String::new(), span: 0..0, message, help }
 }
 
-/// The values of a line with their places, without blanks and quotes around them.
+/// Returns the values of a line and their places, without surrounding blanks and quotes.
 fn values(line: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
     line.split(',').map(move |value| {
         let value = value.trim();
@@ -294,7 +298,7 @@ impl Columns {
         })
     }
 
-    /// Start time of a transfer; that of the line above is `last`.
+    /// Reads the start time of a transfer; `last` is the start time on the line above.
     fn start(&self, (span, text): (Range<usize>, &str), after: &str, last: Time) -> Result<Time, Unread> {
         if !after.is_empty() {
             if text.is_empty() {
@@ -324,7 +328,7 @@ impl Columns {
 
 fn bytes(text: &str) -> Result<u64, (String, String)> {
     let help = || format!("expected a whole number of bytes, 1 to {}", crate::transfer_sizes::MOST_BYTES);
-    // Some programs write whole numbers as 1500.0.
+    // Some programs write whole numbers in the form 1500.0.
     let digits = text
         .split_once('.')
         .filter(|(_, rest)| rest.bytes().all(|c| c == b'0'))
@@ -337,8 +341,8 @@ fn bytes(text: &str) -> Result<u64, (String, String)> {
     }
 }
 
-/// Parses a decimal number, also with an exponent, times a power of ten, rounded to an integer. Exact, unlike a double.
-/// `None` if it is not a number, is below 0, or above 2⁶³.
+/// Parses a decimal number, with or without an exponent, times a power of ten, rounded to an integer. The result is
+/// exact, unlike that of a double. Returns `None` if the text is not a number, or the number is below 0 or above 2⁶³.
 fn decimal(text: &str, power: i32) -> Option<u64> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
@@ -350,7 +354,7 @@ fn decimal(text: &str, power: i32) -> Option<u64> {
     if digits().next().is_none() || !digits().all(|c| c.is_ascii_digit()) {
         return None;
     }
-    // Number of digits before the decimal point of the result; the next digit rounds.
+    // Number of digits before the decimal point of the result. The digit after them determines the rounding.
     let places = i64::from(exponent) + i64::from(power) + whole.len() as i64;
     let (mut value, mut seen) = (0u64, 0i64);
     for digit in digits().map(|c| u64::from(c - b'0')) {

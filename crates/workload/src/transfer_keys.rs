@@ -1,4 +1,4 @@
-//! Keys of transfers: their starts and sizes; and their checks.
+//! Keys for the starts and sizes of transfers, and their checks.
 
 use crate::PublishedSizes;
 use crate::transfer_sizes::{MOST_BYTES, TransferSizes};
@@ -124,7 +124,8 @@ impl ArrivalsText {
         }
     }
 
-    /// The mean gap in picoseconds of a sender with this link, if transfers of this mean size have random gaps.
+    /// Returns the mean gap in picoseconds for a sender with this link, if transfers of this mean size have random
+    /// gaps.
     pub fn gap_ps(&self, mean_bytes: f64, link: Option<BitRate>) -> Option<f64> {
         let ArrivalsText::Poisson { load, gap } = self else { return None };
         let rate = link.map_or(0.0, |rate| rate.bps_f64());
@@ -138,7 +139,7 @@ impl ArrivalsText {
 fn check_poisson(load: Option<f64>, gap: Option<Time>) -> Result<Option<Remark>, Remark> {
     match (load, gap) {
         (Some(load), None) if load.is_finite() && load > 0.0 => {
-            // Perhaps a percentage, whose division leaves no additional digits.
+            // The value may be meant as a percentage. The rounding hides additional digits of the division by 100.
             let meant = match load {
                 2.0..=100.0 => format!("did you mean {}?", (load * 1e6).round() / 1e8),
                 _ => "transfers will wait in their senders".to_string(),
@@ -159,7 +160,7 @@ fn check_poisson(load: Option<f64>, gap: Option<Time>) -> Result<Option<Remark>,
 }
 
 impl SizesText {
-    /// The file of the distribution, if there is one, and the key that names it.
+    /// Returns the key that names a file of the distribution, and the file, if there is one.
     pub fn file(&self) -> Option<(&'static str, &str)> {
         match self {
             SizesText::Table(SizesTable::Points(path)) => Some(("points", path)),
@@ -167,7 +168,7 @@ impl SizesText {
         }
     }
 
-    /// The distribution, if it is not in a file.
+    /// Returns the distribution, if it is not in a file.
     ///
     /// # Errors
     /// Values outside their ranges, with paths relative to the sizes.
@@ -191,7 +192,7 @@ fn bytes(bytes: Bytes) -> Result<u64, Remark> {
     Err(Remark::new(format!("a transfer of {bytes}"), format!("expected 1 B to {}", Bytes::new(MOST_BYTES))))
 }
 
-/// Checks the value of a key; the remark has the accepted values.
+/// Checks the value of a key. The remark states the accepted values.
 fn number(key: &str, value: f64, fits: bool, accepted: &str) -> Result<f64, Remark> {
     let wrong = || Remark::about(key, format!("{key} {value}"), format!("expected a number {accepted}"));
     if fits { Ok(value) } else { Err(wrong()) }

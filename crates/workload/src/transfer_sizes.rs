@@ -1,6 +1,7 @@
-//! Sizes of transfers: distributions, including published ones.
+//! Distributions of transfer sizes, including published ones.
 //!
-//! A distribution function is given by points and is straight between them; a draw is its inverse at a uniform number.
+//! A distribution function is given by points and linear between them; a draw is its inverse at a uniform random
+//! number.
 
 use crate::arrivals::LONGEST;
 use crate::draw::{below, normal, unit};
@@ -9,27 +10,27 @@ use crate::published::PublishedSizes;
 use crate::two_columns::{Report, rows};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// No transfer has more bytes than this: 1 PB.
+/// Maximum size of a transfer in bytes: 1 PB.
 pub const MOST_BYTES: u64 = 1_000_000_000_000_000;
 
 /// A distribution of sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TransferSizes {
-    /// All alike.
+    /// All transfers have this size.
     Fixed(u64),
-    /// Every size from `min` to `max` equally likely.
+    /// Every size from `min` to `max` is equally likely.
     Uniform {
-        /// The smallest.
+        /// Minimum size.
         min: u64,
-        /// The largest.
+        /// Maximum size.
         max: u64,
     },
-    /// Pareto with this mean and shape (above 1): what would be more than 100 times the mean is 100 times the mean. The
-    /// least size is such that the mean holds all the same.
+    /// Pareto. Sizes above 100 times the mean are reduced to 100 times the mean; the minimum size is chosen such that
+    /// the mean holds nonetheless.
     Pareto {
-        /// The mean, truncation included.
+        /// Mean after truncation.
         mean: f64,
-        /// The shape.
+        /// Shape, above 1.
         shape: f64,
     },
     /// Log-normal.
@@ -39,19 +40,20 @@ pub enum TransferSizes {
         /// Standard deviation of the natural logarithm.
         sigma: f64,
     },
-    /// By points.
+    /// A distribution function given by points.
     Points(SizePoints),
 }
 
-/// A distribution function by points: straight between them.
+/// A distribution function given by points and linear between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizePoints {
-    /// Sizes in bytes, with the share of transfers up to that size: rising to 1.
+    /// Sizes in bytes, each with the share of transfers up to that size, which rises to 1.
     points: Vec<(f64, f64)>,
 }
 
 impl SizePoints {
-    /// Bytes, and how many of `whole` transfers have at most that size: neither decreases, the last is `whole`.
+    /// Creates the function from sizes in bytes, each with the number of transfers (of `whole`) of at most that size.
+    /// Neither decreases, and the last number is `whole`.
     pub fn new(points: &[(u64, f64)], whole: f64) -> SizePoints {
         SizePoints { points: points.iter().map(|&(bytes, part)| (bytes as f64, part / whole)).collect() }
     }
@@ -59,7 +61,7 @@ impl SizePoints {
     fn at(&self, share: f64) -> f64 {
         let above = self.points.partition_point(|&(_, up_to)| up_to < share);
         let Some(&(high, up_to)) = self.points.get(above).or(self.points.last()) else { return 1.0 };
-        // Transfers below the first point have its size.
+        // Transfers below the first point have the size of that point.
         let Some(&(low, from)) = above.checked_sub(1).and_then(|below| self.points.get(below)) else {
             return high;
         };
@@ -80,7 +82,7 @@ impl From<PublishedSizes> for TransferSizes {
 }
 
 impl TransferSizes {
-    /// The mean, before rounding to whole bytes.
+    /// Returns the mean, before sizes are rounded to whole bytes.
     pub fn mean(&self) -> f64 {
         match self {
             TransferSizes::Fixed(bytes) => *bytes as f64,
@@ -90,7 +92,7 @@ impl TransferSizes {
         }
     }
 
-    /// A size: at least one byte, at most [`MOST_BYTES`].
+    /// Draws a size: at least one byte, at most [`MOST_BYTES`].
     pub fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
         let real = match self {
             TransferSizes::Fixed(bytes) => return *bytes,
@@ -108,7 +110,7 @@ impl TransferSizes {
     }
 }
 
-/// Reads the columns `bytes,cdf` of a distribution function, up to 1 or to 100; reports the first error.
+/// Reads the columns `bytes,cdf` of a distribution function up to 1 or to 100. Reports the first error.
 pub fn read_size_points(text: &str, report: Report<'_>) -> Option<SizePoints> {
     let mut points: Vec<(u64, f64)> = Vec::new();
     let wrong = [
@@ -140,14 +142,14 @@ mod tests {
     use super::*;
     use rand::SeedableRng;
 
-    /// Mean and shares of many draws.
+    /// Returns `count` draws.
     fn draws(sizes: &TransferSizes, count: usize) -> Vec<u64> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
         (0..count).map(|_| sizes.draw(&mut rng)).collect()
     }
 
-    /// Computed by hand from the points. For the complete data of Google and ABM, whose points are rounded to hundredths of
-    /// a percent, they are 3,318 B and 3,423,728 B.
+    /// The means are computed by hand from the points. Those of the complete data of Google and ABM, whose points are
+    /// rounded here to hundredths of a percent, are 3,318 B and 3,423,728 B.
     #[test]
     fn published_means() {
         for (sizes, mean) in [
@@ -169,7 +171,7 @@ mod tests {
             let found = draws(&published.into(), 40_000);
             for &(bytes, percent) in published.points() {
                 let below = found.iter().filter(|&&size| size <= bytes).count() as f64 / 400.0;
-                // Five standard deviations, and the rounding of small points.
+                // Five standard deviations, and the rounding error of points with a small share.
                 assert!(
                     (below - percent).abs() < 1.25 + 150.0 / (bytes as f64 + 10.0),
                     "{published:?} {bytes}: {below}"

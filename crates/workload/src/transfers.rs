@@ -1,9 +1,9 @@
-//! Transfers: a number of bytes from one host to another, with a start and an end, many at once.
+//! Transfers: numbers of bytes from one host to another, each with a start and an end, many at the same time.
 //!
-//! A source has a list of them as flat columns, and sends those that have begun and have bytes left, as fast as its NIC
-//! takes frames: in turn, a frame each, or one after the other. A transfer of N bytes is N bytes without headers:
-//! each frame carries a header and as many of them as fit, the last one the remainder. A list is independent of the
-//! transport.
+//! A source has a list of transfers in columns. It sends those that have begun and have bytes left as fast as its NIC
+//! takes frames, either in turn, one frame each, or one transfer after the other. A transfer of N bytes is N bytes
+//! without headers: each frame carries a header and as many bytes as fit; the last frame carries the remainder. A list
+//! is independent of the transport.
 
 use crate::source::Made;
 use frame::Ports;
@@ -37,58 +37,58 @@ pub struct Framing {
 }
 
 impl Framing {
-    /// Bytes of a transfer in a full frame.
+    /// Returns the bytes of a transfer in a full frame.
     pub fn payload(self) -> u16 {
         self.frame - self.header
     }
-    /// Frames of a transfer of `bytes` bytes.
+    /// Returns the number of frames of a transfer of `bytes` bytes.
     pub fn frames(self, bytes: u64) -> u64 {
         bytes.div_ceil(self.payload().into())
     }
-    /// The length of a frame with `bytes` bytes of a transfer, at most [`Framing::payload`]: padded to the smallest Ethernet frame,
-    /// unless full frames are shorter.
+    /// Returns the length of a frame with `bytes` bytes of a transfer, at most [`Framing::payload`]. The frame is
+    /// padded to the smallest Ethernet frame, unless full frames are shorter.
     pub fn frame_of(self, bytes: u16) -> u16 {
         (self.header + bytes).max(self.frame.min(frame::MIN_FRAME_BYTES))
     }
-    /// The length of the last frame of a transfer of `bytes` bytes.
+    /// Returns the length of the last frame of a transfer of `bytes` bytes.
     pub fn last_frame(self, bytes: u64) -> u16 {
         let full = u64::from(self.payload());
         self.frame_of((bytes - (self.frames(bytes) - 1) * full) as u16)
     }
-    /// The bytes of all frames of a transfer, DA to FCS.
+    /// Returns the bytes of all frames of a transfer, DA to FCS.
     pub fn frame_bytes(self, bytes: u64) -> u64 {
         (self.frames(bytes) - 1) * u64::from(self.frame) + u64::from(self.last_frame(bytes))
     }
 }
 
-/// A transfer.
+/// A transfer of bytes to one destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// Start time; [`Time::NEVER`]: when it is released.
+    /// Start time; [`Time::NEVER`] if the transfer waits to be released.
     pub start: Time,
     /// Index into [`crate::Destinations::nodes`].
     pub destination: u32,
-    /// Its bytes, at least one.
+    /// Bytes to transfer, at least one.
     pub bytes: u64,
-    /// Its ports; ports of 0 are drawn.
+    /// Ports of the transfer; ports of 0 are drawn.
     pub ports: Ports,
 }
 
-/// A transfer whose destination is known.
+/// A transfer to a known destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due {
-    /// Start time; [`Time::NEVER`]: when it is released.
+    /// Start time; [`Time::NEVER`] if the transfer waits to be released.
     pub start: Time,
-    /// Its bytes, at least one.
+    /// Bytes to transfer, at least one.
     pub bytes: u64,
-    /// Required ports of its connection; a source port of 0: any.
+    /// Ports that the connection has to use; a source port of 0 stands for any port.
     pub ports: Ports,
-    /// True if other transfers wait for its end.
+    /// True if other transfers wait for the end of this one.
     pub awaited: bool,
 }
 
-/// The transfers of one source in the order of their starts, as columns: 24 bytes each. Those that wait to be released are
-/// last.
+/// The transfers of one source in order of start time, as columns: 24 bytes per transfer. Transfers that wait to be
+/// released are last.
 #[derive(Clone, PartialEq)]
 pub struct TransferList {
     framing: Framing,
@@ -97,17 +97,17 @@ pub struct TransferList {
     destinations: Vec<u32>,
     bytes: Vec<u64>,
     ports: Vec<Ports>,
-    /// Their ids in the file, up to the last one with an id.
+    /// Ids of the transfers in the file, up to the last transfer with an id.
     ids: Vec<Option<Box<str>>>,
-    /// True if some source ports are not given.
+    /// True if some source ports are not given and have to be drawn.
     draws: bool,
     frame_bytes: u64,
-    /// The shortest and the longest frame.
+    /// Lengths of the shortest and of the longest frame.
     bounds: (u16, u16),
 }
 
 impl TransferList {
-    /// An empty list.
+    /// Creates an empty list.
     pub fn new(framing: Framing, order: ServiceOrder) -> TransferList {
         let (starts, destinations, bytes, ports) = Default::default();
         let bounds = (framing.frame, framing.frame_of(1));
@@ -124,7 +124,7 @@ impl TransferList {
             bounds,
         }
     }
-    /// Adds a transfer, which must not begin before the last one.
+    /// Appends a transfer, which must not begin before the last one.
     pub fn push(&mut self, transfer: Transfer) {
         debug_assert!(self.starts.last().is_none_or(|&last| last <= transfer.start) && transfer.bytes > 0);
         self.starts.push(transfer.start);
@@ -138,22 +138,23 @@ impl TransferList {
         let most = if transfer.bytes > u64::from(self.framing.payload()) { self.framing.frame } else { last };
         self.bounds = (shortest.min(last), longest.max(most));
     }
-    /// Sets the id of the last one; an empty one has no effect.
+    /// Sets the id of the last transfer; an empty id has no effect.
     pub fn name_last(&mut self, id: &str) {
         if !id.is_empty() {
             self.ids.resize(self.len() - 1, None);
             self.ids.push(Some(id.into()));
         }
     }
-    /// The id of one of them; empty: it has none.
+    /// Returns the id of a transfer; empty if it has none.
     pub fn id(&self, row: usize) -> &str {
         self.ids.get(row).and_then(Option::as_deref).unwrap_or_default()
     }
-    /// Renumbers the destinations: the n-th is `numbers[n]`.
+    /// Replaces each destination n by `numbers[n]`.
     pub fn renumber(&mut self, numbers: &[u32]) {
         self.destinations.iter_mut().for_each(|destination| *destination = numbers[*destination as usize]);
     }
-    /// Draws the ports that are not given: one draw per transfer, so that a given port does not change those of others.
+    /// Draws the ports that are not given. There is one draw per transfer, so that giving one port does not change
+    /// those of other transfers.
     pub fn draw_ports(&mut self, random: &mut impl Rng) {
         self.ports.iter_mut().for_each(|ports| *ports = ports.or_drawn(random.next_u64()));
     }
@@ -161,11 +162,11 @@ impl TransferList {
     pub fn draws_ports(&self) -> bool {
         self.draws
     }
-    /// Renumbers the destinations one by one.
+    /// Replaces the destination of each transfer by `number(transfer)`.
     pub fn renumber_each(&mut self, number: impl FnMut(Transfer) -> u32) {
         self.destinations = self.iter().map(number).collect();
     }
-    /// Number of transfers.
+    /// Returns the number of transfers.
     pub fn len(&self) -> usize {
         self.starts.len()
     }
@@ -173,12 +174,12 @@ impl TransferList {
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
-    /// One of them.
+    /// Returns the transfer in this row.
     pub fn get(&self, row: usize) -> Option<Transfer> {
         let (&start, &destination) = self.starts.get(row).zip(self.destinations.get(row))?;
         Some(Transfer { start, destination, bytes: *self.bytes.get(row)?, ports: *self.ports.get(row)? })
     }
-    /// All, in order.
+    /// Iterates over all transfers, in order.
     pub fn iter(&self) -> impl Iterator<Item = Transfer> + Clone + '_ {
         (0..self.len()).filter_map(|row| self.get(row))
     }
@@ -193,21 +194,22 @@ impl TransferList {
         }
         lists
     }
-    /// Segmentation of these transfers into frames.
+    /// Returns the segmentation of the transfers into frames.
     pub fn framing(&self) -> Framing {
         self.framing
     }
-    /// The bytes of all their frames, DA to FCS.
+    /// Returns the bytes of all frames, DA to FCS.
     pub fn frame_bytes(&self) -> u64 {
         self.frame_bytes
     }
-    /// The shortest and the longest frame.
+    /// Returns the length of the shortest and of the longest frame.
     pub fn frame_bounds(&self) -> (u16, u16) {
         self.bounds
     }
 }
 
-/// A short summary with a hash: a scenario may have millions of transfers, and hashes its debug output.
+/// Prints a short summary with a hash. A scenario may have millions of transfers, and the debug output of scenarios is
+/// hashed.
 impl fmt::Debug for TransferList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut hash = DefaultHasher::new();
@@ -217,15 +219,15 @@ impl fmt::Debug for TransferList {
     }
 }
 
-/// The transfers of a source while it runs.
+/// The state of a source's transfers during a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     list: Arc<TransferList>,
-    /// Number of transfers that have begun: the first ones of the list.
+    /// Number of transfers that have begun: the first rows of the list.
     begun: usize,
-    /// Transfers that have begun and have bytes left, the next to send first.
+    /// Transfers that have begun and have bytes left; the next one to send is first.
     active: VecDeque<Active>,
-    /// By destination, how many have begun.
+    /// By destination: number of transfers that have begun.
     begun_to: Vec<u32>,
     padding: u64,
 }
@@ -234,7 +236,7 @@ pub(crate) struct Sender {
 struct Active {
     left: u64,
     destination: u32,
-    /// Its number among those to the same destination.
+    /// Number of the transfer among those to the same destination.
     nth: u32,
 }
 
@@ -243,7 +245,7 @@ impl Sender {
         Sender { list, begun: 0, active: VecDeque::new(), begun_to: vec![0; destinations], padding: 0 }
     }
 
-    /// Start of the next transfer; [`Time::NEVER`] after the last.
+    /// Returns the start of the next transfer; [`Time::NEVER`] after the last.
     pub(crate) fn next_start(&self) -> Time {
         self.list.starts.get(self.begun).copied().unwrap_or(Time::NEVER)
     }
@@ -260,7 +262,8 @@ impl Sender {
         }
     }
 
-    /// Begins a waiting transfer: its row in the list, and its number among those to the same destination.
+    /// Begins a waiting transfer. `row` is its row in the list, `nth` its number among the transfers to the same
+    /// destination.
     pub(crate) fn release(&mut self, row: usize, nth: u32) {
         if let Some(Transfer { destination, bytes: left, .. }) = self.list.get(row) {
             self.active.push_back(Active { left, destination, nth });
@@ -271,12 +274,12 @@ impl Sender {
         !self.active.is_empty()
     }
 
-    /// Destination of the next frame.
+    /// Returns the destination of the next frame.
     pub(crate) fn next_destination(&self) -> u32 {
         self.active.front().map_or(0, |next| next.destination)
     }
 
-    /// The next frame.
+    /// Returns the next frame.
     pub(crate) fn take(&mut self) -> Option<Made> {
         let framing = self.list.framing;
         let next = self.active.front_mut()?;
@@ -294,7 +297,7 @@ impl Sender {
         Some(Made { bytes, destination, word: nth })
     }
 
-    /// Bytes of the frames so far that are neither headers nor bytes of transfers.
+    /// Returns the bytes of all frames so far that are neither headers nor bytes of transfers.
     pub(crate) fn padding(&self) -> u64 {
         self.padding
     }
@@ -328,7 +331,7 @@ mod tests {
             assert_eq!((FRAMING.frames(bytes), FRAMING.last_frame(bytes)), (frames, last), "{bytes}");
             assert_eq!(FRAMING.frame_bytes(bytes), all, "{bytes}");
         }
-        // Frames below the minimum of Ethernet are not padded to it.
+        // Frames shorter than the Ethernet minimum are not padded.
         assert_eq!(Framing { frame: 32, header: 8 }.last_frame(25), 32);
     }
 
@@ -341,12 +344,12 @@ mod tests {
         assert_ne!(format!("{one:?}"), format!("{two:?}"));
     }
 
-    /// Every frame as (destination, number, bytes).
+    /// Returns every frame as (destination, transfer number, bytes).
     fn sent(order: ServiceOrder, rows: &[(u64, u32, u64)]) -> Vec<(u32, u32, u16)> {
         let mut sender = Sender::new(Arc::new(list(order, rows)), 2);
         let mut frames = Vec::new();
         while sender.next_start() != Time::NEVER || sender.is_active() {
-            // A frame a microsecond.
+            // One frame per microsecond.
             sender.begin(Time::from_us(frames.len() as u64));
             match sender.take() {
                 Some(made) => frames.push((made.destination, made.word, made.bytes)),
@@ -363,7 +366,7 @@ mod tests {
         let fifo =
             [(0, 0, 1018), (0, 0, 1018), (0, 0, 518), (1, 0, 1018), (1, 0, 518), (0, 1, 64), gap, gap, gap];
         assert_eq!(sent(ServiceOrder::Fifo, &rows)[..9], fifo);
-        // The second and third begin while the first has its second turn before it.
+        // The second and third transfers begin before the first has its second turn.
         let turns =
             [(0, 0, 1018), (0, 0, 1018), (1, 0, 1018), (0, 1, 64), (0, 0, 518), (1, 0, 518), gap, gap, gap];
         assert_eq!(sent(ServiceOrder::RoundRobin, &rows)[..9], turns);

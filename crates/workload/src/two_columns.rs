@@ -1,12 +1,12 @@
-//! Files of two columns, as distributions have them.
+//! Reads files of two columns, the format of distributions.
 
 use std::ops::Range;
 
 /// Callback for an error: its position in a text, the problem, and the accepted values.
 pub type Report<'r> = &'r mut dyn FnMut(Range<usize>, String, String);
 
-/// Passes each line below this header to `take`, without empty lines and comments. Reports the first that `take` rejects:
-/// `wrong[0]` is the problem, `wrong[1]` the accepted values.
+/// Passes each line below this header to `take`, except empty lines and comments. Reports the first line that `take`
+/// rejects: `wrong[0]` is the problem, `wrong[1]` the accepted values.
 pub fn rows(
     text: &str,
     header: [&str; 2],

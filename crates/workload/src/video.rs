@@ -30,10 +30,10 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use units::{BitRate, Time};
 
-/// The longest interval and the longest pattern.
+/// Maximum interval between pictures; the constant below is the maximum length of a pattern.
 const LONGEST_INTERVAL: Time = Time::from_ms(1_000_000);
 const LONGEST_PATTERN: usize = 300;
-/// The minimum of the mean picture in bytes: the length of the shortest frame.
+/// Minimum of the mean picture size in bytes: the length of the shortest frame.
 const SMALLEST: u16 = frame::MIN_FRAME_BYTES;
 
 /// Video: pictures at a fixed interval, cut into frames.
@@ -71,7 +71,7 @@ fn usual_pattern() -> String {
 }
 
 impl VideoParams {
-    /// Streams of the generator with the usual pattern and interval.
+    /// Creates streams of the generator with the usual pattern and interval.
     pub fn new(rate: BitRate, count: u64) -> VideoParams {
         VideoParams {
             rate,
@@ -84,13 +84,13 @@ impl VideoParams {
         }
     }
 
-    /// The interval at which the rate gives the smallest picture.
+    /// Returns the interval at which the rate gives pictures of the smallest size.
     fn shortest_interval(&self) -> Time {
         let bits = u128::from(SMALLEST) * 8 * 1_000_000_000_000;
         Time::from_ps(bits.div_ceil(u128::from(self.rate.bps().max(1))) as u64).min(LONGEST_INTERVAL)
     }
 
-    /// The sequence of pictures: mean size at the mean rate, and how it varies.
+    /// Returns the sequence of pictures: their mean sizes at the mean rate, and the variation of each.
     fn pictures(&self) -> Arc<[Picture]> {
         let raw: Vec<(f64, f64)> = if self.sizes.is_empty() {
             self.pattern.bytes().filter_map(kind).collect()
@@ -109,7 +109,7 @@ impl VideoParams {
     }
 }
 
-/// Relative mean size of a kind of picture, and its coefficient of variation.
+/// Returns the relative mean size of a kind of picture, and its coefficient of variation.
 fn kind(letter: u8) -> Option<(f64, f64)> {
     match letter {
         b'I' => Some((5.0, 0.3)),
@@ -119,7 +119,7 @@ fn kind(letter: u8) -> Option<(f64, f64)> {
     }
 }
 
-/// Reads the columns `kind,bytes` of a file of pictures; reports the first error.
+/// Reads the columns `kind,bytes` of a file of pictures. Reports the first error.
 pub fn read_pictures(text: &str, report: Report<'_>) -> Option<Arc<[u32]>> {
     let mut sizes = Vec::new();
     let wrong = ["not a kind and a size", "expected a kind and 1 to 100000000 bytes, like I,11842"];
@@ -199,51 +199,51 @@ impl Configuration for VideoParams {
     }
 }
 
-/// A picture of the sequence: log-normal with this median.
+/// A picture of the sequence: its size is log-normal with this median.
 #[derive(Clone, Copy, Debug)]
 struct Picture {
     median: f64,
     sigma: f64,
 }
 
-/// The process at work. Pictures are drawn in the order of the phases, which is the same in each interval.
+/// The state of the video streams. Pictures are drawn in order of the phases, which is the same in each interval.
 #[derive(Clone, Debug)]
 pub struct Video {
     pictures: Arc<[Picture]>,
-    /// The longest frame.
+    /// Length of the longest frame.
     longest: u16,
     interval: Time,
-    /// The rate of the sequence of pictures, and that of now.
+    /// Mean rate of the sequence of pictures, and current rate.
     mean: BitRate,
     rate: BitRate,
     /// Phases of the streams within an interval, in ascending order.
     phases: Box<[Time]>,
     /// Position of each stream in the sequence; empty until the first draw.
     places: Box<[usize]>,
-    /// Bytes of padding of each stream that later pictures have not compensated yet; empty until the first draw.
+    /// By stream: bytes of padding that later pictures have not yet compensated. Empty until the first draw.
     padded: Box<[u64]>,
-    /// Start of the transmission, and the number of pictures begun since.
+    /// Start of the transmission, and the number of pictures begun since then.
     begun: Time,
     pictures_begun: u64,
     /// Total number of pictures drawn.
     drawn: u64,
-    /// Bytes of the current picture after the next frame.
+    /// Bytes of the current picture that follow the next frame.
     left: u32,
-    /// True if the frame that was made last, and the next one, are the first of their pictures.
+    /// True if the last frame made, and the next one, are the first of their pictures.
     is_first: [bool; 2],
-    /// Streams of these two frames.
+    /// Streams of the last frame made and of the next one.
     streams: [u32; 2],
     /// True if frames are counted per stream.
     counted: bool,
 }
 
 impl Video {
-    /// Stream of the frame that was made last, if they are counted.
+    /// Returns the stream of the last frame made, if streams are counted.
     pub(crate) fn of_frame(&self) -> Option<u32> {
         self.counted.then_some(self.streams[0])
     }
 
-    /// Size of the next picture: as drawn, and the padding in its last frame.
+    /// Draws the size of the next picture, with the padding of its last frame.
     fn draw(&mut self, rng: &mut Random) -> u32 {
         let (streams, count) = (self.phases.len() as u64, self.pictures.len() as u64);
         if self.places.is_empty() {
@@ -264,7 +264,7 @@ impl Video {
         own.min(u32::MAX.into()) as u32
     }
 
-    /// `bytes`, and the padding of the last of their frames.
+    /// Returns `bytes` plus the padding of the last frame that carries them.
     fn with_padding(&self, bytes: u64) -> u64 {
         let (longest, shortest) = (u64::from(self.longest), u64::from(self.longest.min(SMALLEST)));
         let last = bytes % longest;
@@ -275,7 +275,7 @@ impl Video {
         }
     }
 
-    /// Due time of the next picture.
+    /// Returns the due time of the next picture.
     fn due(&self) -> Time {
         let streams = self.phases.len() as u64;
         let round = self.interval.ps().checked_mul(self.pictures_begun / streams);
@@ -285,7 +285,7 @@ impl Video {
         })
     }
 
-    /// Due time of the next frame, at or after `now`.
+    /// Returns the due time of the next frame, at or after `now`.
     fn next_due(&self, now: Time) -> Time {
         match (self.rate.bps(), self.is_first[1]) {
             (0, _) => Time::NEVER,
@@ -325,7 +325,7 @@ impl Arrival for Box<Video> {
     fn set_rate(&mut self, _link: Link, new: BitRate) {
         self.rate = new;
     }
-    /// Due times of pictures are unchanged; sizes change with the next picture.
+    /// Changes the rate. Due times of pictures are unchanged; sizes change with the next picture.
     fn rescale(
         &mut self,
         _link: Link,
@@ -351,7 +351,7 @@ mod tests {
         spec(Arrivals::Video(params), FrameSizes::Fixed(2176))
     }
 
-    /// Pictures as times, bytes and frames; the bytes include padding.
+    /// Returns time, bytes and frames of each picture; the bytes include padding.
     fn pictures(spec: &SourceSpec, until: Time) -> Vec<(Time, u64, usize)> {
         let mut found: Vec<(Time, u64, usize)> = Vec::new();
         for (at, bytes) in run_spec(spec, until) {
@@ -363,14 +363,15 @@ mod tests {
         found
     }
 
-    /// 750 kb/s in pictures every 40 ms are 3750 B on average: I 11,842 B, P 4737 B, B 2368 B.
+    /// Tests the statistics of the generator. At 750 kb/s, pictures every 40 ms have 3750 B on average: I 11,842 B, P
+    /// 4737 B, B 2368 B.
     #[test]
     fn the_generator_has_the_statistics_of_its_description() {
         let found = pictures(&video(VideoParams::new(RATE, 1)), Time::from_ms(40 * 120_000));
         assert!(found.windows(2).all(|two| two[1].0 - two[0].0 == Time::from_ms(40)));
         let mean_of = |sizes: &[f64]| sizes.iter().sum::<f64>() / sizes.len() as f64;
         let bytes: Vec<f64> = found.iter().map(|one| one.1 as f64).collect();
-        // The means of the twelve places, the I picture first.
+        // Means of the twelve positions in the pattern, the I picture first.
         let mut means: Vec<(f64, f64)> = (0..12)
             .map(|place| {
                 let own: Vec<f64> = bytes.iter().skip(place).step_by(12).copied().collect();
@@ -385,16 +386,17 @@ mod tests {
         for (place, &(mean, variation)) in means.iter().enumerate() {
             let (ratio, expected) =
                 if place == 0 { (5.0, 0.3) } else { (if place % 3 == 0 { 2.0 } else { 1.0 }, 0.5) };
-            // Padding adds up to 63 B to a picture in thirty.
+            // Padding adds up to 63 B to one picture in thirty.
             assert!((mean / (ratio * unit) - 1.0).abs() < 5.0 * expected / 100.0, "{place}: {mean}");
             assert!((variation / expected - 1.0).abs() < 0.08, "{place}: {variation}");
         }
         assert!((mean_of(&bytes) / 3750.0 - 1.0).abs() < 0.01, "{}", mean_of(&bytes));
-        // No more frames than it takes.
+        // No picture has more frames than it needs.
         assert!(found.iter().all(|&(_, bytes, frames)| frames as u64 == bytes.div_ceil(2176)));
     }
 
-    /// Each frame carries the number of its stream: its pictures come at the interval, and have all frames of that time.
+    /// Tests that each frame carries the number of its stream, whose pictures come once per interval and include all
+    /// frames of that time.
     #[test]
     fn streams_are_told_apart() {
         let spec = video(VideoParams { counted: true, ..VideoParams::new(RATE, 7) });
@@ -420,8 +422,8 @@ mod tests {
         assert_eq!(source.stream(), None);
     }
 
-    /// Padding is compensated: pictures of 64 B on average, most of which are drawn smaller, keep the rate; so does a
-    /// trace with pictures of a byte.
+    /// Tests that padding is compensated. The rate holds for pictures of 64 B on average, most of which are drawn
+    /// smaller, and for a trace with pictures of one byte.
     #[test]
     fn small_pictures_keep_the_rate() {
         let rate = BitRate::from_bps(100_000_000);
@@ -438,7 +440,7 @@ mod tests {
         }
         let shorter = VideoParams { interval: Time::from_ns(5_119), ..least.clone() };
         assert_eq!(shorter.check().len(), 1);
-        // The rate of a step of the script must also suffice for its pictures.
+        // The rate of each step of the script must also suffice for the pictures.
         let slower = Arrivals::Video(least).at_rate(BitRate::from_bps(99_000_000)).check();
         assert_eq!(slower.len(), 1, "{slower:?}");
     }
@@ -451,7 +453,7 @@ mod tests {
         for (early, late) in found.iter().zip(&found[5..]) {
             assert_eq!(late.0 - early.0, Time::from_ms(40));
         }
-        // The mean of the trace is 3019 B: all are multiplied by 1.2422.
+        // The mean of the trace is 3019 B; all sizes are multiplied by 1.2422.
         let next = |bytes| match bytes {
             124 => 3726,
             3726 => 2703,

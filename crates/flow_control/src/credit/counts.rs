@@ -1,41 +1,42 @@
-//! Counts of the two ends of a link with credits.
+//! Credit counts at the two ends of a link. There is one count per channel and one per bypass queue; functions that
+//! take a `channel` expect the index of a count.
 
 use super::CreditSpec;
 use units::Time;
 
-/// Updates count modulo this.
+/// Modulus of the counts in updates.
 const CYCLE: u16 = 1 << 15;
-/// The most credits of a channel: less than a cycle can come free between two updates.
+/// Maximum number of credits per channel, so that fewer than 2^15 credits are freed between two updates.
 pub const MOST_CREDITS: u64 = 1 << 14;
 
 /// Number of counts in one update.
 pub const BANK: usize = 8;
 const BANKS: usize = 4;
-/// Counts of the channels of a link, in banks: of the first eight channels; of the bypass queues beside these; of the next
-/// eight channels; of the rest.
+/// Number of counts of a link. The banks hold, in this order, the counts of the first eight channels, of their bypass
+/// queues, of the next eight channels, and of the remaining channels.
 pub const COUNTS: usize = BANKS * BANK;
 
-/// The channel of a count.
+/// Returns the channel to which a count belongs.
 #[inline]
 pub fn channel_of_count(count: usize) -> usize {
     if count < BANK { count } else { count - BANK }
 }
-/// The count of what is not bypassed of a channel.
+/// Returns the count of a channel itself, as opposed to its bypass queue.
 #[inline]
 pub fn count_of_channel(channel: usize) -> usize {
     if channel < BANK { channel } else { channel + BANK }
 }
-/// The counts of a channel: its own, and that of a bypass queue if it may have one.
+/// Returns the counts of a channel: its own, and that of its bypass queue if it may have one.
 pub fn counts_of_channel(channel: usize) -> impl Iterator<Item = usize> {
     std::iter::once(count_of_channel(channel)).chain((channel < BANK).then_some(channel + BANK))
 }
-/// Returns true if a count is that of a bypass queue.
+/// Returns true if the count belongs to a bypass queue.
 #[inline]
 pub fn is_bypass(count: usize) -> bool {
     count / BANK == 1
 }
 
-/// An update: the credits freed since the start of the run, modulo 2^15.
+/// An update: the number of credits freed since the start of the run, modulo 2^15.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freed {
     /// Freed credits of each count in the bank, modulo 2^15.
@@ -44,10 +45,10 @@ pub struct Freed {
     pub bank: u8,
 }
 
-/// Error of an end that takes or returns more credits than exist.
+/// The error of consuming or returning more credits than exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overdraft {
-    /// The channel.
+    /// Index of the count.
     pub channel: u8,
     /// Credits requested or returned.
     pub wanted: u32,
@@ -55,40 +56,41 @@ pub struct Overdraft {
     pub had: u32,
 }
 
-/// Counts of the sending end. An update covers the eight counts of a bank, which are processed together.
+/// The counts at the sending end. An update covers the eight counts of a bank, which are processed together.
 #[derive(Clone, Debug)]
 pub struct Sender {
     granted: u16,
-    /// Credits that each has left.
+    /// Credits left, by count.
     available: [u16; COUNTS],
     /// Credits returned by the updates so far, modulo [`CYCLE`].
     freed: [u16; COUNTS],
 }
 
 impl Sender {
-    /// The other end has granted this number of credits to each channel, at most [`MOST_CREDITS`].
+    /// Creates the counts for a link whose other end has granted this number of credits to each, at most
+    /// [`MOST_CREDITS`].
     pub fn new(granted: u32) -> Sender {
         let granted = granted as u16;
         Sender { granted, available: [granted; COUNTS], freed: [0; COUNTS] }
     }
-    /// Credits that each channel has at first.
+    /// Returns the number of credits that were granted initially to each count.
     pub fn granted(&self) -> u32 {
         u32::from(self.granted)
     }
-    /// Credits that a channel has left.
+    /// Returns the credits that are left.
     #[inline]
     pub fn available(&self, channel: usize) -> u32 {
         u32::from(self.available[channel])
     }
-    /// Credits that a channel has taken and not got back.
+    /// Returns the credits that were consumed and have not been returned.
     #[inline]
     pub fn outstanding(&self, channel: usize) -> u32 {
         u32::from(self.granted - self.available[channel])
     }
-    /// Takes the credits of a frame that leaves.
+    /// Consumes the credits of a frame that leaves.
     ///
     /// # Errors
-    /// If the channel has fewer credits.
+    /// Fewer credits are left.
     #[inline]
     pub fn take(&mut self, channel: usize, credits: u32) -> Result<(), Overdraft> {
         let had = self.available(channel);
@@ -101,7 +103,7 @@ impl Sender {
     /// Applies an update that takes effect.
     ///
     /// # Errors
-    /// If more has come free than was taken.
+    /// More credits are returned than were consumed.
     #[inline]
     pub fn on_update(&mut self, update: Freed) -> Result<(), Overdraft> {
         let first = usize::from(update.bank) * BANK;
@@ -109,7 +111,7 @@ impl Sender {
         let available = bank_of(&mut self.available, update.bank);
         let back: [u16; BANK] =
             std::array::from_fn(|count| update.counts[count].wrapping_sub(freed[count]) % CYCLE);
-        // Below 2^14 + 2^15.
+        // The sum is below 2^14 + 2^15.
         let left: [u16; BANK] = std::array::from_fn(|count| available[count] + back[count]);
         if left.iter().fold(0, |most, &one| most.max(one)) > self.granted {
             return Err(self.too_many(first, back));
@@ -118,7 +120,7 @@ impl Sender {
         *freed = update.counts;
         Ok(())
     }
-    /// The first count of which more has come back than was taken.
+    /// Returns the error for the first count that got back more than was consumed.
     #[cold]
     fn too_many(&self, first: usize, back: [u16; BANK]) -> Overdraft {
         let wrong = (0..BANK).find(|&at| u32::from(back[at]) > self.outstanding(first + at));
@@ -128,32 +130,32 @@ impl Sender {
     }
 }
 
-/// The counts of a bank.
+/// Returns the counts of a bank.
 #[inline]
 fn bank_of(counts: &mut [u16; COUNTS], bank: u8) -> &mut [u16; BANK] {
     let first = usize::from(bank) % BANKS * BANK;
-    (&mut counts[first..first + BANK]).try_into().expect("a bank has that many counts")
+    (&mut counts[first..first + BANK]).try_into().expect("a bank has BANK counts")
 }
 
-/// Counts of the receiving end.
+/// The counts at the receiving end.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     granted: u32,
-    /// Credits of what the buffer holds.
+    /// Credits that the frames in the buffer occupy, by count.
     held: [u32; COUNTS],
     /// Credits freed since the start of the run, modulo [`CYCLE`].
     freed: [u16; COUNTS],
-    /// Credits that updates have advertised, modulo [`CYCLE`].
+    /// Freed credits advertised by updates, modulo [`CYCLE`].
     advertised: [u16; COUNTS],
     /// Banks with credits not yet advertised, bit n for bank n.
     owes: u8,
     last_update: Option<Time>,
-    /// Time between updates at least.
+    /// Minimum time between updates.
     spacing: Time,
 }
 
 impl Receiver {
-    /// An empty buffer of this number of credits for each channel.
+    /// Creates an empty buffer with this number of credits per count.
     pub fn new(granted: u32) -> Receiver {
         let none = [0; COUNTS];
         let spacing = Time::from_ps(1);
@@ -173,7 +175,7 @@ impl Receiver {
         self.set_spacing(spacing);
         self
     }
-    /// Sets the least time between two updates; that of the next one counts from the last.
+    /// Sets the minimum time between updates, which also applies from the last update to the next one.
     pub fn set_spacing(&mut self, spacing: Time) {
         self.spacing = spacing.max(Time::from_ps(1));
     }
@@ -184,7 +186,7 @@ impl Receiver {
     /// Reserves the credits of a frame that arrives.
     ///
     /// # Errors
-    /// If there is no room for it.
+    /// There is no room for the frame.
     #[inline]
     pub fn arrive(&mut self, channel: usize, credits: u32) -> Result<(), Overdraft> {
         let had = self.room(channel);
@@ -204,11 +206,11 @@ impl Receiver {
         let earliest = self.last_update.map_or(now, |last| now.max(last + self.spacing));
         if u32::from(owed) >= spec.update_after { earliest } else { earliest.max(now + spec.update_within) }
     }
-    /// Credits of what the buffer holds of a channel.
+    /// Returns the credits that frames in the buffer occupy.
     pub fn held(&self, channel: usize) -> u32 {
         self.held[channel]
     }
-    /// Credits that a channel has room for.
+    /// Returns the number of credits for which there is room.
     pub fn room(&self, channel: usize) -> u32 {
         self.granted - self.held[channel]
     }
@@ -216,8 +218,8 @@ impl Receiver {
     pub fn owes(&self) -> bool {
         self.owes != 0
     }
-    /// Returns the update to send now, of the first bank with credits not yet advertised. If others remain, the next update is due
-    /// at once.
+    /// Returns the update to send now, for the first bank with credits not yet advertised. If other banks remain, the
+    /// next update is due at once.
     pub fn update(&mut self, now: Time) -> Freed {
         let bank = if self.owes == 0 { 0 } else { self.owes.trailing_zeros() as u8 };
         self.owes &= !(1 << bank);
@@ -226,7 +228,8 @@ impl Receiver {
         self.last_update = Some(now);
         Freed { counts, bank }
     }
-    /// Credits in the buffer, plus those freed whose update `sender` has not received.
+    /// Returns the credits that frames in the buffer occupy, plus those freed by updates that `sender` has not yet
+    /// received.
     pub fn holds(&self, channel: usize, sender: &Sender) -> u64 {
         u64::from(self.held[channel])
             + u64::from(self.freed[channel].wrapping_sub(sender.freed[channel]) % CYCLE)

@@ -6,32 +6,32 @@ use units::Time;
 /// State of the receiving end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Acknowledges what arrives.
+    /// Acknowledges arriving frames.
     SendAcks,
     /// Has sent a NACK and is silent until the expected frame arrives.
     NackSent,
 }
 
-/// Treatment of a frame that has arrived.
+/// The classification of a frame that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// It is the expected one, and good.
+    /// The expected frame, undamaged.
     Expected,
-    /// It is the expected one, and damaged.
+    /// The expected frame, damaged.
     Damaged,
-    /// Frames before it are missing.
+    /// A later frame: frames before it are missing.
     Missing,
-    /// It has been taken before.
+    /// A frame that has already been accepted.
     Duplicate,
 }
 
-/// The receiving end: takes frames in order.
+/// The receiving end, which accepts frames in order.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    /// Sequence number of the next frame to take.
+    /// Sequence number of the next frame to accept.
     expected: u32,
     state: State,
-    /// An acknowledgement is owed.
+    /// True if an acknowledgement is owed.
     owes: bool,
     /// Time at which the last acknowledgement left; `None` before the first.
     last: Option<Time>,
@@ -44,16 +44,16 @@ impl Default for Receiver {
 }
 
 impl Receiver {
-    /// A receiving end that expects this sequence number, for tests of the wrap-around.
+    /// Creates a receiving end that expects this sequence number, for tests of the wrap-around.
     pub fn expecting(expected: u32) -> Receiver {
         Receiver { expected: expected % SEQUENCES, ..Receiver::default() }
     }
-    /// Sequence number of the next frame to take.
+    /// Returns the sequence number of the next frame to accept.
     pub fn expected(&self) -> u32 {
         self.expected
     }
-    /// A frame with this sequence number has arrived, with a good checksum or a bad one. Returns its treatment, and the number of the
-    /// last good frame if a NACK is to be sent now.
+    /// Processes a frame with this sequence number; `good` is true if its checksum is correct. Returns its
+    /// classification, and the number of the last good frame if a NACK is to be sent now.
     pub fn receive(&mut self, sequence: u32, good: bool) -> (Arrival, Option<u32>) {
         let ahead = distance(self.expected, sequence);
         if ahead == 0 && good {
@@ -66,26 +66,27 @@ impl Receiver {
             return (Arrival::Damaged, self.refuse());
         }
         if ahead >= MOST_OUTSTANDING {
-            // Its acknowledgement may have been lost.
+            // The acknowledgement of the duplicate may have been lost.
             self.owes |= self.state == State::SendAcks;
             return (Arrival::Duplicate, None);
         }
         (Arrival::Missing, self.refuse())
     }
-    /// Sends one NACK.
+    /// Returns the number for a NACK, which is sent only once.
     fn refuse(&mut self) -> Option<u32> {
         if self.state == State::NackSent {
             return None;
         }
-        // It acknowledges all before the missing frame as well.
+        // The NACK also acknowledges all frames before the missing one.
         (self.state, self.owes) = (State::NackSent, false);
         Some(after(self.expected, SEQUENCES - 1))
     }
-    /// Time at which an owed acknowledgement may leave, with acknowledgements at least this far apart; `None` if none is owed.
+    /// Returns the time at which an owed acknowledgement may be sent, with acknowledgements at least `spacing` apart;
+    /// `None` if none is owed.
     pub fn ack_due(&self, spacing: Time, now: Time) -> Option<Time> {
         self.owes.then(|| self.last.map_or(now, |last| now.max(last + spacing)))
     }
-    /// Sends the acknowledgement that is owed: the number of the last good frame.
+    /// Sends the acknowledgement that is owed, and returns its number: that of the last good frame.
     pub fn acknowledge(&mut self, now: Time) -> u32 {
         (self.owes, self.last) = (false, Some(now));
         after(self.expected, SEQUENCES - 1)

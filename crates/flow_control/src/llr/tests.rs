@@ -5,8 +5,8 @@ fn spec() -> LlrSpec {
     LlrSettings::default().spec()
 }
 
-/// Sends frames `1..=count` over a link that damages the transmissions whose index is listed; every frame has left before the first
-/// answer arrives. Returns the frames delivered in order, the NACKs and the duplicates.
+/// Sends frames `1..=count` over a link that damages the transmissions with the listed indices. Every frame is sent
+/// before the first response arrives. Returns the frames delivered in order, the NACKs, and the number of duplicates.
 fn go_back_n(count: u32, damaged: &[usize], first: u32) -> (Vec<u32>, Vec<u32>, usize) {
     let mut sender = Transmitter::numbering_from(spec(), first);
     let mut receiver = Receiver::expecting(first);
@@ -36,22 +36,23 @@ fn go_back_n(count: u32, damaged: &[usize], first: u32) -> (Vec<u32>, Vec<u32>, 
         let ack = receiver.acknowledge(Time::ZERO);
         assert!(sender.acknowledge(ack, Time::ZERO).is_some());
     }
-    assert_eq!(sender.outstanding().len(), 0, "all is acknowledged at the end");
+    assert_eq!(sender.outstanding().len(), 0, "all frames are acknowledged at the end");
     (delivered, nacks, duplicates)
 }
 
 #[test]
 fn golden_vector_11() {
-    // Frames 1 to 6, the third damaged: 1 and 2 are delivered, then 3 to 6 after the replay; one NACK(2), no duplicates.
+    // Frames 1 to 6, the third of which is damaged: 1 and 2 are delivered, then 3 to 6 after the replay; one NACK(2),
+    // no duplicates.
     assert_eq!(go_back_n(6, &[2], 0), (vec![1, 2, 3, 4, 5, 6], vec![2], 0));
-    // Numbers wrap in the middle.
+    // The sequence numbers wrap in the middle.
     assert_eq!(go_back_n(6, &[2], SEQUENCES - 2), (vec![1, 2, 3, 4, 5, 6], vec![2], 0));
-    // The first of the replay is damaged, too: NACK(2) again.
+    // The first frame of the replay is damaged, too: NACK(2) again.
     assert_eq!(go_back_n(6, &[2, 6], 0), (vec![1, 2, 3, 4, 5, 6], vec![2, 2], 0));
-    // The last frame alone, and two in one window: the second of them is discarded in any case.
+    // Only the last frame is damaged; and two frames of one window, the second of which is discarded in any case.
     assert_eq!(go_back_n(6, &[5], 0), (vec![1, 2, 3, 4, 5, 6], vec![5], 0));
     assert_eq!(go_back_n(6, &[1, 3], 0), (vec![1, 2, 3, 4, 5, 6], vec![1], 0));
-    // The second of the replay.
+    // The second frame of the replay is damaged.
     assert_eq!(go_back_n(4, &[0, 5], 0), (vec![1, 2, 3, 4], vec![0, 1], 0));
 }
 
@@ -61,7 +62,7 @@ fn a_lost_nack_and_a_lost_ack_are_repaired_by_the_timer() {
     let (mut sender, mut receiver) = (Transmitter::new(spec()), Receiver::default());
     let first = sender.send(1000, 'a', us(1));
     assert_eq!(sender.timer(), Some(us(11)));
-    // Its NACK is lost.
+    // The NACK of this frame is lost.
     assert_eq!(receiver.receive(first, false), (Arrival::Damaged, Some(SEQUENCES - 1)));
     assert_eq!(sender.expire(us(10)), Outcome::Nothing);
     assert_eq!(sender.expire(us(11)), Outcome::Replay);
@@ -69,13 +70,13 @@ fn a_lost_nack_and_a_lost_ack_are_repaired_by_the_timer() {
     let (sequence, entry) = sender.next_replay(us(12)).unwrap();
     assert_eq!((sequence, entry.item, entry.sent), (0, 'a', us(1)));
     assert!(sender.next_replay(us(12)).is_none());
-    // Its ACK is lost: a duplicate is acknowledged again.
+    // The ACK of this frame is lost; its duplicate is acknowledged again.
     assert_eq!(receiver.receive(0, true), (Arrival::Expected, None));
     receiver.acknowledge(us(13));
     assert_eq!(sender.expire(us(22)), Outcome::Replay);
     sender.next_replay(us(22));
     assert_eq!(receiver.receive(0, true), (Arrival::Duplicate, None));
-    assert_eq!(receiver.ack_due(us(5), us(14)), Some(us(18)), "acknowledgements keep their distance");
+    assert_eq!(receiver.ack_due(us(5), us(14)), Some(us(18)), "acknowledgements keep the spacing");
     let ack = receiver.acknowledge(us(23));
     assert_eq!((sender.acknowledge(ack, us(24)), sender.timer()), (Some(1), None));
 }
@@ -116,7 +117,7 @@ fn too_many_replays_and_too_old_frames_flush() {
     sender.initialise();
     assert!(sender.is_initialising());
     sender.initialised();
-    assert_eq!(sender.send(1000, 9, Time::from_us(10)), 0, "numbers start anew");
+    assert_eq!(sender.send(1000, 9, Time::from_us(10)), 0, "sequence numbers restart at 0");
     assert_eq!(sender.timer(), Some(Time::from_us(20)));
     while sender.next_replay(Time::from_us(20)).is_some() {}
     let endless = LlrSpec { replay_count_max: ENDLESS, replay_timer_max: Time::ZERO, ..spec };
@@ -140,7 +141,7 @@ fn an_ack_during_a_replay_skips_what_it_frees() {
     assert_eq!(sender.acknowledge(3, Time::ZERO), Some(3));
     assert_eq!(sender.next_replay(Time::ZERO).map(|(sequence, _)| sequence), Some(4));
     assert!(!sender.is_replaying());
-    // All that was to be repeated is acknowledged.
+    // All frames to repeat are acknowledged.
     assert_eq!(sender.refuse(3, Time::ZERO), Some(Outcome::Replay));
     assert_eq!((sender.acknowledge(4, Time::ZERO), sender.is_replaying()), (Some(1), false));
 }

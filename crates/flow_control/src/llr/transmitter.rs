@@ -9,9 +9,9 @@ use units::Time;
 enum State {
     /// Waits for the other end to echo its initialisation.
     Init,
-    /// Sends frames, and repeats some.
+    /// Sends new frames, and repeats outstanding ones on request.
     Advance,
-    /// Has given up its replay buffer.
+    /// Has discarded its replay buffer.
     Flush,
 }
 
@@ -20,42 +20,42 @@ enum State {
 pub struct Entry<T> {
     /// Length in bytes, DA to FCS.
     pub bytes: u16,
-    /// Time of its first transmission.
+    /// Time of the frame's first transmission.
     pub sent: Time,
-    /// Content for the caller.
+    /// Payload of the entry, for the caller.
     pub item: T,
 }
 
-/// Consequence of an acknowledgement or of a timer.
+/// The consequence of an acknowledgement or a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Nothing is repeated.
     Nothing,
     /// Outstanding frames are repeated from the oldest on.
     Replay,
-    /// The limit of replays or of age is reached: the replay buffer is to be flushed.
+    /// The limit of replays or of age is reached, and the replay buffer has to be flushed.
     Flush,
 }
 
-/// The sending end: numbers frames and keeps them until they are acknowledged.
+/// The sending end, which numbers frames and keeps them until they are acknowledged.
 #[derive(Clone, Debug)]
 pub struct Transmitter<T> {
     spec: LlrSpec,
     state: State,
-    /// Sequence number of the oldest outstanding frame, or of the next one.
+    /// Sequence number of the oldest outstanding frame; if there is none, of the next frame.
     first: u32,
     outstanding: VecDeque<Entry<T>>,
     bytes: u64,
-    /// Index of the next frame to repeat.
+    /// Index of the next frame to repeat; `None` outside a replay.
     replay: Option<usize>,
     /// Replays since the last progress.
     replays: u32,
-    /// Time of the last progress: of the frame that made the buffer non-empty, of an acknowledgement, of a replay.
+    /// Time of the last progress: an acknowledgement, a replay, or a frame sent while the buffer was empty.
     progress: Time,
 }
 
 impl<T> Transmitter<T> {
-    /// An empty replay buffer; both ends have initialised.
+    /// Creates an empty replay buffer, after both ends have initialised.
     pub fn new(spec: LlrSpec) -> Transmitter<T> {
         Transmitter::numbering_from(spec, 0)
     }
@@ -72,27 +72,27 @@ impl<T> Transmitter<T> {
             progress: Time::ZERO,
         }
     }
-    /// Configuration of the link.
+    /// Returns the configuration of the link.
     pub fn spec(&self) -> &LlrSpec {
         &self.spec
     }
-    /// Outstanding frames, the oldest first.
+    /// Iterates over the outstanding frames, the oldest first.
     pub fn outstanding(&self) -> impl DoubleEndedIterator<Item = &Entry<T>> + ExactSizeIterator {
         self.outstanding.iter()
     }
-    /// The outstanding frames, to be changed.
+    /// Iterates over the outstanding frames, mutably.
     pub fn outstanding_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Entry<T>> {
         self.outstanding.iter_mut()
     }
-    /// Bytes of memory of the replay buffer.
+    /// Returns the memory that the replay buffer uses, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.outstanding.capacity() * size_of::<Entry<T>>()
     }
-    /// Returns true if frames are numbered and kept.
+    /// Returns true if new frames are numbered and kept.
     pub fn is_advancing(&self) -> bool {
         self.state == State::Advance
     }
-    /// Treatment of frames that are not numbered now; `None` if they are.
+    /// Returns the treatment of frames while they are not numbered; `None` while they are.
     pub fn action(&self) -> Option<FrameAction> {
         match self.state {
             State::Advance => None,
@@ -105,7 +105,7 @@ impl<T> Transmitter<T> {
         self.outstanding.len() >= self.spec.outstanding_frames_max as usize
             || self.bytes >= self.spec.outstanding_bytes_max
     }
-    /// Returns true while frames are to be repeated.
+    /// Returns true during a replay.
     pub fn is_replaying(&self) -> bool {
         self.replay.is_some()
     }
@@ -116,7 +116,7 @@ impl<T> Transmitter<T> {
             Some(action) => action == FrameAction::Block,
         }
     }
-    /// Numbers and keeps a new frame. Returns its sequence number.
+    /// Numbers and keeps a new frame, and returns its sequence number.
     pub fn send(&mut self, bytes: u16, item: T, now: Time) -> u32 {
         debug_assert!(!self.is_blocked(), "a frame is sent while the sending end is blocked");
         if self.outstanding.is_empty() {
@@ -127,7 +127,8 @@ impl<T> Transmitter<T> {
         self.bytes += u64::from(bytes);
         sequence
     }
-    /// An ACK with this number has arrived. Returns how many frames it frees, `None` if the number was not outstanding.
+    /// Processes an ACK with this number. Returns the number of frames that it frees; `None` if the sequence number was
+    /// not outstanding.
     pub fn acknowledge(&mut self, sequence: u32, now: Time) -> Option<usize> {
         let freed = distance(after(self.first, SEQUENCES - 1), sequence) as usize;
         if self.state != State::Advance || freed > self.outstanding.len() {
@@ -143,12 +144,12 @@ impl<T> Transmitter<T> {
         }
         Some(freed)
     }
-    /// A NACK with the number of the last good frame has arrived; `None` if that number was not outstanding.
+    /// Processes a NACK with the number of the last good frame; returns `None` if that number was not outstanding.
     pub fn refuse(&mut self, sequence: u32, now: Time) -> Option<Outcome> {
         self.acknowledge(sequence, now)?;
         Some(self.repeat(now))
     }
-    /// Begins to repeat all outstanding frames, unless a limit is reached.
+    /// Begins to repeat all outstanding frames, unless a limit has been reached.
     fn repeat(&mut self, now: Time) -> Outcome {
         let Some(oldest) = self.outstanding.front() else { return Outcome::Nothing };
         let age = self.spec.data_age_timeout;
@@ -160,7 +161,7 @@ impl<T> Transmitter<T> {
         (self.replay, self.progress) = (Some(0), now);
         Outcome::Replay
     }
-    /// The next frame to repeat, with its sequence number; its transmission begins now.
+    /// Begins the transmission of the next frame to repeat, and returns it with its sequence number.
     pub fn next_replay(&mut self, now: Time) -> Option<(u32, &mut Entry<T>)> {
         let at = self.replay?;
         let sequence = after(self.first, at as u32);
@@ -168,7 +169,8 @@ impl<T> Transmitter<T> {
         self.progress = now;
         self.outstanding.get_mut(at).map(|entry| (sequence, entry))
     }
-    /// Time at which the replay timer or the limit of age expires, if nothing happens before; `None` while neither runs.
+    /// Returns the time at which the replay timer or the age limit expires if nothing happens before; `None` while
+    /// neither runs.
     pub fn timer(&self) -> Option<Time> {
         let oldest = self.outstanding.front().filter(|_| self.state == State::Advance)?;
         let (timer, age) = (self.spec.replay_timer_max, self.spec.data_age_timeout);
@@ -176,32 +178,32 @@ impl<T> Transmitter<T> {
         let old = (age > Time::ZERO).then(|| oldest.sent + age);
         replay.into_iter().chain(old).min()
     }
-    /// The time of [`Transmitter::timer`] may have come.
+    /// Processes the timers; harmless before the time that [`Transmitter::timer`] returns.
     pub fn expire(&mut self, now: Time) -> Outcome {
         if self.timer().is_some_and(|at| at <= now) { self.repeat(now) } else { Outcome::Nothing }
     }
-    /// Gives up the replay buffer, and returns what was outstanding.
+    /// Empties the replay buffer, and returns the frames that were outstanding.
     pub fn flush(&mut self) -> impl Iterator<Item = Entry<T>> + use<T> {
         self.state = State::Flush;
         (self.bytes, self.replay, self.replays) = (0, None, 0);
         std::mem::take(&mut self.outstanding).into_iter()
     }
-    /// Begins to initialise. Sequence numbers start at 0 again; the replay buffer has been flushed.
+    /// Begins to initialise. The replay buffer has been flushed, and sequence numbers start at 0 again.
     pub fn initialise(&mut self) {
         debug_assert!(self.outstanding.is_empty(), "an initialisation with outstanding frames");
         (self.state, self.first) = (State::Init, 0);
     }
-    /// The other end has echoed the initialisation.
+    /// Completes the initialisation, which the other end has echoed.
     pub fn initialised(&mut self) {
         if self.state == State::Init {
             self.state = State::Advance;
         }
     }
-    /// Returns true while the echo of the other end is due.
+    /// Returns true while the echo of the other end is outstanding.
     pub fn is_initialising(&self) -> bool {
         self.state == State::Init
     }
-    /// Repeats all outstanding frames, as after an outage: no replay is counted.
+    /// Repeats all outstanding frames, as after an outage. This does not count as a replay.
     pub fn resume(&mut self, now: Time) {
         if self.state == State::Advance && !self.outstanding.is_empty() {
             (self.replay, self.progress) = (Some(0), now);

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
-/// The highest score.
+/// Maximum score.
 const MOST: u8 = 15;
 
 /// Keys of the bitmap.
@@ -43,7 +43,7 @@ impl BitmapKeys {
     }
 }
 
-/// Values with scores.
+/// The state of the bitmap: the entropy values and their scores.
 #[derive(Clone, Debug)]
 pub struct Bitmap {
     round: Round,
@@ -52,13 +52,13 @@ pub struct Bitmap {
 }
 
 impl Bitmap {
-    /// The selection of these keys.
+    /// Creates the selection.
     pub fn new(keys: &BitmapKeys, facts: &PathsFacts) -> Bitmap {
         let mut draws = Draws::new(facts.seed);
         let round = Round::new(keys.entropies as u16, &mut draws);
         Bitmap { round, draws, scores: vec![0; keys.entropies as usize].into() }
     }
-    /// The score of a value; 0 of one that is none of the set.
+    /// Returns the score of a value; 0 if the value is not in the set.
     #[cfg(test)]
     pub(crate) fn score(&self, entropy: u16) -> u8 {
         self.scores.get(usize::from(entropy)).copied().unwrap_or(0)
@@ -135,7 +135,7 @@ mod tests {
     fn a_value_with_a_score_is_skipped_as_often() {
         let mut it = bitmap(8);
         report(&mut it, 3, PathSignal::Trimmed);
-        // Four rounds reduce the score to 0; in the fifth the value has its turn.
+        // Four rounds reduce the score to 0; in the fifth round the value has its turn.
         for round in 0..5 {
             let values: Vec<u16> = (0..if round < 4 { 7 } else { 8 }).map(|_| it.next(Time::ZERO)).collect();
             assert_eq!(values.contains(&3), round == 4, "round {round}: {values:?}");
@@ -143,7 +143,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against rounds that are written out as lists.
+        /// Compares the selection with rounds that are written out as lists.
         #[test]
         fn turns_and_scores_follow_written_rounds(
             steps in prop::collection::vec((0u8..5, 0u16..16), 1..300),

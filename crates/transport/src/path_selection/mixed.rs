@@ -39,7 +39,7 @@ impl MixedKeys {
     }
 }
 
-/// Recycled values, and a bitmap for when there are none.
+/// The state: recycled values, and a bitmap for use when there are none.
 #[derive(Clone, Debug)]
 pub struct Mixed {
     recycled: VecDeque<u16>,
@@ -47,7 +47,7 @@ pub struct Mixed {
 }
 
 impl Mixed {
-    /// The selection of these keys.
+    /// Creates the selection.
     pub fn new(keys: &MixedKeys, facts: &PathsFacts) -> Mixed {
         let bitmap = Bitmap::new(&BitmapKeys { entropies: keys.entropies }, facts);
         Mixed { recycled: VecDeque::new(), bitmap }

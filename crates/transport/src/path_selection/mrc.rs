@@ -45,7 +45,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use units::Time;
 
-/// Answered probes after which a value is good, at most.
+/// Maximum of the key for the number of answered probes after which a value is good.
 const MAX_ANSWERS: u64 = 255;
 
 /// Keys of the path states of MRC.
@@ -104,7 +104,7 @@ impl MrcPathsKeys {
         }
         wrong
     }
-    /// Active values that losses never take out.
+    /// Returns the number of active values that losses never take out.
     fn least(&self) -> usize {
         self.min_active.unwrap_or(self.entropies / 4).max(1) as usize
     }
@@ -117,60 +117,61 @@ enum State {
     Bad,
 }
 
-/// A value that is assumed bad.
+/// A value that is assumed to be bad.
 #[derive(Clone, Copy, Debug)]
 struct Failed {
     entropy: u16,
-    /// When it is probed next.
+    /// Time of the next probe.
     probe: Time,
-    /// When it was probed last.
+    /// Time of the last probe.
     sent: Time,
-    /// Answers to its probes in a row.
+    /// Number of consecutive answered probes.
     answers: u8,
-    /// A probe has no answer yet.
+    /// True if the last probe has not been answered yet.
     is_probed: bool,
 }
 
-/// Time that the answer to a probe may take, as that of an acknowledgement of MRC: three round trips, and the deepest queue there and back.
+/// Returns the timeout of a probe, which is that of an MRC acknowledgement: three round trips, and the deepest queue in
+/// both directions.
 fn probe_timeout_of(base_rtt: Time) -> Time {
     let queues = crate::uet::MrcRules::DEEPEST_QUEUE + crate::uet::MrcRules::DEEPEST_QUEUE;
     Time::from_ps(base_rtt.ps().saturating_mul(3)).saturating_add(queues)
 }
 
-/// Values in rotation, with their states.
+/// The state of the MRC path selection: values in rotation, with their states.
 #[derive(Clone, Debug)]
 pub struct MrcPaths {
     planes: u16,
     least: usize,
     interval: Time,
-    /// Time after which a probe has no answer.
+    /// Time after which a probe counts as unanswered.
     probe_timeout: Time,
     answers: u8,
     /// State of each value.
     states: Box<[State]>,
-    /// When each value came back last.
+    /// Time at which each value last came back.
     returned: Box<[Time]>,
-    /// Active values in order of their turns; a bad one has no replacement.
+    /// Active values in order of their turns. Bad ones among them have no replacement.
     active: Box<[u16]>,
     turn: usize,
-    /// Active values that are not bad.
+    /// Number of active values that are not bad.
     usable: usize,
-    /// Planes whose link is down at either end, bit n for the n-th one.
+    /// Planes whose link is down at either end, bit n for plane n.
     down: u16,
-    /// By plane, values that may replace a bad one.
+    /// By plane: values that may replace a bad one.
     reserve: Box<[VecDeque<u16>]>,
-    /// Bad values in order of their probes.
+    /// Bad values in order of their next probes.
     failed: VecDeque<Failed>,
     counts: PathCounts,
 }
 
 impl MrcPaths {
-    /// The selection of these keys.
+    /// Creates the selection.
     pub fn new(keys: &MrcPathsKeys, facts: &PathsFacts) -> MrcPaths {
         let planes = facts.planes.max(1);
         let (active, all) = (keys.entropies as u16, (keys.entropies + keys.reserve) as u16);
         let mut draws = Draws::new(facts.seed);
-        // By plane, all of its values in random order: the first ones are active.
+        // By plane: all of its values in random order, of which the first ones are active.
         let mut values: Vec<VecDeque<u16>> = (0..planes)
             .map(|plane| {
                 let mut own: Vec<u16> = (plane..all).step_by(planes.into()).collect();
@@ -180,7 +181,7 @@ impl MrcPaths {
                 own.into()
             })
             .collect();
-        // Planes in turn, so that consecutive packets take different ones.
+        // The planes alternate, so that consecutive packets use different ones.
         let order = (0..active).filter_map(|place| values[usize::from(place % planes)].pop_front());
         let order: Box<[u16]> = order.collect();
         MrcPaths {
@@ -205,13 +206,13 @@ impl MrcPaths {
         self.states.get_mut(usize::from(entropy))
     }
 
-    /// Returns true if the link of its plane is down.
+    /// Returns true if the link of the value's plane is down.
     fn is_down(&self, entropy: u16) -> bool {
         let plane = entropy % self.planes;
         plane < 16 && self.down >> plane & 1 != 0
     }
 
-    /// A packet with this value is lost.
+    /// Processes the loss of a packet with this value.
     fn fail(&mut self, now: Time, entropy: u16) {
         if self.is_down(entropy) || self.state(entropy).is_none_or(|state| *state == State::Bad) {
             return;
@@ -234,17 +235,17 @@ impl MrcPaths {
         self.wait(Failed { entropy, probe, sent: now, answers: 0, is_probed: false });
     }
 
-    /// A bad value waits for its next probe, behind those that are probed no later.
+    /// Schedules the next probe of a bad value, behind all probes at the same time.
     fn wait(&mut self, failed: Failed) {
         let place = self.failed.partition_point(|other| other.probe <= failed.probe);
         self.failed.insert(place, failed);
     }
-    /// Place of the bad value that is probed next; `None`: there is none whose plane is up.
+    /// Returns the index of the bad value to probe next; `None` if there is none whose plane is up.
     fn next_probed(&self) -> Option<usize> {
         self.failed.iter().position(|failed| !self.is_down(failed.entropy))
     }
 
-    /// A probe of this value is answered.
+    /// Processes the answer to a probe of this value.
     fn answered(&mut self, now: Time, entropy: u16) {
         let Some(place) = self.failed.iter().position(|failed| failed.entropy == entropy && failed.is_probed)
         else {
@@ -264,7 +265,7 @@ impl MrcPaths {
         self.counts.returned += 1;
         self.counts.out -= 1;
         self.states[usize::from(entropy)] = State::Good;
-        // It takes the place of one of its plane that is still bad, or becomes part of the reserve.
+        // The value replaces an active value of its plane that is still bad; otherwise it joins the reserve.
         let plane = entropy % self.planes;
         let states = &self.states;
         let free = self.active.iter().position(|&value| {
@@ -324,7 +325,7 @@ impl PathSelection for MrcPaths {
 
     fn on_planes_down(&mut self, planes: u16) {
         let all = if self.planes >= 16 { u16::MAX } else { (1 << self.planes) - 1 };
-        // Without any plane left the others are as good.
+        // If all planes are down, none is worse than another.
         self.down = if planes & all == all { 0 } else { planes & all };
     }
 
@@ -339,7 +340,7 @@ impl PathSelection for MrcPaths {
 
     fn on_probe(&mut self, now: Time) {
         let Some(mut failed) = self.next_probed().and_then(|place| self.failed.remove(place)) else { return };
-        // Without an answer the count begins anew.
+        // An unanswered probe resets the count of answers.
         if failed.is_probed {
             failed.answers = 0;
         }

@@ -36,27 +36,27 @@ impl ObliviousKeys {
     }
 }
 
-/// Rounds of all values.
+/// A permutation of all values for each round.
 #[derive(Clone, Copy, Debug)]
 pub struct Round {
-    /// One less than their number, a power of two.
+    /// Number of values minus one; the number is a power of two.
     mask: u16,
     at: u16,
     order: u16,
 }
 
 impl Round {
-    /// Rounds of this number of values, a power of two.
+    /// Creates rounds of `entropies` values, a power of two.
     pub fn new(entropies: u16, draws: &mut Draws) -> Round {
         let mask = entropies - 1;
         Round { mask, at: 0, order: draws.bits() as u16 & mask }
     }
-    /// The value whose turn is next.
+    /// Returns the value whose turn it is.
     #[inline]
     pub fn value(&self) -> u16 {
         self.at ^ self.order
     }
-    /// Goes on to the value behind it.
+    /// Advances to the next value.
     #[inline]
     pub fn advance(&mut self, draws: &mut Draws) {
         self.at = (self.at + 1) & self.mask;
@@ -66,7 +66,7 @@ impl Round {
     }
 }
 
-/// All values in turn.
+/// The state of the oblivious selection: all values in turn.
 #[derive(Clone, Copy, Debug)]
 pub struct Oblivious {
     round: Round,
@@ -74,7 +74,7 @@ pub struct Oblivious {
 }
 
 impl Oblivious {
-    /// The selection of these keys.
+    /// Creates the selection.
     pub fn new(keys: &ObliviousKeys, facts: &PathsFacts) -> Oblivious {
         let mut draws = Draws::new(facts.seed);
         Oblivious { round: Round::new(keys.entropies as u16, &mut draws), draws }
@@ -105,7 +105,7 @@ mod tests {
             let mut sorted = round.clone();
             sorted.sort_unstable();
             assert_eq!(sorted, (0..16).collect::<Vec<_>>());
-            // i xor x: the difference of neighbours is that of the numbers.
+            // The order is i xor x: neighbouring values differ as neighbouring numbers do.
             assert!(round.iter().zip(0..).all(|(value, i)| value ^ i == round[0]));
         }
         assert!(rounds.iter().any(|round| round != &rounds[0]));

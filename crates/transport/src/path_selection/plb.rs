@@ -17,9 +17,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
-/// Round trips between two changes of a connection that is not idle.
+/// Number of round trips between two path changes of a connection that is not idle.
 const BETWEEN: u64 = 10;
-/// Congested rounds before a change, at most.
+/// Maximum of the key for the number of congested rounds before a change.
 const MOST_ROUNDS: u64 = 1_000;
 
 /// Keys of PLB.
@@ -58,25 +58,25 @@ impl PlbKeys {
     }
 }
 
-/// One path, until it stays congested.
+/// The state of PLB: one path, which changes after it has stayed congested.
 #[derive(Clone, Copy, Debug)]
 pub struct Plb {
     keys: PlbKeys,
     round_trip: Time,
     entropy: u16,
-    /// When the round ends, and its acknowledgements, marked and all.
+    /// End of the round, and the numbers of marked and of all acknowledgements in it.
     ends: Time,
     marked: u32,
     all: u32,
     congested: u64,
     changed: Time,
-    /// When the last packet left.
+    /// Time at which the last packet was sent.
     sent: Time,
     draws: Draws,
 }
 
 impl Plb {
-    /// The selection of these keys.
+    /// Creates the selection.
     pub fn new(keys: &PlbKeys, facts: &PathsFacts) -> Plb {
         let mut draws = Draws::new(facts.seed);
         Plb {
@@ -98,7 +98,7 @@ impl Plb {
         (self.changed, self.congested) = (now, 0);
     }
 
-    /// Acknowledgements of a round are counted from the first one on that comes after the last round.
+    /// Ends the round if its end has passed. The next round begins with the acknowledgement that arrives at `now`.
     fn end_round(&mut self, now: Time) {
         if now < self.ends {
             return;
@@ -149,7 +149,8 @@ mod tests {
             &PathsFacts { base_rtt: RTT, seed: 1, planes: 1, trimming: false },
         )
     }
-    /// One packet a microsecond, of whose acknowledgements every second one is marked or none.
+    /// Sends one packet per microsecond. If `congested`, every second acknowledgement is marked, otherwise none.
+    /// Returns the values used.
     fn run(it: &mut Plb, from: u64, until: u64, congested: bool) -> Vec<u16> {
         let step = |us: u64| {
             let signal =
@@ -181,7 +182,7 @@ mod tests {
         let mut it = plb();
         let all = run(&mut it, 0, 1_000, false);
         assert!(all.iter().all(|value| value == &all[0]));
-        // Two congested rounds are too few.
+        // Two congested rounds are not enough for a change.
         let mut it = plb();
         let first = run(&mut it, 0, 25, true)[0];
         run(&mut it, 25, 300, false);

@@ -24,9 +24,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
-/// Values that a buffer may hold.
+/// Maximum number of values in the buffer.
 const LARGEST_BUFFER: u64 = 64;
-/// Packets with random values after a freeze, at most.
+/// Maximum of the key for the number of packets with random values after a freeze.
 const MOST_EXPLORED: u64 = 65_536;
 
 /// Keys of REPS.
@@ -68,29 +68,29 @@ impl RepsKeys {
     }
 }
 
-/// Values of the last acknowledgements without a mark.
+/// The state of REPS: the values of the last unmarked acknowledgements.
 #[derive(Clone, Debug)]
 pub struct Reps {
     entropies: u16,
     freeze: Time,
     explore: u16,
-    /// The circular buffer: values, and whether each has not been used since it came.
+    /// Circular buffer of values; the flag is true until the value is used.
     values: Box<[(u16, bool)]>,
-    /// Where the next value is written; how many there are; how many of them have not been used.
+    /// Index at which the next value is written, number of values in the buffer, and number of unused values.
     head: usize,
     held: usize,
     fresh: usize,
-    /// Which one is used next while the selection is frozen.
+    /// Index of the value to use next while the selection is frozen.
     turn: usize,
     frozen_until: Option<Time>,
-    /// Switches trim.
+    /// True if switches trim packets.
     trimming: bool,
     explored: u16,
     draws: Draws,
 }
 
 impl Reps {
-    /// The selection of these keys.
+    /// Creates the selection.
     pub fn new(keys: &RepsKeys, facts: &PathsFacts) -> Reps {
         Reps {
             entropies: keys.entropies as u16,
@@ -108,7 +108,7 @@ impl Reps {
         }
     }
 
-    /// The oldest value that was not used; `None`: there is none.
+    /// Takes the oldest unused value, if there is one.
     fn oldest_fresh(&mut self) -> Option<u16> {
         if self.fresh == 0 {
             return None;
@@ -120,7 +120,7 @@ impl Reps {
         Some(self.values[at].0)
     }
 
-    /// The next value in turn, used or not.
+    /// Takes the next value in turn, used or not.
     fn recycled(&mut self) -> Option<u16> {
         if self.held == 0 {
             return None;
@@ -140,7 +140,7 @@ impl Reps {
         self.fresh = (self.fresh + 1).min(size);
     }
 
-    /// The freeze may be over.
+    /// Ends the freeze if its time is over.
     fn thaw(&mut self, now: Time) {
         if self.frozen_until.is_some_and(|until| until <= now) {
             self.frozen_until = None;
@@ -204,7 +204,7 @@ mod tests {
             it.on_feedback(Time::ZERO, PathFeedback { entropy: 63, signal });
         }
         assert_eq!((0..3).map(|_| it.next(Time::ZERO)).collect::<Vec<_>>(), [40, 41, 42]);
-        // Of ten the last eight are kept.
+        // Of ten values, the last eight are kept.
         (0..10).for_each(|entropy| good(&mut it, entropy));
         assert_eq!((0..8).map(|_| it.next(Time::ZERO)).collect::<Vec<_>>(), (2..10).collect::<Vec<_>>());
     }
@@ -228,7 +228,7 @@ mod tests {
         it.on_feedback(Time::from_ms(1), PathFeedback { entropy: 1, signal: PathSignal::TimedOut });
         let at = Time::from_us(10_999);
         assert_eq!((0..7).map(|_| it.next(at)).collect::<Vec<_>>(), [7, 8, 9, 7, 8, 9, 7]);
-        // Nothing is kept while it is frozen, and another timeout does not prolong it.
+        // While the selection is frozen, no value is stored, and another timeout does not prolong the freeze.
         it.on_feedback(at, PathFeedback { entropy: 50, signal: PathSignal::Acknowledged });
         it.on_feedback(at, PathFeedback { entropy: 1, signal: PathSignal::TimedOut });
         assert_eq!(it.next(at), 8);
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(it.explored, 0);
     }
 
-    /// A frozen selection with the values 7, 8 and 9, whose freeze ends at 11 ms.
+    /// Returns a frozen selection with the values 7, 8 and 9. Its freeze ends at 11 ms.
     fn frozen() -> Reps {
         let mut it = reps();
         it.on_feedback(Time::ZERO, PathFeedback { entropy: 1, signal: PathSignal::Trimmed });
@@ -254,7 +254,7 @@ mod tests {
         let mut it = frozen();
         let over = Time::from_ms(11);
         let timed_out = PathFeedback { entropy: 8, signal: PathSignal::TimedOut };
-        // The freeze ends with this one, which is of a packet that left before.
+        // The freeze ends with this timeout, which is of a packet sent before the freeze.
         it.on_feedback(over, timed_out);
         assert_eq!((it.frozen_until, it.explored, it.held), (None, 16, 0));
         for left in (0..16).rev() {
@@ -262,7 +262,8 @@ mod tests {
             it.on_feedback(over, timed_out);
             assert_eq!((it.explored, it.frozen_until.is_some()), (left, left == 0), "{left} packets left");
         }
-        // Another fault after it freezes what has been found by then: nothing, so that values are random, until 21 ms.
+        // Another fault after the freeze freezes the values found since then. There are none, so values are random
+        // until 21 ms.
         assert_eq!(it.frozen_until, Some(Time::from_ms(21)));
         good(&mut it, 5);
         let random: Vec<u16> = (0..16).map(|_| it.next(Time::from_us(20_999))).collect();
@@ -272,7 +273,7 @@ mod tests {
     #[test]
     fn a_path_that_works_again_is_used_after_the_exploration() {
         let mut it = frozen();
-        // Its fault has ended long before: an acknowledgement alone does not thaw it.
+        // The fault ended long before, but an acknowledgement alone does not end the freeze.
         good(&mut it, 1);
         assert_eq!((it.held, it.next(Time::from_us(10_999))), (3, 7));
         let over = Time::from_ms(11);
@@ -286,7 +287,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a list that holds the values of the buffer as such.
+        /// Compares the buffer with a plain list of its values.
         #[test]
         fn the_buffer_is_a_list_of_the_last_values(
             steps in prop::collection::vec((any::<bool>(), 0u16..64), 1..200),

@@ -1,9 +1,9 @@
-//! Checks of ranges that keys of several controls share, and their messages.
+//! Range checks shared by the keys of several controls, and their messages.
 
 use keys::Remark;
 use units::{BitRate, Time};
 
-/// Checks for a number above 0 and at most `most`.
+/// Checks that a number is above 0 and at most `most`.
 pub fn number(key: &str, value: f64, most: f64) -> Option<Remark> {
     let fits = value > 0.0 && value <= most;
     let help = if most.is_finite() {
@@ -15,19 +15,19 @@ pub fn number(key: &str, value: f64, most: f64) -> Option<Remark> {
         .then(|| Remark::about(key, format!("{} of {value}", with_article(key)), help))
 }
 
-/// Checks for a time above 0.
+/// Checks that a time is above 0.
 pub fn time(key: &str, value: Time) -> Option<Remark> {
     let help = "expected a time above 0, like \"50 us\"";
     (value == Time::ZERO).then(|| Remark::about(key, format!("{} of 0", with_article(key)), help))
 }
 
-/// Checks for a rate above 0.
+/// Checks that a rate is above 0.
 pub fn rate(key: &str, value: BitRate) -> Option<Remark> {
     let help = "expected a rate above 0, like \"100 Mb/s\"";
     (value.bps() == 0).then(|| Remark::about(key, format!("{} of 0", with_article(key)), help))
 }
 
-/// Checks for a count from 0 to `most`.
+/// Checks that a count is from 0 to `most`.
 pub fn count(key: &str, value: u64, most: u64) -> Option<Remark> {
     (value > most).then(|| {
         let message = format!("{} of {value}", with_article(key));

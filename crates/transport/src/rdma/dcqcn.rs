@@ -30,64 +30,64 @@ use recurrence::Recurs;
 use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
 
-/// The rate limiter of a queue pair.
+/// The state of DCQCN: the rate limiter of a queue pair.
 #[derive(Clone, Debug, Recurs)]
 pub struct Dcqcn {
-    /// Of all queue pairs with the same description.
+    /// Keys, shared by all queue pairs with the same description.
     #[recurs(constant)]
     keys: Arc<DcqcnKeys>,
     state: State,
 }
 
-/// State of a queue pair.
+/// The state of a queue pair.
 #[derive(Clone, Copy, Debug, Recurs)]
 struct State {
-    /// Rates in bits of frames a second: that of the link, Rc and Rt.
+    /// Rate of the link, Rc and Rt, in bits of frames per second.
     line: f64,
     current: f64,
     target: f64,
     alpha: f64,
     /// True if the rate is limited.
     limited: bool,
-    /// A CNP has come since alpha was updated, and since the last cut.
+    /// `seen`: a CNP has arrived since alpha was updated. `pending`: a CNP has arrived since the last cut.
     seen: bool,
     pending: bool,
-    /// Steps of timer and counter since the last cut, and bytes towards the next one.
+    /// Steps of the timer and of the byte counter since the last cut, and bytes counted towards the next step.
     time_steps: u32,
     byte_steps: u32,
     bytes: u64,
-    /// When alpha changes next, when a cut may come next, when the timer steps next.
+    /// Times of the next update of alpha, of the next possible cut, and of the next step of the timer.
     alpha_at: Time,
     cut_at: Time,
     step_at: Time,
 }
 
 impl DcqcnKeys {
-    /// The highest rate on a link of this rate.
+    /// Returns the maximum rate on a link of this rate.
     fn line(&self, link: BitRate) -> f64 {
         self.max_rate.value().map_or(f64::INFINITY, |rate| rate.bps_f64()).min(link.bps_f64())
     }
-    /// An increase where that is the highest rate.
+    /// Returns an increase of the rate, for this maximum rate.
     fn by_line(&self, rate: BitRate, line: f64) -> f64 {
         if self.scale_rates { rate.bps_f64() * line / 25e9 } else { rate.bps_f64() }
     }
-    /// Bytes a step; 0: there is no counter.
+    /// Returns the bytes per step of the byte counter; 0 if there is no byte counter.
     fn bytes_a_step(&self) -> u64 {
         self.byte_reset.value().map_or(0, Bytes::get)
     }
-    /// Cuts wait for the beginning of the next period.
+    /// Returns true for the behaviour of a NIC: cuts wait for the beginning of the next monitor period.
     fn is_nic(&self) -> bool {
         self.monitor_period > Time::ZERO
     }
 }
 
 impl Dcqcn {
-    /// A queue pair that has had no CNP.
+    /// Creates the control of a queue pair that has received no CNP.
     pub fn new(keys: &DcqcnKeys, facts: &PathFacts) -> Dcqcn {
         Dcqcn::sharing(&Arc::new(keys.clone()), facts)
     }
 
-    /// As [`Dcqcn::new`], one of many with these keys.
+    /// Variant of [`Dcqcn::new`] that shares the keys with other queue pairs.
     pub fn sharing(keys: &Arc<DcqcnKeys>, facts: &PathFacts) -> Dcqcn {
         let line = keys.line(facts.rate);
         let state = State {
@@ -116,12 +116,12 @@ impl Dcqcn {
 }
 
 impl State {
-    /// When the rate changes next by itself.
+    /// Returns the time of the next change of the rate without an event.
     fn changes_at(&self) -> Time {
         if self.pending { self.cut_at.min(self.step_at) } else { self.step_at }
     }
 
-    /// Applies time-driven changes up to now, in the order alpha, cuts, steps. Most packets find none.
+    /// Applies the time-driven changes up to `now`, in the order alpha, cuts, steps. For most packets there are none.
     #[inline]
     fn settle(&mut self, keys: &DcqcnKeys, now: Time) {
         if self.alpha_at.min(self.cut_at).min(self.step_at) <= now {
@@ -147,7 +147,7 @@ impl State {
         }
     }
 
-    /// Updates alpha until now, one multiplication a period: exactly what a timer would do.
+    /// Updates alpha up to `now` with one multiplication per period, exactly as a timer would.
     fn settle_alpha(&mut self, keys: &DcqcnKeys, now: Time) {
         while self.alpha_at <= now {
             let before = self.alpha;
@@ -156,19 +156,19 @@ impl State {
             self.seen = false;
             self.alpha_at = self.alpha_at.saturating_add(keys.alpha_period);
             if same && self.alpha_at <= now {
-                // It cannot become smaller.
+                // Alpha cannot become any smaller.
                 let periods = (now - self.alpha_at).ps() / keys.alpha_period.ps() + 1;
                 self.alpha_at = self.alpha_at.saturating_add(Time::from_ps(periods * keys.alpha_period.ps()));
             }
         }
-        // Cuts that find nothing to do come and go.
+        // Skips cut times at which no cut is pending.
         if !self.pending && self.cut_at <= now {
             let periods = (now - self.cut_at).ps() / keys.monitor_period.ps() + 1;
             self.cut_at = self.cut_at.saturating_add(Time::from_ps(periods * keys.monitor_period.ps()));
         }
     }
 
-    /// Cuts the rate, and begins to recover.
+    /// Cuts the rate and begins to recover.
     fn reduce(&mut self, keys: &DcqcnKeys, now: Time) {
         if keys.clamp_target || keys.clamp_target_after_time && self.time_steps > 0 {
             self.target = self.current;
@@ -183,11 +183,11 @@ impl State {
         }
     }
 
-    /// A step of the timer or the counter of bytes.
+    /// Performs a step of the timer or of the byte counter.
     fn increase(&mut self, keys: &DcqcnKeys) {
-        // A NIC counts the steps before this one, the paper includes it.
+        // A NIC counts the steps before this one; the paper includes this one.
         let own = u32::from(keys.is_nic());
-        // A NIC without a counter goes by its timer alone.
+        // A NIC without a byte counter uses only its timer.
         let byte = if keys.bytes_a_step() == 0 && keys.is_nic() { self.time_steps } else { self.byte_steps };
         let [most, least] =
             [self.time_steps.max(byte), self.time_steps.min(byte)].map(|steps| steps.saturating_sub(own));
@@ -198,13 +198,13 @@ impl State {
             self.target = self.target.min(self.line);
         }
         self.current = ((self.current + self.target) / 2.0).min(self.line);
-        // The rest is less than a bit per second.
+        // The remaining distance to the maximum is less than a bit per second.
         if self.current > self.line - 1.0 && !self.pending {
             self.release(keys);
         }
     }
 
-    /// The limiter is not needed until the next CNP.
+    /// Releases the limiter until the next CNP.
     fn release(&mut self, keys: &DcqcnKeys) {
         (self.current, self.target, self.limited, self.pending) = (self.line, self.line, false, false);
         self.step_at = Time::NEVER;
@@ -241,9 +241,9 @@ impl RdmaControl for Dcqcn {
                 state.current *= keys.first_factor;
                 (state.target, state.time_steps, state.byte_steps, state.bytes) = (state.current, 0, 0, 0);
                 state.alpha_at = now.saturating_add(keys.alpha_period);
-                // The task that cuts runs after the one that updates alpha.
+                // The task that cuts the rate runs after the one that updates alpha.
                 state.cut_at = now.saturating_add(keys.monitor_period).saturating_add(Time::from_ns(1));
-                // Nothing is to be increased before the first cut.
+                // The rate is not increased before the first cut.
                 state.step_at = Time::NEVER;
             }
             (state.seen, state.pending) = (true, true);
@@ -330,7 +330,7 @@ mod tests {
             );
             assert_eq!(gbps(&it, us(55 * step)), rate);
         }
-        // Then the target grows by 40 Mb/s.
+        // From here on, the target grows by 40 Mb/s per step.
         assert!((gbps(&it, us(330)) - (19.6875 + 20.04) / 2.0).abs() < 1e-9);
     }
 
@@ -343,7 +343,7 @@ mod tests {
             assert!((it.alpha(us(55 * periods as u64)).unwrap() / exact - 1.0).abs() < 1e-12);
         }
         assert!((it.alpha(us(55 * 178)).unwrap() - 0.498).abs() < 1e-3);
-        // A CNP adds its gain to what is left.
+        // A CNP adds its gain to the decayed alpha.
         let before = it.alpha(us(5_500)).unwrap();
         it.on_cnp(us(5_500));
         assert_eq!(it.alpha(us(5_500)).unwrap(), before * (1.0 - 1.0 / 256.0) + 1.0 / 256.0);
@@ -356,7 +356,7 @@ mod tests {
         it.on_cnp(us(0));
         it.on_send(us(1), 9_999);
         assert_eq!(gbps(&it, us(1)), 20.0);
-        // The first step is past the threshold already: the target is at the rate of the link.
+        // The first step already exceeds the threshold: the target is at the rate of the link.
         it.on_send(us(2), 1);
         assert_eq!(gbps(&it, us(2)), 30.0);
         it.on_cnp(us(3));
@@ -367,7 +367,7 @@ mod tests {
         it.state.settle(&it.keys, us(3 + 55));
         assert_eq!(it.state.target, target + 3.0 * 40e6);
         it.state.settle(&it.keys, us(3 + 110));
-        // Both have stepped twice: more than the threshold.
+        // Timer and counter have both stepped twice, which exceeds the threshold.
         assert_eq!(it.state.target, target + 3.0 * 40e6 + 200e6);
     }
 
@@ -391,10 +391,10 @@ mod tests {
             it.on_cnp(us(at));
         }
         assert_eq!(gbps(&it, us(4)), 40.0);
-        // Alpha has begun at 1, and every microsecond has seen a CNP.
+        // Alpha started at 1, and a CNP arrived in every microsecond.
         assert_eq!(gbps(&it, Time::from_ns(4_001)), 20.0);
         assert_eq!(gbps(&it, us(200)), 20.0);
-        // The target has stayed: half of the way back after 300 us.
+        // The target is unchanged: after 300 us the rate has recovered half of the distance.
         assert_eq!(gbps(&it, Time::from_ns(304_001)), 30.0);
     }
 
@@ -416,7 +416,7 @@ mod tests {
         assert_eq!(gbps(&low, us(0)), 15.0);
     }
 
-    /// DCQCN with one event for each period of each of its tasks.
+    /// A model of DCQCN with one event for each period of each task.
     struct StepByStep {
         it: Dcqcn,
         now: Time,
@@ -451,7 +451,7 @@ mod tests {
     }
 
     proptest! {
-        /// Computed when it is read, it is identical to the bit.
+        /// Tests that the state computed on reading is identical, bit for bit, to the state computed by events.
         #[test]
         fn what_is_computed_late_is_what_events_would_have_done(
             preset in prop::sample::select(DcqcnPreset::ALL),
@@ -481,7 +481,7 @@ mod tests {
             }
         }
 
-        /// A packet leaves when the bits that the rate has given are its own, whatever the rate does meanwhile.
+        /// Tests that a packet is sent when the rate has provided its bits, however the rate changes meanwhile.
         #[test]
         fn a_departure_is_that_of_the_rate_when_it_leaves(bytes in 64u32..9_000, cnps in 1usize..12) {
             let mut it = Dcqcn::new(&DcqcnPreset::Paper.keys(), &FACTS);

@@ -15,14 +15,14 @@
 use super::DcqcnKeys;
 use units::Time;
 
-/// Parameters of the fixed point other than the keys of DCQCN.
+/// The parameters of the equilibrium other than the keys of DCQCN.
 #[derive(Clone, Copy, Debug)]
 pub struct Crowd {
     /// Number of queue pairs that share a link.
     pub many: u64,
     /// Combined rate of the queue pairs on that link, in bits per second.
     pub bps: f64,
-    /// Rate of the link that each queue pair sends into, which may scale its steps, in bits per second.
+    /// Rate of the link into which each queue pair sends, in bits per second. It may scale the rate steps.
     pub nic_bps: f64,
     /// Length of a full packet in bytes, DA to FCS.
     pub packet: u16,
@@ -30,7 +30,7 @@ pub struct Crowd {
     pub cnp_gap: Time,
 }
 
-/// Equilibrium of queue pairs.
+/// The equilibrium of identical queue pairs.
 #[derive(Clone, Copy, Debug)]
 pub struct Rest {
     /// Share of marked packets.
@@ -38,11 +38,11 @@ pub struct Rest {
     fluid: Fluid,
 }
 
-/// Fluid model of identical queue pairs, in packets and packets per second.
+/// The fluid model of identical queue pairs, in packets and packets per second.
 #[derive(Clone, Copy, Debug)]
 struct Fluid {
     many: f64,
-    /// Rate of each at the fixed point.
+    /// Rate of each queue pair in equilibrium.
     rate: f64,
     bytes: f64,
     add: f64,
@@ -54,11 +54,12 @@ struct Fluid {
     stages: f64,
 }
 
-/// Alpha, target and rate of each queue pair.
+/// Alpha, target rate and current rate of each queue pair.
 type State = [f64; 3];
 
 impl DcqcnKeys {
-    /// Returns the equilibrium of these queue pairs; `None`: they differ from the model, in which each CNP causes a cut.
+    /// Returns the equilibrium of these queue pairs; `None` if they do not fit the model, in which each CNP causes a
+    /// cut.
     pub fn rest(&self, crowd: &Crowd) -> Option<Rest> {
         let fluid = self.fluid(crowd)?;
         let (mut low, mut high) = (1e-9, 0.999);
@@ -94,8 +95,8 @@ impl DcqcnKeys {
 }
 
 impl Rest {
-    /// Returns the longest delay of the loop, in seconds, at which the equilibrium is stable, where each further byte in the queue raises
-    /// the share of marked packets by `slope`; `None`: any delay.
+    /// Returns the longest loop delay in seconds at which the equilibrium is stable, if each additional byte in the
+    /// queue raises the share of marked packets by `slope`; `None` if it is stable at any delay.
     pub fn longest_loop(&self, slope: f64) -> Option<f64> {
         let fluid = &self.fluid;
         let rest = fluid.settled(self.marked);
@@ -117,7 +118,7 @@ impl Rest {
 }
 
 impl Fluid {
-    /// Returns the state where this share is marked and the rate is constant.
+    /// Returns the state in which this share of packets is marked and the rate is constant.
     fn settled(&self, share: f64) -> State {
         let unmarked = |packets: f64| libm::pow(1.0 - share, packets);
         let cut = 1.0 - unmarked(self.gap * self.rate);
@@ -126,7 +127,7 @@ impl Fluid {
         [alpha, self.rate + self.adds(self.rate, share) * self.gap / cut, self.rate]
     }
 
-    /// Returns how often per packet a count of this many packets ends without a mark.
+    /// Returns how often, per packet, a count of this many packets completes without a mark.
     fn often(share: f64, packets: f64) -> f64 {
         share / libm::expm1((-packets * libm::log1p(-share)).min(700.0))
     }
@@ -152,15 +153,16 @@ impl Fluid {
     }
 }
 
-/// Transfer function of the loop for a change of the share, without delay: -(n2 s^2 + n1 s + n0) / (s (s^3 + d2 s^2 + d1 s + d0)).
+/// The transfer function of the loop for a change of the marked share, without delay: -(n2 s^2 + n1 s + n0) / (s (s^3 +
+/// d2 s^2 + d1 s + d0)).
 struct Loop {
     numerator: [f64; 3],
     denominator: [f64; 3],
 }
 
 impl Loop {
-    /// Computes it from the Jacobian of the state, given by columns, and its derivative by the share; `gain` converts rates to shares per
-    /// second. Uses the algorithm of Faddeev and LeVerrier.
+    /// Computes the transfer function from the Jacobian of the state, given by columns, and the derivative of the state
+    /// by the marked share; `gain` converts rates to shares per second. Uses the algorithm of Faddeev and LeVerrier.
     fn new(columns: &[State; 3], marks: &State, gain: f64) -> Loop {
         let times = |other: &[State; 3]| {
             other.map(|column| [0, 1, 2].map(|row| (0..3).map(|k| columns[k][row] * column[k]).sum::<f64>()))
@@ -184,7 +186,7 @@ impl Loop {
     fn at(&self, w: f64) -> (f64, f64) {
         let ([n0, n1, n2], [d0, d1, d2]) = (self.numerator, self.denominator);
         let above = (n0 - n2 * w * w, n1 * w);
-        // Multiplied by the leading s.
+        // Denominator, including the leading factor s.
         let below = (-w * (d1 * w - w * w * w), w * (d0 - d2 * w * w));
         let angle = |(real, imaginary): (f64, f64)| libm::atan2(imaginary, real);
         let size = |(real, imaginary): (f64, f64)| libm::hypot(real, imaginary);
@@ -200,7 +202,8 @@ impl Loop {
         let (mut w, mut turned, mut found) = (FROM, None, None);
         for _ in 0..STEPS {
             let (size, angle) = self.at(w);
-            // Phases continue from the previous one, without jumps of a turn; the first is that of an integrator.
+            // The phase continues from the previous one without jumps of a full turn; the first phase is that of an
+            // integrator.
             let near: f64 = turned.unwrap_or(-half / 2.0);
             let angle = near + (angle - near + half).rem_euclid(2.0 * half) - half;
             if size >= 1.0 {
@@ -217,7 +220,7 @@ impl Loop {
 mod tests {
     use super::*;
 
-    /// 40 Gb/s, packets of 1 kB, CNPs in 50 us.
+    /// Returns the equilibrium at 40 Gb/s with packets of 1 kB and a CNP interval of 50 us.
     fn rest(many: u64) -> Rest {
         let crowd = Crowd { many, bps: 40e9, nic_bps: 40e9, packet: 1_000, cnp_gap: Time::from_us(50) };
         DcqcnKeys::default().rest(&crowd).unwrap()
@@ -235,8 +238,10 @@ mod tests {
 
     #[test]
     fn the_fixed_point_is_stable_where_the_integrated_model_is() {
-        // Marks of 5 to 200 kB up to this maximum share; delays at which the integrated model is stable and at which it oscillates. In
-        // between is the margin from complex matrices (in microseconds), which is larger for 2 queue pairs than for 10 and less than for
+        // Marking starts at 5 kB and reaches the maximum share `most` at 200 kB. `stays` and `swings` are delays at
+        // which the integrated model is stable and at which it oscillates. Between them lies the delay margin (in
+        // microseconds) computed from complex matrices, which is larger for 2 queue pairs than for 10, and less than
+        // for
         // 64.
         for (most, many, stays, swings, margin) in [
             (0.01, 2, 85.0, f64::INFINITY, 85.5),

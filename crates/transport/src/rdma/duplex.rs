@@ -1,9 +1,11 @@
-//! RDMA below an application: one end of a connection with a queue pair each way.
+//! RDMA below an application: one end of a connection with a queue pair in each direction.
 //!
-//! Acknowledgements and CNPs go to the sender of an end, data to its receiver. The request of a READ is a packet of the end
-//! that reads, its response a message of the other end; both are acknowledged packet by packet, as those of IRN are.
+//! Acknowledgements and CNPs are passed to the sender of an end, data to its receiver. A READ request is a packet of
+//! the end that reads; the READ response is a message of the other end. Both are acknowledged packet by packet, as in
+//! IRN.
 //!
-//! Not modelled: packet sequence numbers that the response shares with its request; a rate limiter that both directions share.
+//! Not modelled: packet sequence numbers that a response shares with its request; a rate limiter shared by both
+//! directions.
 
 use super::{Operation, PathFacts, Post, RdmaKeys, RdmaSpec, RdmaVerb};
 use crate::application::Random;
@@ -18,7 +20,7 @@ use rand_xoshiro::rand_core::Rng;
 use std::sync::Arc;
 use units::Time;
 
-/// A sender for posted messages, and a receiver for those of the peer.
+/// A sender of posted messages, and a receiver of the peer's messages.
 #[derive(Clone, Debug)]
 pub struct RdmaDuplex {
     sender: RdmaSender,
@@ -80,7 +82,7 @@ impl DuplexEnd for RdmaDuplex {
         self.receiver.has_work() || self.sender.has_work()
     }
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        // Acknowledgements come first: they are shorter, and let the peer continue.
+        // Acknowledgements are sent first: they are shorter, and let the peer continue.
         self.receiver.poll_transmit(now).or_else(|| self.sender.poll_transmit(now))
     }
     fn post(&mut self, now: Time, posts: &[Post]) {
@@ -93,7 +95,7 @@ impl DuplexEnd for RdmaDuplex {
     fn delivered(&self) -> u64 {
         self.receiver.messages()
     }
-    /// Returns round trips; the duration of messages is measured by the application.
+    /// Returns round-trip records. The application measures the duration of messages.
     fn poll_record(&mut self) -> Option<Record> {
         std::iter::from_fn(|| self.sender.poll_record()).find(|record| record.kind == RecordKind::RoundTrip)
     }
@@ -102,7 +104,7 @@ impl DuplexEnd for RdmaDuplex {
         let discarded = sent.discarded + received.discarded;
         TransportFacts { retransmitted: sent.retransmitted, discarded, ..received }
     }
-    /// Heap bytes held, including the value itself, as it is boxed.
+    /// Returns the memory in bytes, including the value itself because it is boxed.
     fn memory_bytes(&self) -> usize {
         self.sender.memory_bytes() + size_of::<RdmaReceiver>() + self.receiver.memory_bytes()
     }

@@ -11,7 +11,7 @@
 //!
 //! Not modelled: going back to the beginning of the message, as early NICs did.
 
-/// State of go-back-N: the next packet to send.
+/// The state of go-back-N: the next packet to send.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GoBackN {
     next: u64,
@@ -22,11 +22,11 @@ impl GoBackN {
     pub fn next(&self, unacknowledged: u64) -> u64 {
         self.next.max(unacknowledged)
     }
-    /// Notes that the packet was sent.
+    /// Records that the packet was sent.
     pub fn on_sent(&mut self, packet: u64) {
         self.next = packet + 1;
     }
-    /// Notes that everything before this packet has arrived.
+    /// Records that everything before this packet has arrived.
     pub fn on_progress(&mut self, unacknowledged: u64) {
         self.next = self.next.max(unacknowledged);
     }
@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(it.next(0), 10);
         assert!(it.on_nak(4));
         assert_eq!(it.next(4), 4);
-        // The same NAK again finds it there.
+        // The same NAK again has no effect, because the sender is already at that packet.
         assert!(!it.on_nak(4));
         it.on_sent(4);
         it.on_progress(8);

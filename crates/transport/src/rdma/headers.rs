@@ -1,10 +1,10 @@
-//! Contents of RDMA frames: in their word, or if that is too narrow in a header.
+//! Contents of RDMA frames, which are packed into the frame's word or, if they do not fit, into a header.
 
 use super::psn::{WIDE_FROM, Word};
 use crate::endpoint::Received;
 use frame::{Header, RdmaHeader, Telemetry};
 
-/// Returns the contents of an RDMA frame, from its word or its header.
+/// Returns the contents of an RDMA frame, unpacked from its word or its header.
 pub fn header_of(received: &Received) -> RdmaHeader {
     match received.header {
         Some(Header::Rdma(header)) => header,
@@ -15,7 +15,7 @@ pub fn header_of(received: &Received) -> RdmaHeader {
     }
 }
 
-/// Returns the word and the header of a frame; no header if the word holds all fields.
+/// Returns the word and the header of a frame. There is no header if the word holds all fields.
 pub fn labelled(header: RdmaHeader) -> (u32, Option<Header>) {
     let narrow = header.pair < WIDE_FROM
         && header.echo.get().is_none()

@@ -1,13 +1,13 @@
-//! Intervals between the stamps of two packets at each hop, for controls with telemetry.
+//! Intervals between the stamps of two packets at each hop, for controls that use telemetry.
 
 use frame::{Stamp, Stamps};
 use std::cmp::Ordering;
 
-/// Bytes of the fixed part of the telemetry that a packet carries, and of each stamp (64 bits).
+/// Bytes of the fixed part of the telemetry in a packet, and of each stamp (64 bits).
 pub const FIXED_BYTES: u64 = 2;
 pub const STAMP_BYTES: u64 = 8;
 
-/// A hop, from one packet to a later one of the same queue pair.
+/// A hop during the interval from one packet to a later one of the same queue pair.
 #[derive(Clone, Copy, Debug)]
 pub struct Interval {
     /// Duration in seconds.
@@ -15,7 +15,7 @@ pub struct Interval {
     /// Rate of the link and transmit rate, in bits per second.
     pub rate: f64,
     pub sent_rate: f64,
-    /// Queue length at its beginning and at its end, in bits.
+    /// Queue length at the beginning and at the end of the interval, in bits.
     pub queues: [f64; 2],
 }
 
@@ -32,15 +32,15 @@ impl Interval {
     }
 }
 
-/// The most recent stamps.
+/// The most recent stamps of a path.
 #[derive(Clone, Debug, Default)]
 pub struct Hops {
     last: Option<Box<Stamps>>,
 }
 
 impl Hops {
-    /// Returns the intervals of a newer packet's hops since the previous one. Empty for the first packet, for one that overtook others, and
-    /// for one that took another path, whose stamps are the first of their path.
+    /// Returns the intervals of a newer packet's hops since the previous packet. Empty for the first packet, for one
+    /// that overtook others, and for one that took another path, whose stamps are the first of that path.
     #[cfg(test)]
     pub fn since_last(&mut self, stamps: &Stamps) -> Vec<Interval> {
         let mut intervals = Vec::new();
@@ -65,19 +65,19 @@ impl Hops {
         **last = *stamps;
     }
 
-    /// Heap bytes held, excluding the value itself.
+    /// Returns the heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.last.as_ref().map_or(0, |_| size_of::<Stamps>())
     }
 }
 
-/// Returns the moving average after a sample; its weight is the share of `trip` seconds that it covers.
+/// Returns the moving average after a sample. The weight of the sample is the share of `trip` seconds that it covers.
 pub fn smoothed(value: f64, sample: f64, took: f64, trip: f64) -> f64 {
     let share = took.min(trip) / trip;
     (1.0 - share) * value + share * sample
 }
 
-/// Stamps of a hop for tests: nanoseconds, bytes sent and in the queue, at 100 Gb/s.
+/// Returns stamps for tests. Each hop has 100 Gb/s; the values are nanoseconds, bytes sent and bytes in the queue.
 #[cfg(test)]
 pub fn stamps(of: &[(u64, u64, u64)]) -> Stamps {
     let stamp = |&(ns, sent, queue)| Stamp {
@@ -101,10 +101,10 @@ mod tests {
         assert_eq!(news.len(), 1);
         assert!((news[0].sent_rate - 1e11).abs() < 1.0 && (news[0].took - 1e-6).abs() < 1e-15);
         assert_eq!(news[0].queues, [800.0, 2_400.0]);
-        // Older than the last stamps, and the same again.
+        // Stamps that are older than the last ones, and the last ones again.
         assert!(hops.since_last(&stamps(&[(1_500, 0, 0)])).is_empty());
         assert!(hops.since_last(&stamps(&[(2_000, 12_500, 300)])).is_empty());
-        // Another path, and then further on it.
+        // Stamps of another path; then the next ones on that path.
         assert!(hops.since_last(&stamps(&[(3_000, 0, 0), (3_100, 0, 0)])).is_empty());
         assert_eq!(hops.since_last(&stamps(&[(4_000, 0, 0), (4_100, 0, 0)])).len(), 2);
         assert_eq!(hops.memory_bytes(), size_of::<Stamps>());

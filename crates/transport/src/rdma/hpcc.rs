@@ -38,9 +38,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Computed, Or, Time};
 
-/// Additive increase of an update at 25 Gb/s, in b/s.
+/// Additive increase per update at 25 Gb/s, in b/s.
 pub const AI_AT_25G: f64 = 10e6;
-/// Stages that make sense.
+/// Maximum of the key for the number of stages.
 const MOST_STAGES: u64 = 1_000;
 
 /// Keys of hpcc.
@@ -96,23 +96,23 @@ impl HpccKeys {
         wrong.extend(check_int_bytes(self.int_bytes));
         wrong
     }
-    /// Nothing can be unused.
+    /// Returns nothing: every key has an effect.
     pub fn unused(&self) -> Vec<Remark> {
         Vec::new()
     }
 }
 
-/// Room for five hops.
+/// Returns the default: room for five hops.
 pub fn default_int_bytes() -> Bytes {
     Bytes::new(FIXED_BYTES + 5 * STAMP_BYTES)
 }
 
-/// Number of hops that fit into this number of bytes.
+/// Returns the number of hops whose stamps fit into this number of bytes.
 pub fn hops_within(int_bytes: Bytes) -> u8 {
     (int_bytes.get().saturating_sub(FIXED_BYTES) / STAMP_BYTES).min(MOST_STAMPS as u64) as u8
 }
 
-/// Validates the length that telemetry adds to a packet.
+/// Validates the number of bytes that telemetry adds to a packet.
 pub fn check_int_bytes(int_bytes: Bytes) -> Option<Remark> {
     let [least, most] = [1, MOST_STAMPS as u64].map(|hops| FIXED_BYTES + hops * STAMP_BYTES);
     (!(least..=most).contains(&int_bytes.get())).then(|| {
@@ -124,7 +124,7 @@ pub fn check_int_bytes(int_bytes: Bytes) -> Option<Remark> {
     })
 }
 
-/// Window driven by utilisation.
+/// The window of HPCC, driven by the utilisation of the path.
 #[derive(Clone, Copy, Debug)]
 pub struct HpccWindow {
     pub window: PathWindow,
@@ -135,7 +135,7 @@ pub struct HpccWindow {
 }
 
 impl HpccWindow {
-    /// One that fills its path.
+    /// Creates a window that fills the path.
     pub fn new(
         facts: &PathFacts,
         eta: f64,
@@ -148,7 +148,7 @@ impl HpccWindow {
         HpccWindow { window, eta, added, stage: 0, most_stages }
     }
 
-    /// An acknowledgement comes while the utilisation of the path is this.
+    /// Processes an acknowledgement, given the current utilisation of the path.
     pub fn update(&mut self, utilisation: f64, ack: &RdmaAck) {
         let Wanted { window, stage } = self.wanted(utilisation);
         if self.window.set(window, ack) {
@@ -159,14 +159,14 @@ impl HpccWindow {
     fn wanted(&self, utilisation: f64) -> Wanted {
         let reference = self.window.reference;
         if utilisation >= self.eta || self.stage >= self.most_stages {
-            // A path on which nothing was sent has no limit.
+            // A path without traffic has no limit.
             let window = reference * self.eta / utilisation.max(f64::MIN_POSITIVE) + self.added;
             return Wanted { window: window.min(f64::MAX), stage: 0 };
         }
         Wanted { window: reference + self.added, stage: self.stage + 1 }
     }
 
-    /// The link has another rate.
+    /// Adapts to another rate of the link.
     pub fn on_link_rate(&mut self, fresh: &HpccWindow) {
         self.window.on_link_rate(&fresh.window);
         self.added = fresh.added;
@@ -178,25 +178,26 @@ struct Wanted {
     stage: u64,
 }
 
-/// The utilisation of a hop: what it sent and what waits, in parts of what it can send in a round trip.
+/// Returns the utilisation of a hop: bytes sent and bytes queued, relative to the bytes that it can send in a round
+/// trip.
 fn utilisation(hop: &Interval, trip: f64) -> f64 {
     let [before, after] = hop.queues;
     hop.sent_rate / hop.rate + before.min(after) / (hop.rate * trip)
 }
 
-/// A window that telemetry of each hop moves.
+/// The state of HPCC: a window driven by the telemetry of each hop.
 #[derive(Clone, Debug)]
 pub struct Hpcc {
     of: HpccWindow,
     hops: Hops,
     utilisation: f64,
-    /// The current acknowledgement carries new telemetry of the path.
+    /// True if the current acknowledgement carries new telemetry of the path.
     is_fresh: bool,
     room: u8,
 }
 
 impl Hpcc {
-    /// A queue pair without telemetry.
+    /// Creates the control of a queue pair without telemetry so far.
     pub fn new(keys: &HpccKeys, facts: &PathFacts) -> Hpcc {
         Hpcc {
             of: HpccWindow::new(facts, keys.eta, keys.max_stage, keys.ai_rate, keys.min_rate),
@@ -249,7 +250,7 @@ mod tests {
     use super::super::hops::stamps;
     use super::*;
 
-    /// A BDP of 153,000 B.
+    /// The BDP is 153,000 B.
     const FACTS: PathFacts = PathFacts::new(BitRate::from_gbps(100), Time::from_ns(12_240), 1_090, 1);
 
     fn ack(acknowledged: u64, sent: u64) -> RdmaAck {
@@ -263,11 +264,11 @@ mod tests {
 
     #[test]
     fn windows_of_the_golden_vectors() {
-        // W_AI of 80 B: 80 x 8 / 12.24 us.
+        // W_AI is 80 B: 80 x 8 / 12.24 us.
         let ai_rate = Or::Value(BitRate::from_bps(52_287_582));
         let keys = HpccKeys { ai_rate, ..HpccKeys::default() };
         assert!((at(1.9, &keys).window.now - 76_580.0).abs() < 0.01);
-        // 306,080 B, which do not fit.
+        // The result is 306,080 B, which exceeds the maximum window.
         assert!((at(0.475, &keys).wanted(0.475).window - 306_080.0).abs() < 0.01);
         assert_eq!(at(0.475, &keys).window.now, 153_000.0);
     }
@@ -285,17 +286,17 @@ mod tests {
         let mut it = Hpcc::new(&HpccKeys::default(), &FACTS);
         it.on_stamps(&stamps(&[(0, 0, 76_500), (0, 0, 0)]));
         it.on_ack(Time::ZERO, &ack(1, 100));
-        assert_eq!((it.of.window.now, it.of.window.until), (153_000.0, 100), "the first says nothing");
-        // A whole round trip at the rate of the link; the other hop sent a half of that.
+        assert_eq!((it.of.window.now, it.of.window.until), (153_000.0, 100), "no interval yet");
+        // In a whole round trip the link sent at its rate; the other hop sent half of that.
         it.on_stamps(&stamps(&[(12_240, 153_000, 90_000), (12_240, 76_500, 0)]));
         assert!((it.utilisation - 1.5).abs() < 1e-9);
         it.on_ack(Time::ZERO, &ack(50, 120));
         let window = 153_000.0 * 0.95 / 1.5 + it.of.added;
         assert!((it.of.window.now - window).abs() < 1e-6);
-        // Within the round trip: from the same reference.
+        // An update within the round trip starts from the same reference window.
         assert_eq!(it.of.window.reference, 153_000.0);
         it.on_ack(Time::ZERO, &ack(51, 120));
-        assert_eq!(it.window(), (window + 1_089.0) as u64, "an acknowledgement that tells nothing");
+        assert_eq!(it.window(), (window + 1_089.0) as u64, "an acknowledgement without new telemetry");
         it.on_stamps(&stamps(&[(24_480, 306_000, 0), (24_480, 153_000, 0)]));
         it.on_ack(Time::ZERO, &ack(101, 140));
         let second = 153_000.0 * 0.95 + it.of.added;
@@ -320,7 +321,7 @@ mod tests {
 
     #[test]
     fn many_come_to_rest_where_the_closed_form_says() {
-        // A fluid: N windows, of which the link sends its share, and the rest waits.
+        // A fluid model of N windows: the link sends at its rate, and the remainder waits.
         for n in [2u32, 16, 100] {
             let mut it = at(1.0, &HpccKeys::default());
             for trip in 1..4_000 {

@@ -88,18 +88,18 @@ impl HpccPintKeys {
         }
         wrong
     }
-    /// Nothing can be unused.
+    /// Returns nothing: every key has an effect.
     pub fn unused(&self) -> Vec<Remark> {
         Vec::new()
     }
 }
 
-/// A window that the highest utilisation on its path moves.
+/// The state of HPCC-PINT: a window driven by the highest utilisation on the path.
 #[derive(Clone, Copy, Debug)]
 pub struct HpccPint {
     of: HpccWindow,
     over: Time,
-    /// The logarithm of the base.
+    /// Logarithm of the base.
     step: f64,
     /// Packets with hashes below this value carry telemetry.
     below: u64,
@@ -107,7 +107,7 @@ pub struct HpccPint {
 }
 
 impl HpccPint {
-    /// A queue pair without telemetry.
+    /// Creates the control of a queue pair without telemetry so far.
     pub fn new(keys: &HpccPintKeys, facts: &PathFacts) -> HpccPint {
         HpccPint {
             of: HpccWindow::new(facts, keys.eta, keys.max_stage, keys.ai_rate, keys.min_rate),
@@ -118,7 +118,8 @@ impl HpccPint {
         }
     }
 
-    /// Utilisation as the sender decodes it, from millionths: the nearest power of the base; 0 for 0.
+    /// Decodes the utilisation, given in millionths, as the sender does: rounds to the nearest power of the base; 0
+    /// stays 0.
     fn decoded(&self, utilisation: u32) -> f64 {
         let exact = f64::from(utilisation) / 1e6;
         if exact == 0.0 {
@@ -127,7 +128,7 @@ impl HpccPint {
         libm::exp(libm::round(libm::log(exact) / self.step) * self.step)
     }
 
-    /// Returns true if a packet of this number carries telemetry.
+    /// Returns true if the packet with this number carries telemetry.
     fn is_sampled(&self, packet: u64) -> bool {
         packet.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32 < self.below
     }
@@ -179,7 +180,7 @@ mod tests {
     fn the_window_follows_the_decoded_utilisation() {
         let mut it = HpccPint::new(&HpccPintKeys::default(), &FACTS);
         it.on_ack(Time::ZERO, &ack(1, 2_000_000));
-        assert_eq!((it.of.window.now, it.of.window.until), (153_000.0, 1_000), "the first says nothing");
+        assert_eq!((it.of.window.now, it.of.window.until), (153_000.0, 1_000), "no interval yet");
         it.on_ack(Time::ZERO, &ack(2, 2_000_000));
         // 1.05^14.
         assert!((it.of.window.now - (153_000.0 * 0.95 / 1.979_931_6 + 61.2)).abs() < 1.0);

@@ -15,13 +15,13 @@ use units::{Amount, Bdp, Bytes, Computed, Or, Time, Unlimited};
 
 /// Packet sizes of a RoCE NIC (MTU of InfiniBand), largest first.
 const MTUS: [u16; 5] = [4096, 2048, 1024, 512, 256];
-/// Value of `rnr_retries` that means no limit.
+/// Value of `rnr_retries` that stands for no limit.
 const FOR_EVER: u64 = 7;
-/// A receiver is ready for no more messages.
+/// Maximum number of messages for which a receiver can be ready.
 const MOST_RECEIVES: u64 = 1_000_000;
-/// Acknowledgements are never rarer.
+/// Maximum number of packets per acknowledgement.
 const MOST_PACKETS_AN_ACK: u64 = 1024;
-/// Bytes of data for one acknowledgement of a receiver that tolerates reordering.
+/// Bytes of data per acknowledgement of a receiver that tolerates reordering.
 const ACK_BYTES: u64 = 16 << 10;
 
 /// Messages over RDMA (RoCEv2); full packets are at most as long as `frame`.
@@ -136,10 +136,11 @@ impl ApplicationKeys for Box<RdmaKeys> {
 }
 
 impl RdmaKeys {
-    /// Description of a sender of `limit` bytes in frames of at most `frame` bytes, and warnings about the keys.
+    /// Returns the description of a sender of `limit` bytes in frames of at most `frame` bytes, and warnings about the
+    /// keys.
     ///
     /// # Errors
-    /// All that is wrong.
+    /// All invalid values.
     pub fn carrier(
         &self,
         limit: Option<Bytes>,
@@ -148,7 +149,8 @@ impl RdmaKeys {
         self.carrier_of(&[self.verb.operation()], limit, frame)
     }
 
-    /// Description of a transport for messages of an application in both directions, given as these operations.
+    /// Returns the description of a transport that carries an application's messages in both directions as these
+    /// operations.
     pub(crate) fn duplex(
         &self,
         operations: &[Operation],
@@ -171,7 +173,7 @@ impl RdmaKeys {
         let control = self.control.spec().map_err(|wrong| -> Vec<Remark> {
             wrong.into_iter().map(|why| why.within(self.control.name()).within("control")).collect()
         });
-        // Errors of the control are reported at its key.
+        // An invalid control is reported at its own key.
         let telemetry = control.as_ref().map_or(0, super::RdmaControlSpec::telemetry_bytes);
         let extended = operations.iter().map(|it| it.extended(true, true)).max().unwrap_or_default();
         let mtu = self.mtu(frame, telemetry + extended);
@@ -186,7 +188,7 @@ impl RdmaKeys {
         let headers = self.headers.get() as u16 + telemetry;
         let packet = u64::from(mtu) + u64::from(headers);
         let window = self.static_window(packet)?;
-        // What a window holds back waits for each acknowledgement.
+        // A window makes packets wait for each acknowledgement.
         let windowed = window != StaticWindow::Unlimited;
         let each = selective
             || windowed
@@ -231,20 +233,21 @@ impl RdmaKeys {
         Ok((spec.into(), warnings))
     }
 
-    /// Packets for one acknowledgement, where nothing goes by acknowledgements.
+    /// Returns the default number of packets per acknowledgement if neither a window nor a control needs
+    /// acknowledgements.
     fn packets_per_ack(&self, mtu: u16) -> u64 {
         let rare = 64;
-        // Nothing else reports progress past a gap.
+        // With reordering, acknowledgements are the only report of progress beyond a gap.
         self.recovery.reordering().map_or(rare, |_| (ACK_BYTES / u64::from(mtu)).clamp(1, rare))
     }
 
-    /// Messages that a receiver is ready for: those of other verbs need none.
+    /// Returns the receive queue. Operations other than SEND do not use it.
     fn ready_for(&self) -> Option<ReceiveQueue> {
         let most = self.receive_queue.filter(|_| self.verb == RdmaVerb::Send)?;
         Some(ReceiveQueue { most, time: self.receive_time })
     }
 
-    /// Limit of bytes in flight beside the congestion control.
+    /// Returns the limit of bytes in flight that applies in addition to the congestion control.
     fn static_window(&self, packet: u64) -> Result<StaticWindow, Vec<Remark>> {
         let window = match self.window {
             None if self.recovery == RdmaRecovery::Selective => StaticWindow::Bdp,
@@ -263,7 +266,7 @@ impl RdmaKeys {
         Ok(window)
     }
 
-    /// Bytes of data in a full packet.
+    /// Returns the bytes of data in a full packet.
     fn mtu(&self, frame: u16, telemetry: u16) -> Result<u16, Remark> {
         let headers = self.headers.get() + u64::from(telemetry);
         let room = u64::from(frame).saturating_sub(headers);
@@ -302,7 +305,8 @@ impl RdmaKeys {
         }
     }
 
-    /// A warning if the computed MTU would be larger without the `extra` bytes of headers that the verb and the control add.
+    /// Returns a warning if the computed MTU would be larger without the `extra` bytes of headers that the verb and the
+    /// control add.
     fn smaller_mtu(&self, frame: u16, mtu: u16, extra: u16) -> Option<Remark> {
         let without = self.mtu.value().is_none().then(|| self.mtu(frame, 0).ok()).flatten()?;
         (without > mtu).then(|| {
@@ -379,7 +383,8 @@ impl RdmaKeys {
         wrong
     }
 
-    /// Paths by which packets overtake each other, beside a receiver that drops those.
+    /// Returns a remark if the path selection makes packets overtake each other while the receiver drops packets out of
+    /// order.
     fn overtaken(&self) -> Option<Remark> {
         if self.paths.needs_probes() {
             let help = "expected over = { mrc = {} }, or another selection, like \"reps\"";
@@ -396,7 +401,7 @@ impl RdmaKeys {
         })
     }
 
-    /// Keys that change nothing.
+    /// Returns warnings about keys that have no effect.
     fn warnings(&self, spec: &RdmaSpec) -> Vec<Remark> {
         let selective = spec.recovery == RdmaRecovery::Selective;
         let cnps = spec.sends_cnps();

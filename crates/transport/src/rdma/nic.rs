@@ -56,7 +56,7 @@ impl NicLimits {
         });
         wrong.collect()
     }
-    /// Returns keys that have no effect.
+    /// Returns the keys that have no effect.
     pub fn unused(&self) -> Vec<Remark> {
         Unused::of(self, &NicLimits::default())
             .unless(self.contexts.is_some(), "`contexts`", &["context_fetch"])
@@ -79,27 +79,27 @@ impl NicLimits {
     }
 }
 
-/// The NIC that all endpoints of a host send through.
+/// The NIC through which all endpoints of a host send.
 pub type SharedNic = Arc<Mutex<NicState>>;
 
-/// State of a NIC.
+/// The state of a NIC.
 #[derive(Clone, Debug)]
 pub struct NicState {
     gap: Time,
     next_message: Time,
     room: usize,
     fetch: Time,
-    /// End of the last fetch.
+    /// Time at which the last fetch ends.
     fetched: Time,
     used: u64,
-    /// Last use of each context, counted in uses.
+    /// Last use of each context, as a sequence number of uses.
     contexts: BTreeMap<u64, u64>,
     by_use: BTreeMap<u64, u64>,
 }
 
 impl NicState {
-    /// Returns the time at which it is ready for the next packet of a queue pair, which may begin a message; and true if it fetches its
-    /// context.
+    /// Returns the time at which the NIC is ready for the next packet of a queue pair, and true if it has to fetch the
+    /// context. `begins` is true if the packet begins a message.
     pub fn admit(&mut self, pair: u64, begins: bool, now: Time) -> (Time, bool) {
         let (mut at, mut missed) = (now, false);
         if self.room < usize::MAX {
@@ -116,7 +116,7 @@ impl NicState {
         (at, missed)
     }
 
-    /// Uses a context; returns true if it was cached.
+    /// Uses a context. Returns true if it was cached.
     fn touch(&mut self, pair: u64) -> bool {
         self.used += 1;
         let before = self.contexts.insert(pair, self.used);
@@ -149,7 +149,7 @@ mod tests {
         // Packets in the middle of a message do not wait.
         assert_eq!(it.admit(0, false, Time::ZERO), (Time::ZERO, false));
         assert_eq!(it.admit(0, true, Time::from_us(9)).0, Time::from_us(9));
-        // At most the limit, where a second is not a whole number of gaps.
+        // The message rate does not exceed the limit, even if a second is not a whole number of gaps.
         let mut it = nic(NicLimits { message_rate: Some(3_000_000), ..NicLimits::default() });
         let begun = (0..3_000_001).map(|n| it.admit(n, true, Time::ZERO).0);
         assert!(begun.last() >= Some(Time::from_us(1_000_000)));
@@ -165,7 +165,7 @@ mod tests {
             let misses = missed.iter().filter(|missed| **missed).count() as u64;
             assert_eq!(misses, if many == 4 { 4 } else { 40 });
         }
-        // Fetches follow each other.
+        // Fetches are sequential.
         let mut it = nic(limits);
         assert_eq!(it.admit(1, false, Time::ZERO).0, ns(500));
         assert_eq!(it.admit(2, false, ns(100)).0, ns(1_000));

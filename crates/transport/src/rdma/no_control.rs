@@ -32,12 +32,12 @@ impl NoControlKeys {
     }
 }
 
-/// A control that never changes anything.
+/// A control that does not limit the queue pair.
 #[derive(Clone, Copy, Debug, Default, Recurs)]
 pub struct NoControl;
 
 impl NoControl {
-    /// Creates it for any queue pair.
+    /// Creates the control; keys and facts are not needed.
     pub fn new(_keys: &NoControlKeys, _facts: &PathFacts) -> NoControl {
         NoControl
     }

@@ -5,40 +5,40 @@
 use super::spec::RdmaVerb;
 use recurrence::Recurs;
 
-/// Length of the AETH, in an acknowledgement and in the first and the last packet of a READ's response.
+/// Length of the AETH in bytes, in an acknowledgement and in the first and the last packet of a READ response.
 pub const AETH_BYTES: u16 = 4;
-/// Length of the RETH, in the first packet of a WRITE and in the request of a READ.
+/// Length of the RETH in bytes, in the first packet of a WRITE and in a READ request.
 pub const RETH_BYTES: u16 = 16;
-/// Length of immediate data, in the last packet of a message.
+/// Length of immediate data in bytes, in the last packet of a message.
 const IMMDT_BYTES: u16 = 4;
 
-/// Operation of a message of a queue pair.
+/// The operation of a message of a queue pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub enum Operation {
     /// SEND, which completes a receive of the peer's application.
     #[default]
     Send,
-    /// RDMA WRITE, which the peer's application does not notice.
+    /// RDMA WRITE, which does not notify the peer's application.
     Write,
     /// RDMA WRITE with immediate data, which completes a receive of the peer's application.
     WriteWithImmediate,
-    /// The request of an RDMA READ: one packet without data.
+    /// RDMA READ request: a single packet without data.
     ReadRequest,
-    /// The response to an RDMA READ.
+    /// RDMA READ response.
     ReadResponse,
 }
 
-/// A message to be sent.
+/// A message to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Post {
     /// Operation of the message.
     pub operation: Operation,
-    /// Bytes of data: 0 for the request of a READ, above 0 for all others.
+    /// Bytes of data: 0 for a READ request, above 0 for all other operations.
     pub bytes: u64,
 }
 
 impl Operation {
-    /// Returns the bytes of extended headers of a packet by its place in the message.
+    /// Returns the bytes of extended headers of a packet, given its position in the message.
     #[inline]
     pub fn extended(self, first: bool, last: bool) -> u16 {
         let at = |here: bool, bytes: u16| if here { bytes } else { 0 };
@@ -62,7 +62,7 @@ impl Operation {
         }
     }
 
-    /// Names of operations in captures; the first is of frames of none.
+    /// Names of the operations in captures; the first applies to frames without an operation.
     pub const NAMES: [&str; 6] = ["", "send", "write", "read", "write_with_immediate", "read_request"];
 
     /// Returns its index in [`Operation::NAMES`].
@@ -76,8 +76,8 @@ impl Operation {
         }
     }
 
-    /// Returns the label of a packet in its header; 0: the packet has the verb of its queue pair, and no label. All packets of a WRITE with
-    /// immediate data but the last are those of a WRITE.
+    /// Returns the label of a packet in its header. 0 means that the packet has the verb of its queue pair and no
+    /// label. A packet of a WRITE with immediate data is labelled as that of a WRITE unless it is the last.
     pub(crate) fn label(self, verb: RdmaVerb, last: bool) -> u8 {
         let own = match self {
             Operation::WriteWithImmediate if !last => Operation::Write,

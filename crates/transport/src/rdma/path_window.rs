@@ -1,21 +1,21 @@
-//! Window that is a multiple of a path's base round trip, and its rate: the state that controls with
-//! telemetry adjust.
+//! A window in multiples of a path's bandwidth-delay product, and its rate: the state that controls with telemetry
+//! adjust.
 
 use super::checks;
 use super::control::{PathFacts, RdmaAck, gap};
 use keys::Remark;
 use units::{BitRate, Computed, Or, Time};
 
-/// The rate of the link for which published additive increases are given.
+/// Link rate for which published additive increases are given.
 const REFERENCE: f64 = 25e9;
 
-/// Returns the additive increase of the rate, in bits per second: as given, or `at_25g` in proportion to the
-/// link.
+/// Returns the additive increase of the rate in bits per second: the configured value, or `at_25g` scaled to the rate
+/// of the link.
 pub fn additive(rate: Or<BitRate, Computed>, at_25g: f64, facts: &PathFacts) -> f64 {
     rate.value().map_or(at_25g * facts.rate.bps_f64() / REFERENCE, |rate| rate.bps_f64())
 }
 
-/// Validates the keys that all of these controls have.
+/// Validates the keys that these controls have in common.
 pub fn check(eta: f64, ai_rate: Or<BitRate, Computed>, min_rate: BitRate) -> Vec<Remark> {
     let ai = ai_rate.value().and_then(|rate| checks::rate("ai_rate", rate));
     let all = [checks::number("eta", eta, 10.0), ai, checks::rate("min_rate", min_rate)];
@@ -30,11 +30,11 @@ pub struct PathWindow {
     /// Bytes that fill the path at the rate of the link, and at the minimum rate.
     pub most: f64,
     pub least: f64,
-    /// The base round trip in seconds.
+    /// Base round-trip time in seconds.
     pub trip: f64,
-    /// Bytes of a full packet.
+    /// Length of a full packet in bytes.
     packet: f64,
-    /// The round trip ends when this packet is acknowledged.
+    /// Packet whose acknowledgement ends the round trip.
     pub until: u64,
 }
 
@@ -46,12 +46,12 @@ impl PathWindow {
         PathWindow { now: most, reference: most, most, least, trip, packet: facts.packet.into(), until: 0 }
     }
 
-    /// Returns the bytes per round trip of a rate.
+    /// Returns the bytes that a rate sends per round trip.
     pub fn bytes(&self, bps: f64) -> f64 {
         bps * self.trip / 8.0
     }
 
-    /// Sets the window, within its limits. Returns true if a round trip is over: the window is then the new
+    /// Sets the window, within its limits. Returns true if a round trip has ended; the window is then the new
     /// reference.
     pub fn set(&mut self, window: f64, ack: &RdmaAck) -> bool {
         self.now = window.clamp(self.least, self.most);
@@ -62,12 +62,12 @@ impl PathWindow {
         over
     }
 
-    /// Processes the first acknowledgement, which has no earlier one to compare with.
+    /// Processes the first acknowledgement, which cannot be compared with an earlier one.
     pub fn begin(&mut self, ack: &RdmaAck) {
         self.until = ack.sent;
     }
 
-    /// Adapts to another link rate, for which `fresh` was made: a window that filled the path fills it again.
+    /// Adapts to another link rate, for which `fresh` was created. A window that filled the path fills it again.
     pub fn on_link_rate(&mut self, fresh: &PathWindow) {
         let fitted = |window: f64| if window < self.most { window } else { fresh.most };
         let [now, reference] = [self.now, self.reference].map(fitted);
@@ -75,8 +75,9 @@ impl PathWindow {
         *self = PathWindow { now: limited(now), reference: limited(reference), until: self.until, ..*fresh };
     }
 
-    /// Returns the bytes that may be in flight. A packet may leave while less than the window is, as pacing limits the excess: rounding a
-    /// window of few packets down to whole ones would reduce it considerably.
+    /// Returns the bytes that may be in flight. A packet may be sent while fewer bytes than the window are in flight,
+    /// because pacing limits the excess. Rounding a window of few packets down to whole packets would reduce it
+    /// considerably.
     pub fn in_flight(&self) -> u64 {
         (self.now + self.packet - 1.0) as u64
     }
@@ -85,12 +86,12 @@ impl PathWindow {
         self.now * 8.0 / self.trip
     }
 
-    /// Returns the time at which the packet may leave that follows one of `bytes`.
+    /// Returns the time at which the next packet may be sent after one of `bytes`.
     pub fn due(&self, since: Time, bytes: u32) -> Time {
         if self.now < self.most { since.saturating_add(gap(bytes, self.bps())) } else { since }
     }
 
-    /// Returns its rate; infinite where the link is the limit.
+    /// Returns the rate; infinite if the link is the limit.
     pub fn rate(&self) -> f64 {
         if self.now < self.most { self.bps() } else { f64::INFINITY }
     }

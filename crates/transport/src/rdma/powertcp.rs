@@ -29,9 +29,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Computed, Or, Time};
 
-/// Additive increase of an update at 25 Gb/s, in b/s.
+/// Additive increase per update at 25 Gb/s, in b/s.
 const AI_AT_25G: f64 = 150e6;
-/// The least current, in parts of the rate of the link.
+/// Minimum current, relative to the rate of the link.
 pub const LEAST_CURRENT: f64 = 0.5;
 
 /// Keys of powertcp.
@@ -82,13 +82,13 @@ impl PowerTcpKeys {
         wrong.extend(check_int_bytes(self.int_bytes));
         wrong
     }
-    /// Nothing can be unused.
+    /// Returns nothing: every key has an effect.
     pub fn unused(&self) -> Vec<Remark> {
         Vec::new()
     }
 }
 
-/// Window driven by power.
+/// The window of PowerTCP, driven by the power of the path.
 #[derive(Clone, Copy, Debug)]
 pub struct PowerWindow {
     pub window: PathWindow,
@@ -99,7 +99,7 @@ pub struct PowerWindow {
 }
 
 impl PowerWindow {
-    /// One that fills its path, whose power is that of a link without a queue.
+    /// Creates a window that fills the path. The initial power is that of a link without a queue.
     pub fn new(
         facts: &PathFacts,
         gamma: f64,
@@ -112,28 +112,28 @@ impl PowerWindow {
         PowerWindow { window, power: 1.0, gamma, eta, added }
     }
 
-    /// An acknowledgement arrives, with the power of the path.
+    /// Processes an acknowledgement, given the power of the path.
     pub fn update(&mut self, ack: &RdmaAck) {
         let reference = self.window.reference;
         let wanted = reference * self.eta / self.power + self.added;
         self.window.set(self.gamma * wanted + (1.0 - self.gamma) * reference, ack);
     }
 
-    /// The link has another rate.
+    /// Adapts to another rate of the link.
     pub fn on_link_rate(&mut self, fresh: &PowerWindow) {
         self.window.on_link_rate(&fresh.window);
         self.added = fresh.added;
     }
 }
 
-/// The power of a hop, in parts of that of a busy link without a queue.
+/// Returns the power of a hop, relative to that of a busy link without a queue.
 fn power(hop: &Interval, trip: f64) -> f64 {
     let [before, after] = hop.queues;
     let current = (after - before) / hop.took + hop.sent_rate;
     (current / hop.rate).max(LEAST_CURRENT) * (after / (hop.rate * trip) + 1.0)
 }
 
-/// A window that the power of its path moves.
+/// The state of PowerTCP.
 #[derive(Clone, Debug)]
 pub struct PowerTcp {
     of: PowerWindow,
@@ -143,7 +143,7 @@ pub struct PowerTcp {
 }
 
 impl PowerTcp {
-    /// A queue pair without telemetry.
+    /// Creates the control of a queue pair without telemetry so far.
     pub fn new(keys: &PowerTcpKeys, facts: &PathFacts) -> PowerTcp {
         PowerTcp {
             of: PowerWindow::new(facts, keys.gamma, keys.eta, keys.ai_rate, keys.min_rate),
@@ -195,7 +195,7 @@ mod tests {
     use super::super::hops::stamps;
     use super::*;
 
-    /// A BDP of 153,000 B.
+    /// The BDP is 153,000 B.
     const FACTS: PathFacts = PathFacts::new(BitRate::from_gbps(100), Time::from_ns(12_240), 1_090, 1);
 
     fn ack(acknowledged: u64, sent: u64) -> RdmaAck {
@@ -204,14 +204,14 @@ mod tests {
 
     #[test]
     fn power_is_current_times_voltage() {
-        // Over a round trip, in which the link sends 153,000 B: queues before and after, and the power.
+        // Over a round trip in which the link sends 153,000 B. Columns: queue before, queue after, bytes sent, power.
         let rows = [
             (0, 0, 153_000, 1.0),
             (153_000, 153_000, 153_000, 2.0),
-            // The same queue while it grows, and while it drains.
+            // The same queue while it grows and while it drains.
             (76_500, 153_000, 153_000, 3.0),
             (229_500, 153_000, 153_000, 1.0),
-            // Not less than half the current.
+            // The current is at least half of the rate of the link.
             (153_000, 0, 153_000, 0.5),
             (0, 0, 15_300, 0.5),
         ];
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn many_come_to_rest_where_the_closed_form_says() {
-        // A link that sends its rate, on which what does not fit into a round trip waits.
+        // The link sends at its rate; bytes that do not fit into a round trip wait.
         for n in [16u32, 50] {
             let mut it = PowerTcp::new(&PowerTcpKeys::default(), &FACTS).of;
             for trip in 1..2_000 {
@@ -249,7 +249,7 @@ mod tests {
                 it.update(&ack(10 * trip + 1, 10 * trip + 10));
             }
             let rests = f64::from(n) * it.window.reference / 153_000.0;
-            // Rc eta / U + beta = Rc, with Rc = U B / N.
+            // In equilibrium Rc eta / U + beta = Rc, with Rc = U B / N.
             assert!((rests - (0.95 + f64::from(n) * 0.006)).abs() < 1e-9, "{n}: {rests}");
         }
     }

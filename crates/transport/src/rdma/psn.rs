@@ -1,38 +1,38 @@
 //! Packet sequence numbers: 24 bits on the wire, 64 bits at the queue pairs.
 //!
-//! The word of a frame holds the number in its low 24 bits, three flags above, and the number of the queue pair in the
-//! highest five, unless there are too many of those: then the frame has a header.
+//! The word of a frame holds the packet sequence number in its low 24 bits, three flags above, and the number of the
+//! queue pair in the highest five bits. If the number of the queue pair does not fit, the frame has a header instead.
 
 use frame::Frame;
 
-/// Bits of a packet sequence number (InfiniBand Architecture Specification volume 1 section 9.2).
+/// Number of bits of a packet sequence number (InfiniBand Architecture Specification volume 1 section 9.2).
 const BITS: u32 = Frame::NUMBER_BITS;
 const MASK: u32 = (1 << BITS) - 1;
-/// First flag. On data: the last packet of a message. On an acknowledgement: a NAK for a packet out of
+/// First flag. In data: the packet is the last of its message. In an acknowledgement: it is a NAK for a packet out of
 /// sequence.
 const FIRST_FLAG: u32 = 1 << BITS;
-/// Second flag. On data: an acknowledgement is requested (AckReq). On an acknowledgement: it names a packet out of order, or, without the
-/// first flag, it is the request of a READ.
+/// Second flag. In data: an acknowledgement is requested (AckReq). In an acknowledgement: it names a packet out of
+/// order or, without the first flag, it is a READ request.
 const SECOND_FLAG: u32 = 1 << (BITS + 1);
-/// Third flag. On data: the first packet of a message. On a NAK: the receiver is not ready (RNR).
+/// Third flag. In data: the packet is the first of its message. In a NAK: the receiver is not ready (RNR).
 const THIRD_FLAG: u32 = 1 << (BITS + 2);
 const PAIR_SHIFT: u32 = BITS + 3;
-/// Queue pairs from this number on do not fit into the word.
+/// First queue pair number that does not fit into the word.
 pub const WIDE_FROM: u32 = 31;
 
-/// Fields of the word of a frame.
+/// The fields of a frame's word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Word {
-    /// The packet sequence number, as on the wire.
+    /// Packet sequence number, as on the wire.
     pub number: u32,
-    /// Flags, in the order of their bits.
+    /// Flags in order of their bits.
     pub flags: [bool; 3],
-    /// The queue pair, if it fits.
+    /// Number of the queue pair, if it fits.
     pub pair: u32,
 }
 
 impl Word {
-    /// Packs it into 32 bits.
+    /// Packs the fields into 32 bits.
     #[inline]
     pub fn bits(self) -> u32 {
         let flag = |on: bool, bit: u32| if on { bit } else { 0 };
@@ -43,7 +43,7 @@ impl Word {
             | self.pair.min(WIDE_FROM) << PAIR_SHIFT
     }
 
-    /// Unpacks it from 32 bits.
+    /// Unpacks the fields from 32 bits.
     #[inline]
     pub fn of(bits: u32) -> Word {
         Word {
@@ -53,21 +53,21 @@ impl Word {
         }
     }
 
-    /// Returns true if the number of the queue pair fits; otherwise the frame has a header with it.
+    /// Returns true if the number of the queue pair fits. Otherwise the frame has a header that contains it.
     #[inline]
     pub fn has_pair(self) -> bool {
         self.pair < WIDE_FROM
     }
 }
 
-/// Returns the number of a packet as on the wire.
+/// Returns a packet's number as on the wire.
 #[inline]
 pub fn on_wire(packet: u64) -> u32 {
     packet as u32 & MASK
 }
 
-/// Returns the number nearest to `reference` whose low 24 bits are `number`; of two at the same distance the higher. Correct if the two
-/// differ by less than 2^23, which is why no more than that may be outstanding.
+/// Returns the number nearest to `reference` whose low 24 bits are `number`; of two at the same distance, the higher
+/// one. The result is correct if the two differ by less than 2^23, which limits the number of outstanding packets.
 #[inline]
 pub fn nearest(number: u32, reference: u64) -> u64 {
     let ahead = number.wrapping_sub(reference as u32) & MASK;
@@ -75,11 +75,11 @@ pub fn nearest(number: u32, reference: u64) -> u64 {
         return reference + u64::from(ahead);
     }
     let behind = u64::from(ahead.wrapping_neg() & MASK);
-    // There are no numbers below 0: then it is ahead after all.
+    // Numbers below 0 do not exist, so the packet is ahead.
     reference.checked_sub(behind).unwrap_or(reference + u64::from(ahead))
 }
 
-/// Packets that may be outstanding (section 9.7.7.1: half of all numbers).
+/// Maximum number of outstanding packets (section 9.7.7.1: half of all numbers).
 pub const MOST_OUTSTANDING: u64 = 1 << (BITS - 1);
 
 #[cfg(test)]

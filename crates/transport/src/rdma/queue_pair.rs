@@ -1,22 +1,26 @@
-//! The sending end of a queue pair: messages in packets, what is outstanding, and what is sent next.
+//! The sending end of a queue pair: messages cut into packets, outstanding packets, and the selection of the next one.
 //!
-//! A message is cut into packets of the MTU, each with the next packet sequence number (PSN, 24 bits on the wire). The next packet leaves
-//! when the rate of the control allows it and it fits the window. Acknowledgements are cumulative; a message is complete when its last
-//! packet is acknowledged. The last packet of a message requests an acknowledgement, and so does a packet that fills the window.
+//! A message is cut into packets of the MTU, each with the next packet sequence number (PSN, 24 bits on the wire). The
+//! next packet is sent when the rate of the control allows it and it fits the window. Acknowledgements are cumulative;
+//! a message is complete when its last packet is acknowledged. The last packet of a message requests an
+//! acknowledgement, and so does a packet that fills the window.
 //!
-//! A NAK names the first missing packet: everything before it has arrived, and `recovery` determines the retransmissions. Without progress
-//! for the timeout, the first outstanding packet and those after it are retransmitted; after `retries` timeouts in a row the queue pair
-//! enters the error state: it sends nothing any more, and the rest of its messages is lost.
+//! A NAK names the first missing packet: everything before it has arrived, and `recovery` determines the
+//! retransmissions. If there is no progress for the timeout, the first outstanding packet and those after it are
+//! retransmitted. After `retries` consecutive timeouts the queue pair enters the error state: it sends nothing any
+//! more, and its remaining messages are lost.
 //!
-//! The retransmission timer runs while a response is possible: the first outstanding packet has left, or has left again, and a packet that
-//! requests an acknowledgement is in flight. It does not run while that packet waits behind the pacer, a pause or the NIC. Where the
-//! receiver acknowledges every n-th packet, a packet also requests an acknowledgement if nothing was acknowledged or requested for
-//! `retries` + 1 timeouts, so that a dead path is detected.
+//! The retransmission timer runs while a response is possible: the first outstanding packet has been sent (or
+//! retransmitted), and a packet that requests an acknowledgement is in flight. It does not run while that packet waits
+//! for the pacer, a pause or the NIC. If the receiver acknowledges every n-th packet, a packet also requests an
+//! acknowledgement when nothing was acknowledged or requested for `retries` + 1 timeouts, so that a dead path is
+//! detected.
 //!
-//! After a NAK of a receiver that is not ready, the queue pair waits for `rnr_timer` and continues from there; after `rnr_retries` in a row
-//! it enters the error state too. Responses to a READ are sent in the same way, except for the timeout: see `read`.
+//! After a NAK from a receiver that is not ready, the queue pair waits for `rnr_timer` and continues from the named
+//! packet. After `rnr_retries` such NAKs in a row it also enters the error state. READ responses are sent in the same
+//! way, except for the timeout: see `read`.
 //!
-//! One packet per round trip is timed, from the instant the NIC takes it; retransmitted packets are not.
+//! One packet per round trip is timed, from the time at which the NIC takes it. Retransmitted packets are not timed.
 
 mod facts;
 mod next;
@@ -49,7 +53,7 @@ pub const ENDLESS: u64 = 1 << 62;
 /// Marker for "no packet".
 const NONE: u64 = u64::MAX;
 
-/// Counters of a queue pair.
+/// The counters of a queue pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts)]
 pub struct PairCounts {
     /// Packets sent.
@@ -60,7 +64,7 @@ pub struct PairCounts {
     pub cnps: u64,
     /// NAKs received.
     pub naks: u64,
-    /// Acknowledgements received with an echoed mark.
+    /// Acknowledgements with an echoed mark received.
     pub marks: u64,
     /// Timeouts: no response arrived in time.
     pub timeouts: u32,
@@ -77,17 +81,17 @@ pub struct PairCounts {
 /// A completed message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// Number of the scheduled transfer it belongs to.
+    /// Number of the scheduled transfer to which the message belongs.
     pub transfer: u32,
     /// Times at which it was posted and completed.
     pub start: Time,
     pub at: Time,
-    /// Its length in bytes.
+    /// Length of the message in bytes.
     pub bytes: u64,
-    /// Retransmitted packets of the message, and timeouts.
+    /// Number of retransmitted packets of the message, and of timeouts.
     pub again: u32,
     pub timeouts: u32,
-    /// Time of the message by activity.
+    /// Times of the message by activity.
     pub times: MessageTimes,
     /// CNPs, marks and NAKs that the queue pair had received before the message.
     pub feedback_before: [u32; 3],
@@ -102,10 +106,10 @@ struct Message {
     awaited: bool,
     operation: Operation,
     start: Time,
-    /// First packet, and number of packets.
+    /// Number of the first packet, and number of packets.
     first: u64,
     packets: u64,
-    /// Bytes of data and of extended headers before it, and of data in it.
+    /// Bytes of data before the message, bytes of extended headers before it, and bytes of data in it.
     before: u64,
     bytes: u64,
 }
@@ -116,7 +120,7 @@ impl Message {
     }
 }
 
-/// Sends messages.
+/// The sending end of a queue pair.
 #[derive(Clone, Debug, Recurs)]
 pub struct QueuePair {
     #[recurs(constant)]
@@ -128,34 +132,36 @@ pub struct QueuePair {
     control: RdmaController,
     #[recurs(with = QueuePair::walk_recovery)]
     recovery: Recovery,
-    /// Messages that are not complete.
+    /// Messages that have not been completed.
     #[recurs(with = QueuePair::walk_messages)]
     messages: VecDeque<Message>,
-    /// Clocks of the time by activity.
+    /// Clocks that measure time by activity.
     #[recurs(measured)]
     clocks: Box<Clocks>,
     /// Index of the message whose packet was returned last.
     at: usize,
-    /// Next packet to send, if there is one and the window admits it, or [`NONE`]; updated wherever it changes.
+    /// Next packet to send if there is one and the window admits it, otherwise [`NONE`]. Updated wherever it may
+    /// change.
     #[recurs(from = self.unacknowledged)]
     ready: u64,
-    /// First unacknowledged packet, and the one after the last ever sent.
+    /// First unacknowledged packet, and the packet after the last one ever sent.
     #[recurs(scratch)]
     unacknowledged: u64,
     #[recurs(from = self.unacknowledged)]
     highest: u64,
-    /// Number after the last packet of the last message, and the bytes up to there.
+    /// Number after the last packet of the last message, and bytes up to that packet.
     #[recurs(from = self.unacknowledged)]
     end: u64,
     #[recurs(scratch)]
     end_bytes: u64,
-    /// Time and length of the last packet sent. No other follows until `due`.
+    /// Time and length of the last packet sent. The next one must not be sent before `due`.
     last: (Time, u32),
     #[recurs(past)]
     due: Time,
     closed: bool,
     retry: u32,
-    /// Time before which receiver or NIC is not ready, and consecutive times that the receiver was not ready.
+    /// Time before which the receiver or the NIC is not ready, and number of consecutive NAKs of a receiver that was
+    /// not ready.
     #[recurs(past)]
     waits: Time,
     not_ready: u32,
@@ -167,27 +173,28 @@ pub struct QueuePair {
     /// Packet named by the last such NAK, or [`NONE`].
     #[recurs(from = self.unacknowledged)]
     reported_missing: u64,
-    /// Expiry of the retransmission timer; [`Time::NEVER`]: it does not run.
+    /// Expiry of the retransmission timer; [`Time::NEVER`] if it does not run.
     deadline: Time,
     /// Packet up to which acknowledgements were requested, and the time of the last request or progress.
     #[recurs(with = QueuePair::walk_request)]
     requested: (u64, Time),
     /// Time at which the queue pair entered the error state, or [`Time::NEVER`].
     failed: Time,
-    /// Packet whose round trip is timed, or [`NONE`], and the time at which it left.
+    /// Packet whose round trip is timed, or [`NONE`], and the time at which it was sent.
     #[recurs(with = QueuePair::walk_timed)]
     timed: (u64, Time),
     /// Counters of the queue pair.
     #[recurs(measured)]
     pub counts: PairCounts,
-    /// Results not yet returned: completed messages, and a round trip from its beginning, or [`Time::NEVER`], to its end.
+    /// Results that have not been returned: completed messages, and a round trip from its start (or [`Time::NEVER`]) to
+    /// its end.
     #[recurs(unless_empty = "messages that have ended and are not reported")]
     done: Vec<Done>,
     #[recurs(recorded)]
     round_trip: (Time, Time),
     #[recurs(measured)]
     discarded: u64,
-    /// Path selection; `None`: packets stay on one path.
+    /// Path selection; `None` if all packets use the path of the flow.
     #[recurs(unless_empty = "paths by entropy")]
     paths: Option<Box<Paths>>,
 }
@@ -233,7 +240,7 @@ impl QueuePair {
         }
     }
 
-    /// Starts as if this many packets had already been sent and acknowledged.
+    /// Starts in the state after this many packets have been sent and acknowledged.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, packet: u64) {
         (self.unacknowledged, self.highest, self.end) = (packet, packet, packet);
@@ -241,13 +248,13 @@ impl QueuePair {
         self.work_out();
     }
 
-    /// Appends a message with the verb of the queue pair; `awaited`: other transfers depend on its
+    /// Appends a message with the verb of the queue pair. `awaited` is true if other transfers depend on its
     /// completion.
     pub fn post(&mut self, transfer: u32, start: Time, bytes: u64, awaited: bool) {
         self.post_as(self.spec.verb.operation(), transfer, start, bytes, awaited);
     }
 
-    /// Appends a message. The request of a READ has no data, and one packet.
+    /// Appends a message with this operation. A READ request has no data and a single packet.
     pub fn post_as(&mut self, operation: Operation, transfer: u32, start: Time, bytes: u64, awaited: bool) {
         let packets = bytes.div_ceil(self.spec.mtu.into()).max(1);
         let (first, before) = (self.end, self.end_bytes);
@@ -270,7 +277,7 @@ impl QueuePair {
         self.settle(start);
     }
 
-    /// Processes the stamps of a packet, before the acknowledgement that returns them.
+    /// Processes the stamps of a packet. Called before the acknowledgement that returns them is processed.
     pub fn on_stamps(&mut self, stamps: &Stamps) {
         self.control.on_stamps(stamps);
     }
@@ -405,7 +412,7 @@ impl Protocol for QueuePair {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        // Without data to send, the queue pair needs no call for that.
+        // Without data to send, the queue pair does not need a call when the pacer opens.
         let opens = if self.closed && self.failed().is_none() { self.due } else { Time::NEVER };
         let first = opens.min(self.deadline);
         (first < Time::NEVER).then_some(first)

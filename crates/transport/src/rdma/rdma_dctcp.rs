@@ -52,26 +52,27 @@ impl RdmaDctcpKeys {
         let all = [checks::number("gain", self.gain, 1.0), ai, checks::rate("min_rate", self.min_rate)];
         all.into_iter().flatten().collect()
     }
-    /// Nothing can be unused.
+    /// Returns nothing: every key has an effect.
     pub fn unused(&self) -> Vec<Remark> {
         Vec::new()
     }
 }
 
-/// A rate that marks cut.
+/// The state of DCTCP for RDMA: a rate that marks reduce.
 #[derive(Clone, Copy, Debug)]
 pub struct RdmaDctcp {
     rate: LinkRate,
     ai: f64,
     share: MarkedShare,
-    /// The round trip ends with this packet.
+    /// Packet whose acknowledgement ends the round trip.
     until: u64,
-    /// No cut before this packet is acknowledged.
+    /// Packet before whose acknowledgement the rate is not cut.
     no_cut_until: u64,
 }
 
 impl RdmaDctcp {
-    /// Visits its state. Every packet to be acknowledged comes after `first`, so that earlier limits are all alike.
+    /// Visits the state. All packets still to be acknowledged are at or after `first`, so limits before `first` are
+    /// equivalent.
     pub(super) fn walk_from(&self, first: u64, walk: &mut Walk) {
         let RdmaDctcp { rate, ai: _, share, until, no_cut_until } = self;
         rate.walk(walk);
@@ -80,7 +81,7 @@ impl RdmaDctcp {
         walk.word(no_cut_until.saturating_sub(first));
     }
 
-    /// A queue pair that has seen no mark.
+    /// Creates the control of a queue pair that has received no mark.
     pub fn new(keys: &RdmaDctcpKeys, facts: &PathFacts) -> RdmaDctcp {
         let packet_a_trip = f64::from(facts.packet) * 8.0 / facts.base_rtt.as_secs_f64();
         RdmaDctcp {
@@ -141,14 +142,15 @@ mod tests {
             it.on_ack(Time::ZERO, &ack(packet, 20, true));
         }
         assert_eq!(it.rate.now, 50e9);
-        // The second round trip ends with packet 11, all of it marked but for that one; cuts are allowed again.
+        // The second round trip ends with packet 11. All of its packets except that one are marked; cuts are allowed
+        // again.
         it.on_ack(Time::ZERO, &ack(11, 20, false));
         let alpha = 15.0 / 16.0 + 0.9 / 16.0;
         assert!((it.share.alpha() - alpha).abs() < 1e-12);
         for packet in 12..=21 {
             it.on_ack(Time::ZERO, &ack(packet, 30, false));
         }
-        // 8000 bits in 13 us: 615 Mb/s.
+        // 8000 bits in 13 us are 615 Mb/s.
         assert!((it.rate.now - 50e9 - 8_000.0 / 13e-6).abs() < 1.0);
     }
 }

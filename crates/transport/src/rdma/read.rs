@@ -32,13 +32,14 @@ use std::sync::Arc;
 use units::Time;
 use workload::Due;
 
-/// Length of each READ of an unlimited flow, in bytes: a READ in flight cannot be withdrawn.
+/// Length of each READ of an unlimited flow, in bytes. Flows consist of many READs, because a READ in flight cannot be
+/// withdrawn.
 const ONE_OF_MANY: u64 = 1 << 20;
 
-/// Counters of the requester of a queue pair.
+/// The counters of the requester of a queue pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounts {
-    /// Messages delivered whole, and their bytes.
+    /// Number of messages delivered completely, and their bytes.
     pub messages: u64,
     /// See `messages`.
     pub bytes: u64,
@@ -52,7 +53,7 @@ pub struct ReadCounts {
     pub failed: Option<Time>,
 }
 
-/// Requests messages by READ.
+/// The requester of messages by READ.
 #[derive(Clone, Debug)]
 pub struct Reader {
     spec: Arc<RdmaSpec>,
@@ -62,14 +63,13 @@ pub struct Reader {
     /// Completed transfers that others depend on.
     ended: VecDeque<u32>,
     outcomes: Vec<TransferOutcome>,
-    /// For each transfer, the index of its first READ within its queue pair, and its number of READs.
+    /// By transfer: index of its first READ within the queue pair, and number of its READs.
     places: Vec<(u32, u32)>,
     pairs: Vec<Reading>,
     free: Vec<u32>,
     /// Queue pairs with a request to send.
     line: VecDeque<u32>,
-    /// For a flow: the time of the next request, the time after which no more are made, and the bytes left to
-    /// request.
+    /// For a flow: time of the next request, time after which no more requests are made, and bytes left to request.
     start: Time,
     stop: Option<Time>,
     left: u64,
@@ -79,13 +79,13 @@ pub struct Reader {
 #[derive(Clone, Debug, Default)]
 struct Reading {
     reads: VecDeque<Read>,
-    /// Number of READs requested, number ever posted, and the number after the last packet of the last READ.
+    /// Number of READs requested, number ever posted, and number after the last packet of the last READ.
     requested: usize,
     posted: u32,
     end: u64,
     /// Next packet expected.
     expected: u64,
-    /// Missing packets are to be requested again.
+    /// True if missing packets are to be requested again.
     again: bool,
     in_line: bool,
     retry: u32,
@@ -111,7 +111,8 @@ impl Read {
 }
 
 impl Reader {
-    /// Creates the requester of these transfers, in order of their starts; if there are none, of a flow's messages from `start` to `stop`.
+    /// Creates the requester of these transfers, which are in order of their starts. If there are none, creates the
+    /// requester of a flow's messages from `start` to `stop`.
     pub fn new(spec: &Arc<RdmaSpec>, due: Arc<[Due]>, start: Time, stop: Option<Time>) -> Reader {
         let left = if due.is_empty() { spec.total.unwrap_or(ENDLESS) } else { 0 };
         Reader {
@@ -144,7 +145,7 @@ impl Reader {
                 else {
                     continue;
                 };
-                // Parts of one message are counted together.
+                // The parts of a message are counted together.
                 let before = if std::mem::replace(is_counted, true) { outcome.missing } else { 0 };
                 outcome.missing = before + missing;
             }
@@ -164,7 +165,7 @@ impl Reader {
             ReadCounts { outstanding: requested.saturating_sub(pair.expected), ..pair.counts }
         })
     }
-    /// Returns the next measurement that was not yet returned.
+    /// Returns the next measurement that has not been returned.
     pub fn poll_record(&mut self) -> Option<Record> {
         self.records.pop_front()
     }
@@ -173,7 +174,7 @@ impl Reader {
         !self.records.is_empty()
     }
 
-    /// Starts as if this many packets had already arrived.
+    /// Starts in the state after this many packets have arrived.
     #[cfg(test)]
     pub fn start_at(&mut self, packet: u64) {
         let number = self.open();
@@ -208,7 +209,7 @@ impl Reader {
         place
     }
 
-    /// Posts READs that are due, and repeats requests whose responses timed out.
+    /// Posts READs that are due, and repeats requests whose responses have timed out.
     pub fn handle_timeout(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool) {
         while let Some(&due) = self.due.get(self.begun).filter(|due| due.start <= now) {
             self.begun += 1;
@@ -247,13 +248,13 @@ impl Reader {
         self.places[transfer as usize] = place;
     }
 
-    /// Starts a transfer that waited for others.
+    /// Starts a transfer that has waited for others.
     pub fn release(&mut self, transfer: u32, now: Time) {
         if let Some(&due) = self.due.get(transfer as usize) {
             self.begin_one(transfer, Due { start: now, ..due });
         }
     }
-    /// Returns a completed transfer that others depend on.
+    /// Returns a completed transfer on which others depend.
     pub fn poll_ended(&mut self) -> Option<u32> {
         self.ended.pop_front()
     }
@@ -285,9 +286,9 @@ impl Reader {
         if pair.retry > retries {
             (pair.counts.failed, pair.deadline) = (Some(now), Time::NEVER);
         } else {
-            // Later requests may be lost as well; a responder that has them ignores the repetition.
+            // Later requests may be lost as well. A responder that has received them ignores the repetition.
             (pair.again, pair.requested) = (true, pair.requested.min(1));
-            // The timer restarts when the request has left.
+            // The timer restarts when the request has been sent.
             pair.deadline = Time::NEVER;
         }
         if let Some(outcome) = front.and_then(|transfer| self.outcomes.get_mut(transfer)) {
@@ -301,10 +302,10 @@ impl Reader {
         if self.counts(number).outstanding <= timeouts.few { timeouts.low } else { timeouts.high }
     }
 
-    /// Next time at which to call [`Reader::handle_timeout`].
+    /// Returns the next time at which to call [`Reader::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Time> {
         let begins = self.due.get(self.begun).map(|due| due.start);
-        // A flow requests its next message when one is complete.
+        // A flow requests its next message when the previous one is complete.
         let flow = (self.left > 0 && self.pairs.is_empty()).then_some(self.start);
         let deadlines = self.pairs.iter().map(|pair| pair.deadline);
         let first = begins.into_iter().chain(flow).chain(self.stop).chain(deadlines).min()?;
@@ -388,7 +389,7 @@ impl Reader {
         self.queue(number);
     }
 
-    /// A packet after the expected one has arrived: repeats the request from the gap on.
+    /// Handles a packet after the expected one: repeats the request from the gap on.
     pub fn ask_again(&mut self, number: u32) {
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
         pair.again = true;
@@ -405,7 +406,7 @@ impl Reader {
         self.queue(number);
     }
 
-    /// Heap bytes held, excluding the value itself.
+    /// Returns the heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         let of_pair = |pair: &Reading| pair.reads.capacity() * size_of::<Read>();
         self.pairs.capacity() * size_of::<Reading>()

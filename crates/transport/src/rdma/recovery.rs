@@ -1,11 +1,11 @@
-//! Loss recovery of queue pairs: selects the next packet to send.
+//! The loss recovery of queue pairs, which selects the next packet to send.
 
 use super::go_back_n::GoBackN;
 use super::reordering::{Lost, Reordering};
 use super::reordering_keys::RdmaRecovery;
 use super::selective_repeat::SelectiveRepeat;
 
-/// Loss recovery in operation. It depends neither on time nor on the window.
+/// The state of a loss recovery. It depends neither on time nor on the window.
 #[derive(Clone, Debug)]
 pub enum Recovery {
     /// Retransmits everything from the first missing packet on.
@@ -41,7 +41,7 @@ impl Recovery {
             Recovery::Reordering(it) => it.next(highest),
         }
     }
-    /// Notes that a packet was sent, `again` or for the first time.
+    /// Records that a packet was sent, `again` or for the first time.
     pub fn on_sent(&mut self, packet: u64, again: bool) {
         match self {
             Recovery::GoBackN(it) => it.on_sent(packet),
@@ -49,7 +49,7 @@ impl Recovery {
             Recovery::Reordering(it) => it.on_sent(packet, again),
         }
     }
-    /// Notes that everything before this packet has arrived.
+    /// Records that everything before this packet has arrived.
     pub fn on_progress(&mut self, unacknowledged: u64) {
         match self {
             Recovery::GoBackN(it) => it.on_progress(unacknowledged),
@@ -57,9 +57,9 @@ impl Recovery {
             Recovery::Reordering(it) => it.on_progress(unacknowledged),
         }
     }
-    /// The first unacknowledged packet is missing. With selective repeat, `named` is a later packet that has arrived; with reordering, or
-    /// if that was trimmed, it is the first lost packet, and `map` has the lost ones from there on. Returns true if that was not known
-    /// before.
+    /// Processes a NAK: the first unacknowledged packet is missing. With selective repeat, `named` is a later packet
+    /// that has arrived. With reordering, or if a packet was trimmed, `named` is the first lost packet, and `map`
+    /// contains the lost packets from there on. Returns true if the loss was not known before.
     pub fn on_nak(&mut self, unacknowledged: u64, highest: u64, named: Option<u64>, map: u64) -> bool {
         match self {
             Recovery::GoBackN(it) => it.on_nak(unacknowledged),
@@ -78,7 +78,7 @@ impl Recovery {
             Recovery::Reordering(it) => it.on_timeout(unacknowledged, highest),
         }
     }
-    /// Heap bytes held, excluding the value itself.
+    /// Returns the heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         match self {
             Recovery::GoBackN(_) => 0,

@@ -34,15 +34,15 @@ use recurrence::MaybeEmpty;
 use std::collections::VecDeque;
 use units::Time;
 
-/// Packets in the bitmap of a NAK.
+/// Number of packets in the bitmap of a NAK.
 const MAP_BITS: u64 = 64;
 
-/// Rule by which a receiver distinguishes losses from reordering, with the times of its path.
+/// The rule by which a receiver distinguishes losses from reordering, with the times of its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossRule {
-    /// Packets from the expected one on that are placed, above 0.
+    /// Number of packets, from the expected one on, that the receiver places; above 0.
     pub window: u64,
-    /// Numbers by which a later packet must be ahead of a missing one, above 0.
+    /// Distance in packets by which a later packet must be ahead of a missing one; above 0.
     pub distance: u64,
     /// Minimum time that a gap must have been open.
     pub time: Time,
@@ -53,7 +53,7 @@ pub struct LossRule {
 }
 
 impl LossRule {
-    /// Creates the rule of these keys on a path with this round trip without queueing.
+    /// Creates the rule of these keys on a path with this round-trip time without queueing.
     pub fn new(keys: &ReorderingKeys, base_rtt: Time) -> LossRule {
         let quarter = Time::from_ps(base_rtt.ps() / 4);
         let time = keys.time.value().unwrap_or(quarter.max(ReorderingKeys::DEEPEST_QUEUE));
@@ -61,47 +61,50 @@ impl LossRule {
         let repeat = longer.saturating_add(longer);
         LossRule { window: keys.window, distance: keys.distance, time, repeat, nak: keys.nak }
     }
-    /// Returns the number after the last packet of a gap that is far enough behind the highest arrival; `top` is the number after that.
+    /// Returns the number after the last packet of a gap that is far enough behind the highest packet that has arrived;
+    /// `top` is the number after the latter.
     fn far(&self, top: u64, end: u64) -> u64 {
         end.min(top.saturating_sub(self.distance))
     }
 }
 
-/// Missing packets that one arrival overtook.
+/// A gap: missing packets that one arriving packet has overtaken.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
-    /// Packet after the last missing one; it has arrived.
+    /// Packet after the last missing one, which has arrived.
     end: u64,
-    /// The time of that arrival.
+    /// Time at which that packet arrived.
     opened: Time,
-    /// Packets before this one have been named.
+    /// Number before which all missing packets have been named in a NAK.
     named: u64,
-    /// Time at which those still missing may be named again; [`Time::NEVER`]: none was named.
+    /// Time at which packets that are still missing may be named again; [`Time::NEVER`] if none has been named.
     again: Time,
-    /// Expected packet when they were last named.
+    /// Expected packet at the time of the last naming.
     seen: u64,
 }
 
-/// Lost packets to name in a NAK: the first one, and bit n for the n-th after it.
+/// Lost packets to name in a NAK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// The first lost packet.
     pub first: u64,
-    /// Bit 0 is the first packet.
+    /// Lost packets as bits: bit n for the n-th packet after `first`, bit 0 for `first` itself.
     pub map: u64,
 }
 
-/// The gaps of a receiving queue pair, in order of numbers and so of the times at which they opened.
+/// The gaps of a receiving queue pair, in order of packet numbers, which is also the order in which they opened.
 #[derive(Clone, Debug, Default)]
 pub struct Gaps {
     gaps: VecDeque<Gap>,
     /// Number after the highest packet that has arrived.
     top: u64,
-    /// Lower bound of the time at which the next packet counts as lost; [`Time::NEVER`]: only another arrival changes that.
+    /// Lower bound of the time at which the next packet counts as lost; [`Time::NEVER`] if only another arrival can
+    /// change that.
     due: Time,
     /// NAKs queued for transmission.
     named: VecDeque<Lost>,
-    /// Packets that arrived trimmed and have been named, in order of numbers, and the time until which they are not named for their gap.
+    /// Packets that arrived trimmed and have been named, in order of packet numbers, each with the time until which the
+    /// NAKs for its gap do not name it.
     trimmed: VecDeque<(u64, Time)>,
 }
 
@@ -112,7 +115,7 @@ impl MaybeEmpty for Gaps {
 }
 
 impl Gaps {
-    /// A packet beyond the expected one has arrived, for the first time.
+    /// Records that a packet beyond the expected one has arrived for the first time.
     pub fn on_ahead(&mut self, packet: u64, expected: u64, now: Time, rule: &LossRule) {
         if self.gaps.is_empty() {
             self.due = Time::NEVER;
@@ -121,14 +124,14 @@ impl Gaps {
         if packet > top {
             self.gaps.append_one(Gap { end: packet, opened: now, named: top, again: Time::NEVER, seen: 0 });
         }
-        // Another packet may be far enough ahead now.
+        // More packets may now be far enough behind.
         if packet >= top {
             self.top = packet + 1;
             self.due = self.due.min(self.next_due(rule));
         }
     }
 
-    /// Notes that everything before `expected` has arrived.
+    /// Records that everything before `expected` has arrived.
     pub fn on_progress(&mut self, expected: u64) {
         while self.gaps.front().is_some_and(|gap| gap.end <= expected) {
             self.gaps.pop_front();
@@ -141,7 +144,8 @@ impl Gaps {
         }
     }
 
-    /// A packet has arrived without its payload: a NAK for it alone is queued; before `until`, no NAK for its gap names it.
+    /// Records that a packet has arrived without its payload. Queues a NAK for it alone. Before `until`, no NAK for its
+    /// gap names it.
     pub fn on_trimmed(&mut self, packet: u64, expected: u64, until: Time) {
         self.named.append_one(Lost { first: packet, map: 1 });
         let place = self.trimmed.partition_point(|&(other, _)| other < packet);
@@ -152,12 +156,13 @@ impl Gaps {
         }
     }
 
-    /// Latest time at which to call [`Gaps::find_lost`]; [`Time::NEVER`]: not at all.
+    /// Returns the latest time at which to call [`Gaps::find_lost`]; [`Time::NEVER`] if no call is needed.
     pub fn due(&self) -> Time {
         self.due
     }
 
-    /// Queues NAKs for packets that count as lost now. Returns the first packet of each. `arrived`: true if a packet has arrived.
+    /// Queues NAKs for the packets that now count as lost. Returns the first packet of each NAK. `arrived` is true if a
+    /// packet has arrived.
     pub fn find_lost(
         &mut self,
         expected: u64,
@@ -176,7 +181,7 @@ impl Gaps {
                 break;
             }
             let (repeats, fresh) = (gap.again <= now, gap.named < far);
-            // While the sender fills a long gap, none of it needs to be named again.
+            // While the sender fills a long gap, none of its packets needs to be named again.
             let first = if repeats && expected <= gap.seen { from } else { gap.named.max(from) };
             if repeats || fresh {
                 (gap.again, gap.seen, gap.named) =
@@ -204,13 +209,13 @@ impl Gaps {
         found.into_iter().map(|lost| lost.first).collect()
     }
 
-    /// Returns the next NAK to send, if it is the one for this packet, on the wire.
+    /// Returns the next NAK to send, if it names this packet (number as on the wire) first.
     pub fn take_named(&mut self, packet: u32) -> Option<Lost> {
         let is_next = self.named.front().is_some_and(|lost| psn::on_wire(lost.first) == packet);
         if is_next { self.named.pop_front() } else { None }
     }
 
-    /// Returns the earliest time at which a gap may be reported, as far as numbers allow it.
+    /// Returns the earliest time at which a gap may be reported, as far as the packet numbers allow it.
     fn next_due(&self, rule: &LossRule) -> Time {
         let mut first = Time::NEVER;
         for gap in self.gaps.iter().filter(|_| rule.nak) {
@@ -226,7 +231,7 @@ impl Gaps {
         first
     }
 
-    /// Heap bytes held, excluding the value itself.
+    /// Returns the heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.gaps.capacity() * size_of::<Gap>()
             + self.named.capacity() * size_of::<Lost>()
@@ -234,14 +239,14 @@ impl Gaps {
     }
 }
 
-/// Packets that a sender retransmits.
+/// The packets that a sender has to retransmit.
 #[derive(Clone, Debug, Default)]
 pub struct Reordering {
-    /// Requested packets, in order, and outstanding.
+    /// Requested packets that are outstanding, in order.
     requested: VecDeque<u64>,
-    /// After a timeout: number before which all packets were sent before the timeout.
+    /// After a timeout: number before which all packets had been sent at the time of the timeout.
     until: u64,
-    /// Number after the last packet that was retransmitted since then.
+    /// Number after the last packet retransmitted since the timeout.
     repeated: u64,
 }
 
@@ -250,14 +255,14 @@ impl Reordering {
     pub fn next(&self, highest: u64) -> u64 {
         self.requested.front().copied().unwrap_or(highest)
     }
-    /// Notes that a packet was sent, `again` or for the first time.
+    /// Records that a packet was sent, `again` or for the first time.
     pub fn on_sent(&mut self, packet: u64, again: bool) {
         if again && self.requested.front() == Some(&packet) {
             self.requested.pop_front();
             self.repeated = self.repeated.max(packet + 1);
         }
     }
-    /// Notes that everything before `unacknowledged` has arrived.
+    /// Records that everything before `unacknowledged` has arrived.
     pub fn on_progress(&mut self, unacknowledged: u64) {
         while self.requested.front().is_some_and(|&packet| packet < unacknowledged) {
             self.requested.pop_front();
@@ -266,17 +271,18 @@ impl Reordering {
             self.request(unacknowledged);
         }
     }
-    /// These packets are lost; `None`: the first outstanding one. Returns true if the loss of one of them was not known before.
+    /// Processes a NAK of these lost packets; `None` stands for the first outstanding one. Returns true if the loss of
+    /// any of them was not known before.
     pub fn on_nak(&mut self, unacknowledged: u64, highest: u64, lost: Option<Lost>) -> bool {
         let Some(Lost { first, map }) = lost else {
             return unacknowledged < highest && self.request(unacknowledged);
         };
         let named = (0..MAP_BITS).filter(|bit| map >> bit & 1 == 1).map(|bit| first + bit);
         let outstanding = named.filter(|packet| (unacknowledged..highest).contains(packet));
-        // All of them are requested, including those already known.
+        // All of them are requested, including those that are already known.
         outstanding.filter(|&packet| self.request(packet)).count() > 0
     }
-    /// Handles a timeout without progress: the first outstanding packet is retransmitted.
+    /// Handles a timeout without progress: retransmits the first outstanding packet.
     pub fn on_timeout(&mut self, unacknowledged: u64, highest: u64) {
         (self.until, self.repeated) = (highest, unacknowledged);
         if unacknowledged < highest {
@@ -291,7 +297,7 @@ impl Reordering {
         }
         news
     }
-    /// Heap bytes held, excluding the value itself.
+    /// Returns the heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.requested.capacity() * size_of::<u64>()
     }

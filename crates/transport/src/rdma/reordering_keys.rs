@@ -31,7 +31,7 @@ impl RdmaRecovery {
     pub fn keeps(self) -> bool {
         self != RdmaRecovery::GoBackN
     }
-    /// Returns the keys of reordering-tolerant recovery, if that is selected.
+    /// Returns the keys of reordering-tolerant recovery, if it is selected.
     pub fn reordering(&self) -> Option<&ReorderingKeys> {
         match self {
             RdmaRecovery::Reordering(keys) => Some(keys),
@@ -169,8 +169,8 @@ impl ReorderingPreset {
 }
 
 impl ReorderingKeys {
-    /// The time that a packet may wait longer than one that overtakes it: 400 kB at 25 Gb/s (HPCC, SIGCOMM 2019, section 5.1:
-    /// Kmax, in proportion to the rate).
+    /// Maximum time by which a packet may be delayed more than one that overtakes it: 400 kB at 25 Gb/s (HPCC, SIGCOMM
+    /// 2019, section 5.1: Kmax, in proportion to the rate).
     pub const DEEPEST_QUEUE: Time = Time::from_us(128);
 
     /// Validates the keys; returns one remark per invalid value.
@@ -195,7 +195,7 @@ impl ReorderingKeys {
         wrong
     }
 
-    /// Returns keys that have no effect.
+    /// Returns the keys that have no effect.
     pub fn unused(&self) -> Vec<Remark> {
         Unused::of(self, &self.preset.keys()).unless(self.nak, "nak = true", &["distance", "time"]).remarks()
     }

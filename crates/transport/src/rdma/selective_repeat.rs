@@ -23,20 +23,20 @@
 use recurrence::{Numbered, Recurs, Walk};
 use std::collections::VecDeque;
 
-/// State of the packets from the first outstanding one on.
+/// The state of selective repeat, for the packets from the first outstanding one on.
 #[derive(Clone, Debug, Default)]
 pub struct SelectiveRepeat {
-    /// True for each packet, from the first outstanding one on, that has arrived.
+    /// For each packet from `first` on: true if it has arrived.
     arrived: VecDeque<bool>,
-    /// Packet of the first entry of this list.
+    /// Number of the first packet in `arrived`.
     first: u64,
-    /// Packets before this one have been examined in this recovery.
+    /// Number before which all packets have been examined in this recovery.
     next: u64,
     /// Packet up to which everything must be acknowledged before recovery ends.
     until: Option<u64>,
-    /// True if the first outstanding packet is to be retransmitted, regardless of later arrivals.
+    /// True if the first outstanding packet is to be retransmitted even if no later packet has arrived.
     head: bool,
-    /// True if a packet after it was reported since it became the first, or since a timeout.
+    /// True if a later packet has been reported since this packet became the first outstanding one, or since a timeout.
     reported: bool,
     /// Trimmed packets, in order of their reports.
     trimmed: VecDeque<u64>,
@@ -45,7 +45,7 @@ pub struct SelectiveRepeat {
 }
 
 impl SelectiveRepeat {
-    /// Visits its state; packets count from `base`.
+    /// Visits the state; packets are counted from `base`.
     pub(super) fn walk_from(&self, base: u64, walk: &mut Walk) {
         let SelectiveRepeat { arrived, first, next, until, head, reported, trimmed, resent } = self;
         arrived.walk(walk);
@@ -73,7 +73,7 @@ impl SelectiveRepeat {
         let mut missing = rest.filter(|(_, arrived)| !**arrived).map(|(at, _)| self.first + at as u64);
         missing.find(|packet| !self.resent.contains(packet)).unwrap_or(highest)
     }
-    /// Notes that a packet was sent, `again` or for the first time.
+    /// Records that a packet was sent, `again` or for the first time.
     pub fn on_sent(&mut self, packet: u64, again: bool) {
         if self.trimmed.front() == Some(&packet) {
             self.trimmed.pop_front();
@@ -83,7 +83,7 @@ impl SelectiveRepeat {
             (self.next, self.head) = (self.next.max(packet + 1), false);
         }
     }
-    /// Notes that everything before this packet has arrived.
+    /// Records that everything before this packet has arrived.
     pub fn on_progress(&mut self, unacknowledged: u64) {
         let gone = (unacknowledged - self.first).min(self.arrived.len() as u64);
         self.arrived.drain(..gone as usize);
@@ -94,7 +94,8 @@ impl SelectiveRepeat {
             self.until = None;
         }
     }
-    /// The first outstanding packet is missing, and a later one has arrived. Returns true if recovery begins.
+    /// Processes a NAK: the first outstanding packet is missing, and a later one has arrived. Returns true if recovery
+    /// begins.
     pub fn on_nak(&mut self, unacknowledged: u64, highest: u64, arrived: Option<u64>) -> bool {
         if let Some(arrived) = arrived.filter(|&arrived| arrived >= self.first) {
             self.note_arrived(arrived);
@@ -103,12 +104,12 @@ impl SelectiveRepeat {
         let begins = self.until.is_none() && unacknowledged < highest;
         if begins {
             self.enter(unacknowledged, highest);
-            // It may have been retransmitted because it was trimmed.
+            // The packet may already have been retransmitted because it was trimmed.
             self.head = !self.resent.contains(&unacknowledged);
         }
         begins
     }
-    /// A packet was trimmed on its way. Returns true if its loss was not known before.
+    /// Records that a packet was trimmed on its way. Returns true if its loss was not known before.
     pub fn on_trimmed(&mut self, highest: u64, packet: Option<u64>) -> bool {
         let packet =
             packet.filter(|packet| (self.first..highest).contains(packet) && !self.trimmed.contains(packet));
@@ -123,7 +124,8 @@ impl SelectiveRepeat {
         }
         self.arrived[at] = true;
     }
-    /// Handles a timeout: missing packets are retransmitted, and all that have not arrived if there was no feedback either.
+    /// Handles a timeout: missing packets are retransmitted. If there was no feedback either, all packets that have not
+    /// arrived are retransmitted.
     pub fn on_timeout(&mut self, unacknowledged: u64, highest: u64) {
         self.enter(unacknowledged, highest);
         self.resent.clear();
@@ -135,7 +137,7 @@ impl SelectiveRepeat {
     fn enter(&mut self, unacknowledged: u64, highest: u64) {
         (self.until, self.next, self.head) = (Some(highest), unacknowledged, true);
     }
-    /// Heap bytes held, excluding the value itself.
+    /// Returns the heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.arrived.capacity() + (self.trimmed.capacity() + self.resent.capacity()) * size_of::<u64>()
     }
@@ -164,7 +166,7 @@ mod tests {
         assert_eq!(it.next(2, 10), 10);
         it.on_sent(10, false);
         it.on_progress(8);
-        // In recovery until 10, without a known hole; 8 counts as the first outstanding one, and was examined.
+        // Recovery continues until 10, without a known hole. 8 is the first outstanding packet, and has been examined.
         assert_eq!(it.next(8, 11), 11);
         it.on_progress(10);
         assert!(it.on_nak(10, 12, Some(11)));
@@ -184,7 +186,7 @@ mod tests {
         assert_eq!(it.next(0, 5), 0);
         it.on_sent(0, true);
         it.on_progress(4);
-        // The last one may be in flight, as 3 was reported; another timeout shows that it is not.
+        // The last packet may be in flight, because 3 was reported. Another timeout shows that it is not.
         assert_eq!(it.next(4, 5), 5);
         it.on_timeout(4, 5);
         assert_eq!(it.next(4, 5), 4);
@@ -202,7 +204,7 @@ mod tests {
             it.on_progress(packet + 1);
         }
         assert_eq!(it.next(100, 100), 100);
-        // Packets sent after the timeout are not missing.
+        // Packets sent after the timeout do not count as missing.
         it.on_timeout(100, 102);
         it.on_sent(100, true);
         it.on_sent(101, true);

@@ -1,4 +1,4 @@
-//! Description of the queue pairs between two hosts: plain, validated data, which both of their ends share.
+//! The description of the queue pairs between two hosts: plain, validated data, shared by both ends.
 
 use super::RdmaControlSpec;
 use super::control::{PathFacts, RdmaControl};
@@ -11,10 +11,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Time};
 
-/// Payload of a CNP.
+/// Length of a CNP's payload in bytes.
 const CNP_BYTES: u16 = 16;
 
-/// Bytes of a message of InfiniBand, at most.
+/// Maximum length of an InfiniBand message in bytes.
 const LONGEST: u64 = 1 << 31;
 
 /// RDMA operation of a message.
@@ -31,7 +31,7 @@ pub enum RdmaVerb {
 }
 
 impl RdmaVerb {
-    /// Its name in scenarios.
+    /// Returns the name of the verb in scenarios.
     pub fn name(self) -> &'static str {
         match self {
             RdmaVerb::Send => "send",
@@ -40,7 +40,7 @@ impl RdmaVerb {
         }
     }
 
-    /// The operation of a message of an application that is to notice it: what it writes has immediate data.
+    /// Returns the operation of an application message that has to notify the peer: a WRITE has immediate data.
     #[inline]
     pub fn carrying(self) -> Operation {
         match self {
@@ -49,7 +49,7 @@ impl RdmaVerb {
         }
     }
 
-    /// The operation of its data.
+    /// Returns the operation of the packets that carry data.
     #[inline]
     pub fn operation(self) -> Operation {
         match self {
@@ -60,12 +60,12 @@ impl RdmaVerb {
     }
 }
 
-/// Messages that a receiver is ready for.
+/// The messages for which a receiver is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveQueue {
     /// Number of messages that each queue pair can accept at once, above 0.
     pub most: u64,
-    /// Time that the application takes per message, one after the other, before it frees an entry.
+    /// Time that the application needs per message, one after the other, before it frees an entry.
     pub time: Time,
 }
 
@@ -95,10 +95,10 @@ pub enum CnpScope {
     Port,
 }
 
-/// Limit of bytes in flight beside the congestion control.
+/// The limit of bytes in flight that applies in addition to the congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StaticWindow {
-    /// As many as there are.
+    /// No limit.
     Unlimited,
     /// A number of bytes of frames.
     Bytes(u64),
@@ -106,44 +106,44 @@ pub enum StaticWindow {
     Bdp,
 }
 
-/// When an unanswered packet is sent again.
+/// The retransmission timeouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RdmaTimeouts {
-    /// After this time without progress, above zero.
+    /// Time without progress after which packets are retransmitted, above zero.
     pub high: Time,
-    /// The timeout with few packets in flight.
+    /// Timeout while few packets are in flight.
     pub low: Time,
-    /// Upper limit of their number.
+    /// Maximum number of packets in flight for the timeout `low`.
     pub few: u64,
 }
 
 impl RdmaTimeouts {
-    /// Where nothing else is said: a local ACK timeout of 14.
+    /// Default: a local ACK timeout of 14.
     pub const LONGEST: Time = Time::from_ps(4_096_000 << 14);
 }
 
-/// The queue pairs from one host to another, checked.
+/// The validated description of the queue pairs from one host to another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RdmaSpec {
     /// Bytes of data of a full packet, above 0.
     pub mtu: u16,
-    /// Bytes of a frame beside its data, DA to FCS, telemetry included.
+    /// Bytes of a frame other than its data, DA to FCS, telemetry included.
     pub headers: u16,
-    /// Operation of its messages.
+    /// Operation of the messages.
     pub verb: RdmaVerb,
-    /// Bytes of extended headers of a packet of data at most: 0 to 20.
+    /// Maximum number of bytes of extended headers of a data packet: 0 to 20.
     pub extended: u16,
-    /// READs that a queue pair has under way at most, above 0.
+    /// Maximum number of outstanding READs of a queue pair, above 0.
     pub max_reads: u32,
-    /// Its receive queue; `None`: any number of messages.
+    /// Receive queue; `None` if it accepts any number of messages.
     pub receive_queue: Option<ReceiveQueue>,
     /// Time that a sender waits after an RNR NAK.
     pub rnr_timer: Time,
     /// Number of consecutive retries before the queue pair enters the error state; `None`: no limit.
     pub rnr_retries: Option<u32>,
-    /// Bytes of a message, above 0; `None`: one message of everything.
+    /// Bytes of a message, above 0; `None` if all data is one message.
     pub message: Option<u64>,
-    /// Bytes of all; `None`: without end.
+    /// Total bytes; `None` if unlimited.
     pub total: Option<u64>,
     /// Queue pair of a transfer.
     pub queue_pairs: QueuePairs,
@@ -153,41 +153,41 @@ pub struct RdmaSpec {
     pub nak_gap: Time,
     /// Loss recovery.
     pub recovery: RdmaRecovery,
-    /// Time after which they are retransmitted without a NAK.
+    /// Times after which packets are retransmitted without a NAK.
     pub timeouts: RdmaTimeouts,
-    /// Timeouts without progress that a queue pair survives.
+    /// Maximum number of consecutive timeouts without progress before the queue pair enters the error state.
     pub retries: u32,
-    /// Bytes in flight at most.
+    /// Maximum number of bytes in flight.
     pub window: StaticWindow,
-    /// The round trip of a full packet without queues, if it is given.
+    /// Round-trip time of a full packet without queueing, if it is given.
     pub base_rtt: Option<Time>,
     /// Congestion control.
     pub control: RdmaControlSpec,
-    /// Priority of acknowledgements; `None`: that of the data.
+    /// Priority of acknowledgements; `None` if it is that of the data.
     pub ack_priority: Option<Priority>,
     /// Priority of CNPs.
     pub cnp_priority: Priority,
-    /// The least time between two CNPs.
+    /// Minimum time between two CNPs.
     pub cnp_gap: Time,
     /// Scope of the CNP timer.
     pub cnp_scope: CnpScope,
-    /// Path selection of a queue pair.
+    /// Path selection of the queue pairs.
     pub paths: PathSelectionKeys,
 }
 
 impl RdmaSpec {
-    /// Length of a frame with this number of bytes of data, DA to FCS.
+    /// Returns the length of a frame with this number of bytes of data, DA to FCS.
     #[inline]
     pub fn frame_bytes(&self, data: u16) -> u16 {
         self.headers.saturating_add(data).max(frame::MIN_FRAME_BYTES)
     }
-    /// Bytes of extended headers of a packet by its place in a message.
+    /// Returns the bytes of extended headers of a packet, given its position in the message.
     #[inline]
     pub fn extended(&self, first: bool, last: bool) -> u16 {
         self.verb.operation().extended(first, last)
     }
-    /// The packets of a message of this number of bytes, in order: lengths of frames, and how many of each length
-    /// follow each other.
+    /// Returns the packets of a message of this number of bytes, in order, as runs: the length of a frame, and the
+    /// number of consecutive frames with this length.
     pub fn packets_of(&self, bytes: u64) -> impl Iterator<Item = (u16, u64)> {
         let mtu = u64::from(self.mtu);
         let longest = if self.verb == RdmaVerb::Read { self.longest_read() * mtu } else { u64::MAX };
@@ -211,25 +211,26 @@ impl RdmaSpec {
             runs.into_iter().flatten()
         })
     }
-    /// Packets that may be outstanding at most.
+    /// Returns the maximum number of outstanding packets.
     #[inline]
     pub(crate) fn max_outstanding(&self) -> u64 {
         self.recovery.reordering().map_or(MOST_OUTSTANDING, |keys| keys.window)
     }
-    /// Packets of a READ at most: `max_reads` of them and one more are less than half of all numbers.
+    /// Returns the maximum number of packets of a READ, such that `max_reads` READs and one more have less than half of
+    /// all packet numbers.
     pub(crate) fn longest_read(&self) -> u64 {
         let packets = MOST_OUTSTANDING / (u64::from(self.max_reads) + 2);
         packets.min(LONGEST / u64::from(self.mtu)).max(1)
     }
-    /// Length of the request of its messages, if they are READs.
+    /// Returns the length of the request of a message, if messages are READs.
     pub fn request(&self) -> Option<u16> {
         (self.verb == RdmaVerb::Read).then(|| self.request_bytes())
     }
-    /// Length of the request of a READ.
+    /// Returns the length of a READ request.
     pub fn request_bytes(&self) -> u16 {
         self.frame_bytes(RETH_BYTES)
     }
-    /// Returns true if data are acknowledged packet by packet. The next request acknowledges the data of a READ,
+    /// Returns true if data is acknowledged packet by packet. The data of a READ is acknowledged by the next request,
     /// unless recovery, window or control need acknowledgements.
     pub fn acknowledges(&self) -> bool {
         self.verb != RdmaVerb::Read
@@ -242,19 +243,19 @@ impl RdmaSpec {
     pub fn acknowledges_each(&self) -> bool {
         self.ack_every == 1 || self.recovery == RdmaRecovery::Selective || self.echoes_paths()
     }
-    /// Length of an acknowledgement.
+    /// Returns the length of an acknowledgement.
     pub fn ack_bytes(&self) -> u16 {
         self.frame_bytes(AETH_BYTES)
     }
-    /// Length of a CNP.
+    /// Returns the length of a CNP.
     pub fn cnp_bytes(&self) -> u16 {
         self.frame_bytes(CNP_BYTES)
     }
-    /// The shortest frame of either end.
+    /// Returns the length of the shortest frame of either end.
     pub fn shortest_frame(&self) -> u16 {
         frame::MIN_FRAME_BYTES
     }
-    /// The longest frame of either end.
+    /// Returns the length of the longest frame of either end.
     pub fn longest_frame(&self) -> u16 {
         self.frame_bytes(self.extended.saturating_add(self.mtu)).max(self.cnp_bytes())
     }
@@ -272,28 +273,28 @@ impl RdmaSpec {
     pub fn sends_cnps(&self) -> bool {
         self.control.uses_cnps()
     }
-    /// Returns true if switches may mark its packets.
+    /// Returns true if the packets are ECN-capable.
     pub fn understands_marks(&self) -> bool {
         self.control.uses_cnps() || self.echoes_marks()
     }
-    /// The priorities of what the far end sends, beside that of the data.
+    /// Returns the priorities of the frames that the far end sends, other than that of the data.
     pub fn reply_priorities(&self) -> impl Iterator<Item = Priority> {
         let cnps = self.sends_cnps().then_some(self.cnp_priority);
         self.ack_priority.into_iter().chain(cnps)
     }
-    /// Of a path that begins at a link of this rate, with so many bytes of `overhead` around each frame, on which a full packet and its acknowledgement take this time, over so many
-    /// switches.
+    /// Returns the facts of a path that begins at a link of this rate with `overhead` bytes around each frame. A full
+    /// packet and its acknowledgement take this round-trip time, and the path has this many switches.
     pub fn facts(&self, rate: BitRate, round_trip: Time, hops: u16, overhead: u16) -> PathFacts {
         let base_rtt = self.base_rtt.unwrap_or(round_trip).max(Time::from_ps(1));
         let packet = self.frame_bytes(self.mtu);
         PathFacts { overhead, ..PathFacts::new(rate, base_rtt, packet, hops) }
     }
-    /// Bytes of frames that may be in flight, as long as the control has nothing against it.
+    /// Returns the number of bytes of frames that may be in flight, unless the control limits it further.
     pub(crate) fn most_in_flight(&self, facts: &PathFacts) -> u64 {
         match self.window {
             StaticWindow::Unlimited => u64::MAX,
             StaticWindow::Bytes(bytes) => bytes,
-            // Whole packets, as IRN counts them.
+            // The window is a whole number of packets, as in IRN.
             StaticWindow::Bdp => {
                 let packet = f64::from(facts.packet);
                 (libm::ceil(facts.bdp() / packet) * packet) as u64
@@ -301,10 +302,10 @@ impl RdmaSpec {
         }
     }
 
-    /// Validates the description; an error names the accepted values.
+    /// Validates the description; an error states the accepted values.
     ///
     /// # Errors
-    /// A value outside of its range.
+    /// A value is outside its range.
     pub fn check(&self) -> Result<(), String> {
         let above_zero = |what: &str, value: u64| {
             if value > 0 { Ok(()) } else { Err(format!("{what} of 0; expected above 0")) }
@@ -321,7 +322,7 @@ impl RdmaSpec {
         Ok(())
     }
 
-    /// Its control at work, and how far that lets a fresh queue pair send.
+    /// Creates the control of a new queue pair.
     pub(crate) fn start(&self, facts: &PathFacts) -> super::RdmaController {
         let controller = self.control.start(facts);
         debug_assert!(controller.window() > 0);

@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Time};
 
-/// Timeouts in a row after which the window is the least.
+/// Number of consecutive timeouts after which the window is set to its minimum.
 const RESET_AFTER: u32 = 5;
 
 /// Keys of swift.
@@ -89,27 +89,27 @@ impl SwiftKeys {
         ];
         all.into_iter().flatten().collect()
     }
-    /// The round-trip time at which a window of this number of packets is held, on a path with this number of
+    /// Returns the round-trip time at which a window of this number of packets is held, on a path with this number of
     /// switches.
     pub fn target(&self, hops: u16, window: f64) -> Time {
         let facts = PathFacts::new(BitRate::from_gbps(1), Time::from_us(1), 1, hops);
         let swift = Swift::new(self, &facts);
         Time::from_ps((swift.base + swift.scaling(window)) as u64)
     }
-    /// Nothing can be unused.
+    /// Returns nothing: every key has an effect.
     pub fn unused(&self) -> Vec<Remark> {
         Vec::new()
     }
 }
 
-/// A window that delays move.
+/// The state of Swift: a window driven by delay.
 #[derive(Clone, Copy, Debug, Recurs)]
 pub struct Swift {
     packet: f64,
-    /// In picoseconds.
+    /// Base target delay in picoseconds.
     base: f64,
     range: f64,
-    /// Coefficients of flow scaling: a and b.
+    /// Coefficients a and b of flow scaling.
     scale: [f64; 2],
     ai: f64,
     beta: f64,
@@ -123,7 +123,7 @@ pub struct Swift {
 }
 
 impl Swift {
-    /// A queue pair with a window that fills its path.
+    /// Creates the control of a queue pair with a window that fills its path.
     pub fn new(keys: &SwiftKeys, facts: &PathFacts) -> Swift {
         let ps = |time: Time| time.ps() as f64;
         let [low, high] = [keys.fs_min, keys.fs_max].map(|packets| 1.0 / libm::sqrt(packets));
@@ -138,7 +138,7 @@ impl Swift {
             beta: keys.beta,
             max_mdf: keys.max_mdf,
             min: keys.min_window,
-            // More than fills the path ten times over is a queue.
+            // A window above ten times the BDP would only build a queue.
             max: (fills * 10.0).max(1_000.0),
             window: fills.max(1.0),
             trip: ps(facts.base_rtt),
@@ -147,13 +147,13 @@ impl Swift {
         }
     }
 
-    /// Additional target delay of a window of this number of packets, in picoseconds.
+    /// Returns the additional target delay of a window of this number of packets, in picoseconds.
     fn scaling(&self, packets: f64) -> f64 {
         let [a, b] = self.scale;
         (a / libm::sqrt(packets) + b).clamp(0.0, self.range)
     }
 
-    /// Once a round trip.
+    /// Returns true if the window may be reduced, which is once per round trip.
     fn may_decrease(&mut self, now: Time) -> bool {
         let may = self.decreased.is_none_or(|last| (now - last).ps() as f64 >= self.trip);
         if may {
@@ -247,7 +247,7 @@ mod tests {
             it.on_loss(Time::from_us(500), RdmaLoss::Timeout);
         }
         assert_eq!((it.window, it.window()), (0.01, 1_000));
-        // A packet in a hundred round trips.
+        // One packet per hundred round trips.
         assert_eq!(it.due(Time::ZERO, 1_000), Time::from_us(40_000));
     }
 }

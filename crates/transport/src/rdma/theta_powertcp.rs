@@ -29,10 +29,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Computed, Or, Time};
 
-/// The round trip without queues that is aimed at, in parts of the lowest.
+/// Target round-trip time without queueing, relative to the lowest round-trip time.
 const TARGET: f64 = 1.05;
 
-/// The power that a path is held at.
+/// Power at which a path is held.
 const POWER: f64 = 1.0;
 
 /// Keys of theta_powertcp.
@@ -66,24 +66,24 @@ impl ThetaPowerTcpKeys {
         wrong.extend(checks::number("gamma", self.gamma, 1.0));
         wrong
     }
-    /// Nothing can be unused.
+    /// Returns nothing: every key has an effect.
     pub fn unused(&self) -> Vec<Remark> {
         Vec::new()
     }
 }
 
-/// A window that round trips move.
+/// The state of theta-PowerTCP: a window driven by round-trip times.
 #[derive(Clone, Copy, Debug)]
 pub struct ThetaPowerTcp {
     of: PowerWindow,
-    /// The lowest round trip, in seconds.
+    /// Lowest round-trip time in seconds.
     lowest: f64,
-    /// When the last acknowledgement came, and its round trip in seconds.
+    /// Time of the last acknowledgement, and its round-trip time in seconds.
     last: Option<(Time, f64)>,
 }
 
 impl ThetaPowerTcp {
-    /// A queue pair without a round trip.
+    /// Creates the control of a queue pair without a measured round-trip time.
     pub fn new(keys: &ThetaPowerTcpKeys, facts: &PathFacts) -> ThetaPowerTcp {
         ThetaPowerTcp {
             of: PowerWindow::new(facts, keys.gamma, POWER, keys.ai_rate, keys.min_rate),
@@ -101,7 +101,7 @@ impl RdmaControl for ThetaPowerTcp {
             return self.of.window.begin(ack);
         };
         let took = (now - then).as_secs_f64();
-        // Two acknowledgements at once are one.
+        // Two acknowledgements at the same time count as one.
         if took > 0.0 {
             let current = ((trip - before) / took + 1.0).max(LEAST_CURRENT);
             let power = current * trip / (TARGET * self.lowest);
@@ -111,7 +111,7 @@ impl RdmaControl for ThetaPowerTcp {
     }
     fn on_link_rate(&mut self, _now: Time, fresh: &ThetaPowerTcp) {
         self.of.on_link_rate(&fresh.of);
-        // They may be of a faster link.
+        // The lowest round-trip time may be that of a faster link.
         (self.lowest, self.last) = (f64::INFINITY, None);
     }
     fn path_window(&self) -> Option<&PathWindow> {
@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn power_is_gradient_times_round_trip() {
-        // The round trip, after one of 12 us and as much time as that: the gradient and the power.
+        // Round-trip time of an acknowledgement that arrives 12 us after one with a round-trip time of 12 us, and the
+        // power.
         for (us, expected) in [(12, 1.0 / 1.05), (24, 4.0 / 1.05), (18, 2.25 / 1.05)] {
             let mut it = ThetaPowerTcp::new(&ThetaPowerTcpKeys::default(), &FACTS);
             it.on_ack(Time::from_us(100), &ack(1, 12));
@@ -153,7 +154,7 @@ mod tests {
             let wanted = 0.7 * (150_000.0 / expected + 900.0) + 0.3 * 150_000.0;
             assert!((it.of.window.now - wanted.min(150_000.0)).abs() < 1e-6);
         }
-        // A queue that drains at once: not less than half the current.
+        // A queue drains at once: the current is at least half of the rate of the link.
         let mut it = ThetaPowerTcp::new(&ThetaPowerTcpKeys::default(), &FACTS);
         it.on_ack(Time::from_us(100), &ack(1, 24));
         it.on_ack(Time::from_us(112), &ack(2, 12));

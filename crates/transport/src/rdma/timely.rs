@@ -31,7 +31,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Or, Time, Unlimited};
 
-/// Increases in a row from which on they are larger.
+/// Number of consecutive increases after which they become larger.
 const HYPER_AFTER: u32 = 5;
 
 /// Keys of timely.
@@ -110,7 +110,7 @@ impl TimelyKeys {
         ];
         all.into_iter().flatten().collect()
     }
-    /// Keys that change nothing.
+    /// Returns the keys that have no effect.
     pub fn unused(&self) -> Vec<Remark> {
         Unused::of(self, &TimelyKeys::default())
             .unless(self.patched, "patched = true", &["patched_beta"])
@@ -118,7 +118,7 @@ impl TimelyKeys {
     }
 }
 
-/// A rate that follows round trips.
+/// The state of TIMELY: a rate driven by round-trip times.
 #[derive(Clone, Copy, Debug)]
 pub struct Timely {
     rate: LinkRate,
@@ -126,19 +126,20 @@ pub struct Timely {
     ewma: f64,
     beta: f64,
     patched_beta: Option<f64>,
-    /// In picoseconds.
+    /// Thresholds in picoseconds.
     low: f64,
     high: f64,
     unit: f64,
     last: Option<f64>,
     difference: f64,
     increases: u32,
-    /// The next sample is that of this packet or a later one.
+    /// First packet that may be the next sample.
     from: u64,
 }
 
 impl Timely {
-    /// Visits its state. Every packet to be acknowledged comes after `first`, and all increases from [`HYPER_AFTER`] on are alike.
+    /// Visits the state. All packets still to be acknowledged are at or after `first`, and all counts of increases from
+    /// [`HYPER_AFTER`] on are equivalent.
     pub(super) fn walk_from(&self, first: u64, walk: &mut Walk) {
         let Timely {
             rate,
@@ -161,7 +162,7 @@ impl Timely {
         walk.word(from.saturating_sub(first));
     }
 
-    /// A queue pair without a sample.
+    /// Creates the control of a queue pair without a sample.
     pub fn new(keys: &TimelyKeys, facts: &PathFacts) -> Timely {
         let ps = |time: Time| time.ps() as f64;
         let mut rate = LinkRate::new(facts, keys.min_rate);
@@ -249,7 +250,8 @@ mod tests {
 
     #[test]
     fn the_patched_form_stays_at_its_fixed_point() {
-        // Two flows at 10 Gb/s: the queue is 62.5 kB (1 + 2 x 10 / (0.008 x 10,000)), so that a round trip is 62.5 us.
+        // Two flows at 10 Gb/s: the queue is 62.5 kB (1 + 2 x 10 / (0.008 x 10,000)), so the round-trip time is 62.5
+        // us.
         let keys = TimelyKeys { patched: true, ..TimelyKeys::default() };
         let mut it = at(&keys, 5e9, 62.5);
         it.sample(62.5e6);
@@ -267,7 +269,7 @@ mod tests {
         assert_eq!(after(1e9, 30.0, 40.0), 1.01e9);
         // 0.8 (1 - 500 / 1000) of it.
         assert!((after(1e9, 900.0, 1_000.0) - 0.6e9).abs() < 1.0);
-        // A gradient of 0.875 x 4 / 20.
+        // The gradient is 0.875 x 4 / 20.
         assert!((after(1e9, 100.0, 104.0) - 1e9 * (1.0 - 0.8 * 0.175)).abs() < 1.0);
         assert_eq!(after(9.999e9, 30.0, 40.0), 10e9);
         let mut falling = at(&keys, 1e9, 200.0);
@@ -290,11 +292,12 @@ mod tests {
 
     #[test]
     fn any_split_persists_where_the_gradient_is_zero() {
-        // Round trips of 100 us for ever: the original adds the same to both and never brings them together; the patch does.
+        // Round-trip times stay at 100 us. The original adds the same to both rates, which never converge; the patched
+        // version makes them converge.
         let step = |keys: &TimelyKeys| {
             let mut both = [at(keys, 9e9, 100.0), at(keys, 1e9, 100.0)];
             for _ in 0..2_000 {
-                // What both send beyond the link makes the queue longer.
+                // The bytes that both send in excess of the link's rate lengthen the queue.
                 both.iter_mut().for_each(|it| it.sample(100e6));
             }
             (both[0].rate.now - both[1].rate.now).abs()

@@ -1,5 +1,5 @@
-//! Packets that arrive beyond the expected one: kept, answered with a NAK, or dropped, depending on the
-//! recovery.
+//! Packets that arrive beyond the expected one. Depending on the recovery they are kept, answered with a NAK, or
+//! dropped.
 
 use super::{Kept, RdmaReceiver, ReceivePair};
 use crate::rdma::psn;
@@ -15,7 +15,7 @@ const MOST_KEPT: u64 = 1 << 16;
 pub(super) struct Disorder {
     #[recurs(unless_empty = "receivers that tolerate reordering")]
     pub(super) gaps: Gaps,
-    /// Number of packets kept now, and its maximum so far.
+    /// Number of packets kept at present, and the maximum so far.
     held: u64,
     #[recurs(recorded)]
     pub most_held: u64,
@@ -55,7 +55,7 @@ impl ReceivePair {
         news
     }
 
-    /// Delivers the kept packets that are in order now. Returns true if there are any: a gap has closed.
+    /// Delivers the kept packets that are now in order. Returns true if there are any, in which case a gap has closed.
     pub(super) fn deliver_kept(&mut self, now: Time, keeps: bool) -> bool {
         let before = self.expected;
         while let Some(kept) = self.kept.front().copied().flatten() {
@@ -70,7 +70,7 @@ impl ReceivePair {
         closed
     }
 
-    /// Returns the bitmap of the next NAK that names this packet, on the wire; 0: that has arrived.
+    /// Returns the bitmap of the next NAK if it names this packet (number as on the wire); 0 if the packet has arrived.
     pub(super) fn take_named(&mut self, named: u32) -> u64 {
         let lost = self.disorder.as_mut().and_then(|disorder| disorder.gaps.take_named(named));
         lost.map_or(0, |lost| lost.map)
@@ -125,8 +125,8 @@ impl RdmaReceiver {
         }
     }
 
-    /// Drops a packet beyond the expected one. The first after a gap is answered with a NAK, and so is one
-    /// after `nak_gap`.
+    /// Drops a packet beyond the expected one. Sends a NAK if it is the first packet after a gap, or if `nak_gap` has
+    /// passed since the last NAK.
     fn refuse(&mut self, number: u32, ahead: u64, bytes: u16, now: Time) {
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
         let disorder = pair.disorder();
@@ -152,7 +152,7 @@ impl RdmaReceiver {
         }
     }
 
-    /// Reports the packets of a queue pair that count as lost now.
+    /// Queues NAKs for the packets of a queue pair that now count as lost.
     fn find_lost(&mut self, number: u32, now: Time) {
         let Some(rule) = self.rule else { return };
         let Some(ReceivePair { disorder: Some(disorder), kept, expected, naks, .. }) =
@@ -172,7 +172,7 @@ impl RdmaReceiver {
         }
     }
 
-    /// Reports all packets that count as lost now.
+    /// Queues NAKs for the packets of all queue pairs that now count as lost.
     pub(super) fn find_all_lost(&mut self, now: Time) {
         self.lost_at = Time::NEVER;
         for number in 0..self.pairs.len() as u32 {

@@ -1,8 +1,8 @@
-//! Counts of a receiver by queue pair.
+//! The counters of a receiver, by queue pair.
 
 use super::RdmaReceiver;
 
-/// Counters of a queue pair at the receiver.
+/// The counters of a queue pair at the receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PairReceived {
     /// Messages completed.
@@ -13,15 +13,15 @@ pub struct PairReceived {
     pub marked: u64,
     /// CNPs sent.
     pub cnps: u64,
-    /// NAKs sent, including repeated requests of READs.
+    /// NAKs sent, including repeated READ requests.
     pub naks: u64,
     /// NAKs sent because the receiver was not ready.
     pub not_ready: u64,
-    /// Packets that arrived beyond the expected one, for the first time.
+    /// Packets that arrived beyond the expected one for the first time.
     pub out_of_order: u64,
     /// Maximum distance of a packet ahead of the expected one, in packet numbers.
     pub reorder_distance: u64,
-    /// Maximum number of packets held at once because an earlier one was missing.
+    /// Maximum number of packets held at the same time because an earlier one was missing.
     pub reorder_buffer: u64,
     /// Packets that had arrived before.
     pub duplicates: u64,
@@ -32,7 +32,7 @@ pub struct PairReceived {
 impl RdmaReceiver {
     /// Returns the counters of a queue pair.
     pub fn received(&self, pair: u32) -> PairReceived {
-        // The request of a READ may be repeated before anything has arrived.
+        // A READ request may be repeated before any packet has arrived.
         let again = self.read_counts(pair).map_or(0, |counts| counts.again);
         let nothing = PairReceived { naks: again, ..PairReceived::default() };
         let Some(pair) = self.pairs.get(pair as usize) else { return nothing };

@@ -1,11 +1,11 @@
-//! Contribution of a receiver to a digest of the state of a run. Packets count from the next one expected.
+//! The contribution of a receiver to a digest of a run's state. Packets are counted from the next expected one.
 
 use super::{RdmaReceiver, ReceivePair};
 use frame::Telemetry;
 use recurrence::{Numbered, Walk};
 
 impl RdmaReceiver {
-    /// Next packet that a queue pair expects.
+    /// Returns the next packet that a queue pair expects.
     pub fn expected(&self, pair: usize) -> u64 {
         self.pairs.get(pair).map_or(0, |own| own.expected)
     }

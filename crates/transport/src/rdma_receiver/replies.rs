@@ -10,16 +10,16 @@ use units::Time;
 /// A queued acknowledgement or NAK.
 #[derive(Clone, Copy, Debug, Recurs)]
 pub(super) struct Reply {
-    /// The queue pair.
+    /// Number of the queue pair.
     pub pair: u32,
-    /// Packet that arrived out of order, or one that is lost.
+    /// Packet that arrived out of order, or first lost packet.
     #[recurs(unless_empty = "packets out of order")]
     pub arrived: Option<u32>,
-    /// Echo of the packet that it acknowledges; `None`: it acknowledges all that have arrived.
+    /// Fields echoed from the acknowledged packet; `None` if the reply acknowledges all packets that have arrived.
     pub echo: Option<Echo>,
 }
 
-/// Fields of a packet that its acknowledgement echoes.
+/// The fields of a packet that its acknowledgement echoes.
 #[derive(Clone, Copy, Debug, Recurs)]
 pub(super) struct Echo {
     pub entropy: u16,
@@ -37,14 +37,14 @@ impl Echo {
 }
 
 impl RdmaReceiver {
-    /// Queues a reply: a NAK for a packet, or an acknowledgement of all that have arrived.
+    /// Queues a reply: a NAK of a packet, or an acknowledgement of all packets that have arrived.
     pub(super) fn reply(&mut self, number: u32, arrived: Option<u32>) {
         if arrived.is_some() {
             return self.replies.append_one(Reply { pair: number, arrived, echo: None });
         }
         let each = self.spec.echoes_paths();
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
-        // Where the sender selects paths by echoed fields, each packet is acknowledged separately.
+        // If the sender selects paths by echoed fields, each packet is acknowledged separately.
         if each && !pair.nak && !pair.refuses {
             return;
         }

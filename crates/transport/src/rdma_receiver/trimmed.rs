@@ -1,4 +1,4 @@
-//! Packets whose payload a switch has trimmed: losses that are detected at once.
+//! Packets whose payload a switch has trimmed, which the receiver detects as lost at once.
 
 use super::RdmaReceiver;
 use super::replies::{Echo, Reply};
@@ -24,7 +24,7 @@ impl RdmaReceiver {
         }
         let expected = pair.expected;
         match rule {
-            // Requests of READs also name packets from the expected one on.
+            // READ requests also name packets from the expected one on.
             _ if reads || recovery == RdmaRecovery::GoBackN => {
                 let known = pair.trimmed.filter(|&first| first >= expected);
                 pair.trimmed = Some(known.map_or(packet, |first| first.min(packet)));
@@ -41,11 +41,11 @@ impl RdmaReceiver {
         }
     }
 
-    /// With go-back-N: sends a NAK, if the packet that is now expected arrived trimmed.
+    /// With go-back-N, sends a NAK if the packet that is now expected arrived trimmed.
     pub(super) fn refuse_trimmed(&mut self, number: u32, now: Time) {
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
         if pair.trimmed == Some(pair.expected) {
-            // If it is trimmed again, it is named again.
+            // A packet that is trimmed again is named again.
             (pair.trimmed, pair.named) = (None, None);
             self.report_expected(number, now);
         }

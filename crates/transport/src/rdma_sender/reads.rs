@@ -1,4 +1,4 @@
-//! READs that a sender serves.
+//! The READs that a sender serves.
 
 use super::{RdmaSender, Served};
 use crate::rdma::{QueuePair, QueuePairs};
@@ -8,7 +8,7 @@ use frame::RdmaHeader;
 use units::Time;
 
 impl RdmaSender {
-    /// Returns the number of retransmitted packets of `many` READs of a queue pair.
+    /// Returns the number of retransmitted packets in `many` READs of a queue pair, from `first` on.
     pub fn served_again(&self, pair: u32, first: u32, many: u32) -> u32 {
         let all = self.served.get(pair as usize).map_or(&[][..], Vec::as_slice);
         let left = self.pairs.iter().nth(pair as usize).into_iter().flat_map(QueuePair::left);
@@ -17,8 +17,8 @@ impl RdmaSender {
         done + left.filter(|one| is_its(one.0)).map(|one| one.2).sum::<u32>()
     }
 
-    /// Times of a message that `many` READs of a queue pair carried and that was complete at `whole`: returns the arrival of the first
-    /// request, and the times by activity since then.
+    /// Returns the times of a message that consisted of `many` READs of a queue pair and was complete at `whole`: the
+    /// arrival of the first request, and the times by activity since then.
     pub fn times_of_read(
         &self,
         (pair, first, many): (u32, u32, u32),
@@ -34,7 +34,7 @@ impl RdmaSender {
         Some((came, MessageTimes::of_read(&times.collect::<Option<Vec<_>>>()?, came, whole)?))
     }
 
-    /// Handles the request of a READ.
+    /// Handles a READ request.
     pub(super) fn on_request(&mut self, now: Time, header: &RdmaHeader) {
         let most = if self.spec.queue_pairs == QueuePairs::One { 1 } else { self.due.len().max(1) };
         if header.pair as usize >= most || header.requested == 0 {

@@ -1,4 +1,4 @@
-//! Results of a sender: its transfers, its queue pairs, and their counters.
+//! The results of a sender: its transfers, its queue pairs, and their counters.
 
 use super::RdmaSender;
 use crate::rdma::{PairCounts, QueuePair};
@@ -7,7 +7,8 @@ use crate::transfer_sender::TransferOutcome;
 use units::Time;
 
 impl RdmaSender {
-    /// Of each transfer that has begun, by their numbers; those between that wait are as if nothing of them had been sent.
+    /// Returns the outcomes by transfer number, up to the last transfer that has begun. Those among them that wait have
+    /// all their bytes missing.
     pub fn outcomes(&self) -> Vec<TransferOutcome> {
         let mut outcomes = self.outcomes.clone();
         for (transfer, missing, again, timeouts) in self.pairs.iter().flat_map(QueuePair::left) {
@@ -18,38 +19,39 @@ impl RdmaSender {
         outcomes
     }
 
-    /// Times by cause of a transfer; `None` if it is not acknowledged, or a READ: see [`RdmaSender::times_of_read`].
+    /// Returns the times by activity of a transfer; `None` if it has not been acknowledged or is a READ, see
+    /// [`RdmaSender::times_of_read`].
     pub fn times_of(&self, transfer: usize) -> Option<MessageTimes> {
         let outcome = self.outcomes.get(transfer)?;
         (outcome.acknowledged < Time::NEVER).then(|| self.times[transfer])
     }
 
-    /// The queue pair of a transfer, and how many messages were posted there before.
+    /// Returns the queue pair of a transfer, and the number of messages posted there before it.
     pub fn place_of(&self, transfer: usize) -> Option<(u32, u32)> {
         Some((self.outcomes.get(transfer)?.connection, *self.ordinals.get(transfer)?))
     }
 
-    /// Returns true if its messages are scheduled transfers.
+    /// Returns true if the messages are scheduled transfers.
     pub fn is_scheduled(&self) -> bool {
         !self.due.is_empty()
     }
 
-    /// The rate of its link, in bits a second.
+    /// Returns the rate of the link in bits per second.
     pub fn line_rate(&self) -> f64 {
         self.facts.rate.bps_f64()
     }
 
-    /// The name of their control.
+    /// Returns the name of the queue pairs' congestion control.
     pub fn control(&self) -> &'static str {
         self.spec.control.name()
     }
 
-    /// Its queue pairs.
+    /// Iterates over the queue pairs.
     pub fn queue_pairs(&self) -> impl Iterator<Item = &QueuePair> {
         self.pairs.iter()
     }
 
-    /// Counters, summed over all queue pairs.
+    /// Returns the sums of all queue pairs' counters.
     pub fn counts(&self) -> PairCounts {
         self.pairs.iter().fold(PairCounts::default(), |sum, pair| {
             let own = pair.counts;

@@ -1,4 +1,4 @@
-//! Sending end of a packet delivery context: packets in flight, their state, and the selection of the next one.
+//! The sending end of a packet delivery context: packets in flight, their state, and the selection of the next packet.
 
 mod answers;
 mod losses;
@@ -24,44 +24,44 @@ use units::{BitRate, Time};
 pub(crate) const FIRST_PSN: u64 = 1;
 /// Unit of the receiver's byte counter.
 const COUNTER_UNIT: u64 = 256;
-/// Bits of the receiver's byte counter.
+/// Number of bits of the receiver's byte counter.
 const COUNTER_BITS: u32 = 24;
 /// NACK codes: the packet was trimmed, or was trimmed at the last switch (UEC 1.0, table of NACK codes).
 pub(crate) const NACK_TRIMMED: u8 = 1;
 pub(crate) const NACK_TRIMMED_LAST_HOP: u8 = 2;
-/// NACK code: a packet came out of order in ordered delivery.
+/// NACK code: a packet arrived out of order in ordered delivery.
 pub(crate) const NACK_OUT_OF_ORDER: u8 = 13;
-/// Types of the control packets that grant credit and request it.
+/// Types of the control packets that grant credit and that request it.
 pub(crate) const CREDIT: u8 = 7;
 pub(crate) const CREDIT_REQUEST: u8 = 8;
-/// Type of the control packet that is a probe.
+/// Type of the control packet for probes.
 pub(crate) const PROBE: u8 = 6;
-/// Weight of a sample in the smoothed round trip, as in RFC 6298.
+/// Weight of a sample in the smoothed round-trip time, as in RFC 6298.
 const SMOOTHING: f64 = 0.125;
-/// A timeout doubles at most this often.
+/// Maximum number of times that a timeout is doubled.
 const MAX_DOUBLINGS: u32 = 10;
 
-/// A complete message.
+/// A completed message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// Number of its transfer.
+    /// Number of the transfer to which the message belongs.
     pub transfer: u32,
-    /// When it was posted.
+    /// Time at which the message was posted.
     pub start: Time,
-    /// Its bytes.
+    /// Length of the message in bytes.
     pub bytes: u64,
-    /// Packets of it that were retransmitted.
+    /// Number of retransmitted packets of the message.
     pub retransmitted: u32,
-    /// Timeouts of its packets.
+    /// Number of timeouts of its packets.
     pub timeouts: u32,
-    /// Its times by activity, if an application has posted it.
+    /// Times of the message by activity, if an application has posted it.
     pub times: Option<MessageTimes>,
 }
 
-/// Counts of a context.
+/// The counters of a context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContextCounts {
-    /// Packets sent, retransmissions included.
+    /// Packets sent, including retransmissions.
     pub sent: u64,
     /// Packets retransmitted.
     pub retransmitted: u64,
@@ -71,7 +71,7 @@ pub struct ContextCounts {
     pub marks: u64,
     /// NACKs received.
     pub nacks: u64,
-    /// Expirations of the retransmission timer.
+    /// Expiries of the retransmission timer.
     pub timeouts: u64,
     /// Grants of credit received, and requests for credit sent.
     pub grants: u64,
@@ -94,16 +94,16 @@ enum State {
     Acknowledged,
 }
 
-/// A packet from the oldest one that is not acknowledged on.
+/// The state of a packet, from the oldest unacknowledged one on.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
-    /// When it was last sent.
+    /// Time of its last transmission.
     sent: Time,
-    /// Length of its frame.
+    /// Length of its frame in bytes.
     bytes: u16,
     /// Entropy value of its last transmission.
     entropy: u16,
-    /// Times that it was sent, at most 255.
+    /// Number of its transmissions, at most 255.
     tries: u8,
     state: State,
 }
@@ -118,7 +118,7 @@ struct Message {
     first: u64,
     packets: u64,
     bytes: u64,
-    /// Packets that are not acknowledged.
+    /// Number of unacknowledged packets.
     missing: u64,
 }
 
@@ -131,91 +131,97 @@ impl Message {
     }
 }
 
-/// Sends messages.
+/// The sending end of a packet delivery context.
 #[derive(Clone, Debug)]
 pub struct DeliveryContext {
     spec: Arc<UetSpec>,
     facts: UetFacts,
     control: UetController,
     timeout: Time,
-    /// Those that are not complete, and complete ones behind them.
+    /// Messages that are not complete, and complete messages behind them.
     messages: VecDeque<Message>,
-    /// Entropy value of the next new packet.
+    /// Index in `messages` of the message that contains the next new packet.
     at: usize,
-    /// Oldest packet that is not acknowledged; next one that was never sent; one behind the last of the last message.
+    /// Oldest unacknowledged packet, next packet that has never been sent, and packet after the last one of the last
+    /// message.
     oldest: u64,
     next: u64,
     end: u64,
-    /// From `oldest` to `next`.
+    /// State of the packets from `oldest` up to `next`.
     packets: VecDeque<Packet>,
-    /// Lost packets in order of their detection; those that are no longer lost are skipped.
+    /// Lost packets in order of detection. Packets that are no longer lost are skipped.
     lost: VecDeque<u64>,
-    /// Packets that are lost.
+    /// Number of lost packets.
     lost_packets: u64,
-    /// Packets in flight.
+    /// Number of packets in flight.
     flying: u64,
-    /// Transmissions in order: when, and which packet. Those that are no longer the last of their packet are skipped.
+    /// Transmissions in order: the time and the packet. Transmissions other than the last one of their packet are
+    /// skipped.
     transmissions: VecDeque<(Time, u64)>,
-    /// Bytes of frames in flight by the receiver's counter. It is rounded up, so that the difference to the bytes of the packets is
-    /// 0 to 255, and this may be below 0.
+    /// Bytes of frames in flight according to the receiver's counter. The counter is rounded up, so the value is up to
+    /// 255 B less than the bytes of the packets, and may be negative.
     in_flight: i64,
-    /// Counter of the last acknowledgement.
+    /// Receiver's counter in the last acknowledgement.
     received: u32,
-    /// Timeouts in a row: each of a packet that was sent after the one before. And when the last one was.
+    /// Number of consecutive timeouts, each of a packet sent after the previous timeout; and time of the last one.
     retry: u32,
     expired: Time,
-    /// Credits of the receiver; `None`: it grants none.
+    /// Credits granted by the receiver; `None` if it grants none.
     credits: Option<Box<Credits>>,
-    /// State that the contexts of its host share, and whether it is counted there as one that has packets to send.
+    /// State shared by the contexts of the host, and true if this context is counted there as one that has packets to
+    /// send.
     nic: PullPacer,
     is_counted: bool,
-    /// Time at which it may request credit again without data, or [`Time::NEVER`]; a request waits to be sent.
+    /// Time at which credit may be requested again without data, or [`Time::NEVER`]; and true if a request waits to be
+    /// sent.
     credit_request_at: Time,
     requests_credit: bool,
-    /// Requests for credit since the last grant that brought some, those of them since the last answer, and when the last one was due.
+    /// Number of credit requests since the last grant of new credit, number of them since the last answer, and time at
+    /// which the last one was due.
     credit_requests: u32,
     unanswered: u32,
     credit_requested_at: Time,
-    /// When credit was spent last, and how long the last grant took from there if there was none left.
+    /// Time at which credit was last spent, and time from then until the last grant if no credit was left.
     spent_at: Time,
     granted_after: Time,
-    /// The packet or probe that last requested an acknowledgement; the last packet left without a request, or the request was trimmed;
-    /// when a probe that requests one is due, or [`Time::NEVER`]; and it waits to be sent.
+    /// Packet or probe that last requested an acknowledgement; true if the last packet was sent without a request or
+    /// its request was trimmed; time at which a probe that requests an acknowledgement is due, or [`Time::NEVER`]; and
+    /// true if that probe waits to be sent.
     requested: u64,
     unrequested: bool,
     ack_at: Time,
     probes: bool,
-    /// Choice of paths; `None`: one path.
+    /// Path selection; `None` if there is a single path.
     paths: Option<Box<Multipath>>,
-    /// Loss inference; `None`: off.
+    /// Loss inference; `None` if it is off.
     probing: Option<Box<Probing>>,
-    /// Loss of packets that others have overtaken for long; `None`: off.
+    /// Loss detection of packets that others overtook long ago; `None` if it is off.
     overtaking: Option<Box<Overtaking>>,
-    /// Latest transmission of a packet that was acknowledged, with `overtaking`.
+    /// Latest transmission time of an acknowledged packet; used with `overtaking`.
     latest_acknowledged: Time,
-    /// A probe of a path waits to be sent.
+    /// True if a probe of a path waits to be sent.
     probes_path: bool,
-    /// Links that are down: of its own host, and of the receiver.
+    /// Links that are down at the own host, and at the receiver.
     links_down: [u16; 2],
     /// Time of the last call.
     now: Time,
-    /// When the retransmission timer expires, or [`Time::NEVER`].
+    /// Time at which the retransmission timer expires, or [`Time::NEVER`].
     deadline: Time,
     failed: Time,
-    /// Counts so far.
+    /// Counters of the context.
     pub counts: ContextCounts,
     done: Vec<Done>,
     round_trip: (Time, Time),
-    /// Smoothed round trip in ps; 0: none was measured.
+    /// Smoothed round-trip time in ps; 0 if none has been measured.
     smoothed: f64,
     discarded: u64,
     closed: bool,
-    /// Clocks of the time by activity; `None`: times of messages are not recorded.
+    /// Clocks that measure time by activity; `None` if the times of messages are not recorded.
     clocks: Option<Box<Clocks>>,
 }
 
 impl DeliveryContext {
-    /// A context without messages.
+    /// Creates a context without messages.
     pub fn new(spec: &Arc<UetSpec>, facts: UetFacts) -> DeliveryContext {
         DeliveryContext {
             control: spec.start(&facts),
@@ -269,25 +275,26 @@ impl DeliveryContext {
         }
     }
 
-    /// Chooses paths as its keys have it, with draws from this seed.
+    /// Enables the path selection of the keys, with random numbers from this seed.
     pub fn choose_paths(&mut self, seed: u64) {
         let UetFacts { base_rtt, planes, trimming, .. } = self.facts;
         let facts = PathsFacts { base_rtt, seed, planes, trimming };
         self.paths = self.spec.paths.start(&facts).map(|selector| Box::new(Multipath::new(*selector)));
     }
 
-    /// Begins with the PSN after this number of packets.
+    /// Starts at this PSN.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, psn: u64) {
         (self.oldest, self.next, self.end) = (psn, psn, psn);
     }
 
-    /// Shares state with the other contexts of its host.
+    /// Shares state with the other contexts of the host.
     pub fn attach(&mut self, nic: &PullPacer) {
         self.nic = nic.clone();
     }
 
-    /// Posts a message behind all others; returns the PSN of its last packet. `awaited`: other transfers depend on it.
+    /// Posts a message behind all others, and returns the PSN of its last packet. `awaited` is true if other transfers
+    /// depend on the message.
     pub fn post(&mut self, transfer: u32, start: Time, bytes: u64, awaited: bool) -> u64 {
         if let Some(credits) = self.credits.as_mut().filter(|_| self.oldest == self.end) {
             credits.restart();
@@ -308,8 +315,8 @@ impl DeliveryContext {
             missing: packets,
         });
         self.end = first + packets;
-        // Its credit may have been spent long ago, with no acknowledgement pending that would bring more, and its
-        // receiver has no packet of the message.
+        // The context's credit may have been spent long ago. No acknowledgement that would bring more is pending, and
+        // the receiver has no packet of the message.
         if (was_idle || self.credit_request_at == Time::NEVER)
             && !self.requests_credit
             && self.failed == Time::NEVER
@@ -320,61 +327,61 @@ impl DeliveryContext {
         self.note_time(start);
         self.end - 1
     }
-    /// Withdraws what has not been sent, of a message of a flow.
+    /// Withdraws the part of a flow's message that has not been sent.
     pub fn close(&mut self) {
         self.closed = true;
         self.request_ack(self.now);
         self.note_time(self.now);
     }
-    /// Returns true if every packet of what was posted has been sent.
+    /// Returns true if all packets of the posted messages have been sent.
     pub fn has_sent_all(&self) -> bool {
         self.next == self.end || self.closed
     }
-    /// Packets sent and not acknowledged.
+    /// Returns the number of packets sent and not acknowledged.
     pub fn outstanding(&self) -> u64 {
         self.packets.iter().filter(|packet| packet.state != State::Acknowledged).count() as u64
     }
-    /// Bytes of frames in flight.
+    /// Returns the number of bytes of frames in flight.
     pub fn bytes_in_flight(&self) -> u64 {
         self.in_flight.max(0) as u64
     }
-    /// Window in bytes of frames; [`u64::MAX`]: none.
+    /// Returns the window in bytes of frames; [`u64::MAX`] if there is none.
     pub fn window(&self) -> u64 {
         self.control.window()
     }
-    /// See [`UetControl::quick_adapts`].
+    /// Returns the result of [`UetControl::quick_adapts`].
     pub fn quick_adapts(&self) -> u64 {
         self.control.quick_adapts()
     }
-    /// Smoothed round trip; `None`: none was measured.
+    /// Returns the smoothed round-trip time; `None` if none has been measured.
     pub fn smoothed_round_trip(&self) -> Option<Time> {
         (self.smoothed > 0.0).then_some(Time::from_ps(self.smoothed as u64))
     }
-    /// Frames that arrived without use.
+    /// Returns the number of received frames that were useless.
     pub fn discarded(&self) -> u64 {
         self.discarded
     }
-    /// When it failed after too many timeouts; `None`: it has not.
+    /// Returns the time at which the context failed after too many timeouts; `None` if it has not.
     pub fn failed(&self) -> Option<Time> {
         (self.failed < Time::NEVER).then_some(self.failed)
     }
-    /// Takes the messages that have become complete.
+    /// Returns the messages that have been completed since the last call.
     pub fn take_done(&mut self) -> Vec<Done> {
         std::mem::take(&mut self.done)
     }
-    /// Returns true if messages have become complete.
+    /// Returns true if there are completed messages that have not been returned.
     pub fn has_done(&self) -> bool {
         !self.done.is_empty()
     }
-    /// Messages that are not complete: transfer, bytes not acknowledged, packets retransmitted, timeouts.
+    /// Iterates over the incomplete messages: transfer, unacknowledged bytes, retransmitted packets, timeouts.
     pub fn left(&self) -> impl Iterator<Item = (u32, u64, u32, u32)> {
         self.messages.iter().filter(|message| message.missing > 0).map(|message| {
-            // The short packet counts as the last one to arrive.
+            // The short packet of a message counts as the last one to arrive.
             let missing = message.missing * u64::from(self.spec.payload);
             (message.transfer, missing.min(message.bytes), message.retransmitted, message.timeouts)
         })
     }
-    /// The link of the sender has another rate.
+    /// Adapts to another rate of the sender's link.
     pub fn on_link_rate(&mut self, rate: BitRate) {
         self.facts.rate = rate;
         self.control.on_link_rate(&self.spec.start(&self.facts));
@@ -383,13 +390,13 @@ impl DeliveryContext {
         }
         self.request_ack(self.now);
     }
-    /// A round trip that was measured, and not yet returned.
+    /// Returns a measured round trip that has not been returned yet.
     pub fn poll_record(&mut self) -> Option<Record> {
         let (start, end) = std::mem::replace(&mut self.round_trip, (Time::NEVER, Time::NEVER));
         let bytes = self.facts.packet.into();
         (start < Time::NEVER).then_some(Record { kind: RecordKind::RoundTrip, start, end, bytes })
     }
-    /// Returns true if [`DeliveryContext::poll_record`] has one.
+    /// Returns true if [`DeliveryContext::poll_record`] would return a record.
     pub fn has_record(&self) -> bool {
         self.round_trip.0 < Time::NEVER
     }
@@ -398,7 +405,7 @@ impl DeliveryContext {
         self.messages.partition_point(|message| message.end() <= psn)
     }
 
-    /// Bytes that it has taken beside itself.
+    /// Returns the heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.messages.capacity() * size_of::<Message>()
             + self.packets.capacity() * size_of::<Packet>()

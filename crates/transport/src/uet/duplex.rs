@@ -1,6 +1,6 @@
-//! Ultra Ethernet Transport below an application: a packet delivery context each way.
+//! Ultra Ethernet Transport below an application, with a packet delivery context in each direction.
 //!
-//! Messages count as delivered in the order of their posting, which the tag matching of an application provides.
+//! Messages count as delivered in the order in which they were posted, as with the tag matching of an application.
 
 use super::control::UetFacts;
 use super::{CREDIT_REQUEST, PROBE, PullPacer, UetKeys, UetMode, UetSpec};
@@ -16,7 +16,7 @@ use rand_xoshiro::rand_core::Rng;
 use std::sync::Arc;
 use units::{Bytes, Time};
 
-/// A sender for what is posted, and a receiver for what the peer posts.
+/// A sender of posted messages, and a receiver of the peer's messages.
 #[derive(Clone, Debug)]
 pub struct UetDuplex {
     sender: UetSender,
@@ -24,7 +24,7 @@ pub struct UetDuplex {
 }
 
 impl UetDuplex {
-    /// Its sender and its receiver.
+    /// Returns the sender and the receiver.
     pub fn ends(&self) -> (&UetSender, &UetReceiver) {
         (&self.sender, &self.receiver)
     }
@@ -72,17 +72,17 @@ impl TransportSpec for Arc<UetSpec> {
     }
 }
 
-/// Messages of a flow, or scheduled transfers.
+/// Messages of a flow over UET, or scheduled transfers over UET.
 impl ApplicationSpec for Arc<UetSpec> {
     fn ends(
         &self,
         Opening { start, stop, due, facts, random: [mut random, _] }: Opening<'_>,
     ) -> (Endpoint, Endpoint) {
-        // Grants take the time of all links over which packets arrive.
+        // Grants are paced at the combined rate of all links over which packets arrive.
         let arrivals = facts[1].arrival_rate.times(facts[1].planes);
         let [facts, back] = facts.map(|facts| self.facts_of(&facts));
         let own = UetFacts { rate: arrivals, ..facts };
-        // Of several planes those count that both ends have.
+        // Only the planes that both ends have count.
         let facts =
             if facts.planes > 1 { UetFacts { rate: facts.rate.min(back.rate), ..facts } } else { facts };
         let sender = UetSender::new(self, due.clone(), facts, start, stop).seeded(random.next_u64());
@@ -113,7 +113,7 @@ impl ApplicationSpec for Arc<UetSpec> {
 
 impl DuplexEnd for UetDuplex {
     fn handle_frame(&mut self, now: Time, received: &Received) -> bool {
-        // A probe or a request for credit is about what the peer has sent.
+        // A probe or a credit request concerns the packets that the peer has sent.
         let header = received.header.as_ref().and_then(Header::uet);
         let control = [UetPacket::Control(PROBE), UetPacket::Control(CREDIT_REQUEST)];
         let is_probe = header.is_some_and(|header| control.contains(&header.packet));
@@ -148,7 +148,7 @@ impl DuplexEnd for UetDuplex {
     fn delivered(&self) -> u64 {
         self.receiver.delivered_in_order()
     }
-    /// Round trips; an application measures its messages itself.
+    /// Returns round-trip records. The application measures the duration of messages.
     fn poll_record(&mut self) -> Option<Record> {
         std::iter::from_fn(|| self.sender.poll_record()).find(|record| record.kind == RecordKind::RoundTrip)
     }
@@ -160,7 +160,7 @@ impl DuplexEnd for UetDuplex {
             ..sent
         }
     }
-    /// Its own size included, as it is boxed.
+    /// Returns the memory in bytes, including the value itself because it is boxed.
     fn memory_bytes(&self) -> usize {
         self.sender.memory_bytes() + self.receiver.memory_bytes()
     }

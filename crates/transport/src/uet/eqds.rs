@@ -66,7 +66,7 @@ impl EqdsKeys {
     pub fn check(&self) -> Vec<Remark> {
         wrong_credits(self.credit.value(), self.pull, self.share)
     }
-    /// Rules for granting credit.
+    /// Returns the rules for granting credit.
     pub(super) fn rules(&self) -> CreditRules {
         CreditRules {
             first: self.credit.value(),

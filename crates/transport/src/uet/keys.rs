@@ -1,4 +1,4 @@
-//! Keys of Ultra Ethernet Transport.
+//! The keys of Ultra Ethernet Transport.
 
 use super::UetControlKeys;
 use super::spec::{MAX_CONTEXTS, UetMode, UetSes, UetSpec};
@@ -11,19 +11,19 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use units::{Bytes, Computed, Or, Time, Unlimited};
 
-/// Payloads of a full packet, largest first.
+/// Payload lengths of a full packet in bytes, largest first.
 const PAYLOADS: [u16; 6] = [8192, 4096, 2048, 1024, 512, 256];
-/// Longest frame in bytes.
+/// Maximum frame length in bytes.
 const MAX_FRAME: u64 = 9_238;
-/// Ethernet 14, IPv4 20, UDP 8, FCS 4.
+/// Bytes of Ethernet header 14, IPv4 20, UDP 8, FCS 4.
 const AROUND_BYTES: u16 = 46;
-/// Credit target of a request.
+/// Bytes of the credit target in a request.
 const CREDIT_TARGET_BYTES: u16 = 4;
-/// SES header of a response.
+/// Bytes of the SES header of a response.
 const RESPONSE_BYTES: u16 = 12;
-/// Packets that may be outstanding: far less than half of the 24-bit sequence numbers of frames.
+/// Maximum number of outstanding packets: far less than half of the 24-bit sequence numbers of frames.
 const MAX_PSN_RANGE: u64 = 1 << 20;
-/// Largest number of bytes for an acknowledgement.
+/// Maximum number of bytes per acknowledgement.
 const MAX_ACK_EVERY: u64 = 1 << 30;
 
 /// Sizes of headers.
@@ -38,7 +38,7 @@ pub enum UetPreset {
 }
 
 impl UetPreset {
-    /// Bytes of headers around the payload, and length of an acknowledgement, DA to FCS.
+    /// Returns the bytes of headers around the payload, and the length of an acknowledgement, DA to FCS.
     fn sizes(self, mode: UetMode, ses: UetSes, credits: bool) -> (u16, u16) {
         let (request, answer) = mode.header_bytes();
         match self {
@@ -136,10 +136,10 @@ impl ApplicationKeys for Box<UetKeys> {
 }
 
 impl UetKeys {
-    /// Sender of `limit` bytes in frames of at most `frame` bytes, and warnings.
+    /// Returns the description of a sender of `limit` bytes in frames of at most `frame` bytes, and warnings.
     ///
     /// # Errors
-    /// One remark for each invalid value.
+    /// One remark per invalid value.
     pub fn carrier(
         &self,
         limit: Option<Bytes>,
@@ -175,12 +175,12 @@ impl UetKeys {
             control: self.control.clone(),
             ack_priority: self.ack_priority.map(|priority| Priority(priority as u8)),
         };
-        // A flow has messages of its own.
+        // A flow has its own messages.
         let warnings = self.warnings(limit != Some(Bytes::new(0)));
         Ok((spec.into(), warnings))
     }
 
-    /// Payload of a full packet.
+    /// Returns the payload of a full packet in bytes.
     fn payload_of(&self, frame: u16, headers: u64) -> Result<u16, Remark> {
         let room = u64::from(frame).saturating_sub(headers);
         if headers == 0 || room == 0 {
@@ -261,7 +261,7 @@ impl UetKeys {
         wrong
     }
 
-    /// Keys without effect.
+    /// Returns warnings about keys that have no effect.
     fn warnings(&self, is_flow: bool) -> Vec<Remark> {
         let windows = self.mode.has_context() && !matches!(self.control, UetControlKeys::None(_));
         let computes = self.timeout.value().is_none() && self.mode != UetMode::Uud;

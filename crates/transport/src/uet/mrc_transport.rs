@@ -36,18 +36,18 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use units::{Bytes, Computed, Or, Time};
 
-/// Lengths of a NACK and of a probe, DA to FCS.
+/// Lengths of a NACK and of a probe in bytes, DA to FCS.
 const NACK_BYTES: u16 = 102;
 /// See `NACK_BYTES`.
 const PROBE_BYTES: u16 = 98;
-/// Largest payload (MTU of InfiniBand).
+/// Maximum payload in bytes (MTU of InfiniBand).
 const LARGEST_PAYLOAD: u64 = 4096;
-/// Unit of the range of sequence numbers, and its largest value: 8 bits.
+/// Unit of the range of sequence numbers, and its maximum value: 8 bits.
 const RANGE_UNIT: u64 = 128;
 const LARGEST_RANGE: u64 = RANGE_UNIT * 255;
-/// Timeouts of either kind in a row, at most.
+/// Maximum number of consecutive timeouts of each kind.
 const MAX_LINEAR: u64 = 7;
-/// Number of exponential retries that means no limit.
+/// Number of exponential retries that stands for no limit.
 const ENDLESS: u64 = 25;
 
 /// Messages over Multipath Reliable Connection (MRC); full packets are at most as long as `frame`.
@@ -116,10 +116,10 @@ impl Default for MrcKeys {
 }
 
 impl MrcKeys {
-    /// Connections that carry messages in frames of at most `frame` bytes, and warnings.
+    /// Returns connections that carry messages in frames of at most `frame` bytes, and warnings.
     ///
     /// # Errors
-    /// One remark for each invalid value.
+    /// One remark per invalid value.
     pub fn carrier(&self, frame: u16) -> Result<(Arc<UetSpec>, Vec<Remark>), Vec<Remark>> {
         let mut wrong = self.check();
         let frame = u64::from(frame).min(LARGEST_PAYLOAD + self.headers.get()) as u16;
@@ -188,7 +188,7 @@ impl MrcKeys {
         wrong
     }
 
-    /// Keys without effect.
+    /// Returns warnings about keys that have no effect.
     fn warnings(&self) -> Vec<Remark> {
         let windows = !matches!(self.control, UetControlKeys::None(_));
         let computes = self.timeout.value().is_none() || self.reorder_time.value().is_none();

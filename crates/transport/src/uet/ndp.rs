@@ -20,9 +20,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Amount, Time};
 
-/// Packets of a first window at most.
+/// Maximum of the initial window in packets.
 const MAX_WINDOW: u64 = 16_384;
-/// Timeout by default: a backstop, since trimming reports losses (htsim).
+/// Default timeout: a backstop, because trimming reports losses (htsim).
 pub(super) const TIMEOUT: Time = Time::from_ms(20);
 
 /// Keys of ndp.
@@ -52,7 +52,7 @@ impl NdpKeys {
         }
         wrong
     }
-    /// Rules for granting credit.
+    /// Returns the rules for granting credit.
     pub(super) fn rules(&self) -> CreditRules {
         CreditRules {
             first: Some(Amount::Frames(self.window)),

@@ -33,17 +33,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Amount, Computed, Or, Time};
 
-/// Bandwidth-delay product of the reference network, 100 Gb/s times 12 us, in bytes.
+/// Bandwidth-delay product of the reference network in bytes: 100 Gb/s times 12 us.
 const REFERENCE_BDP: f64 = 150_000.0;
-/// Round trip of the reference network in ps.
+/// Round-trip time of the reference network in ps.
 const REFERENCE_RTT: f64 = 12e6;
-/// Queueing delays below this count as none, in ps (uet-htsim).
+/// Queueing delays below this count as none; in ps (uet-htsim).
 const NO_DELAY: f64 = 1e6;
-/// Packets that arrive between two adjustments of the window.
+/// Number of packets that arrive between two adjustments of the window.
 const ADJUST_PACKETS: f64 = 8.0;
-/// Delay that an unmarked acknowledgement above the target enters the average with, in base round trips.
+/// Delay, in base round-trip times, with which an unmarked acknowledgement above the target enters the average.
 const UNMARKED_DELAY: f64 = 0.25;
-/// Largest window in bandwidth-delay products.
+/// Maximum window in bandwidth-delay products.
 const MAX_WINDOW: f64 = 1.5;
 
 /// Keys of nscc.
@@ -125,7 +125,7 @@ impl NsccKeys {
         });
         numbers.chain(times).chain(windows).chain(checks::count("qa_gate", self.qa_gate, 16)).collect()
     }
-    /// Keys without effect.
+    /// Returns the keys that have no effect.
     pub fn unused(&self) -> Vec<Remark> {
         Unused::of(self, &NsccKeys::default())
             .unless(self.quick_adapt, "quick_adapt = true", &["qa_gate", "qa_threshold"])
@@ -133,12 +133,12 @@ impl NsccKeys {
     }
 }
 
-/// Parameters for a path.
+/// The parameters, scaled to a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Scaled {
-    /// Bytes per ps.
+    /// Rate in bytes per ps.
     rate: f64,
-    /// Configured base round trip in ps.
+    /// Configured base round-trip time in ps.
     base_rtt: f64,
     /// Target of the queueing delay in ps.
     target: f64,
@@ -150,16 +150,16 @@ struct Scaled {
     eta: f64,
     /// Fast increase per byte.
     fast: f64,
-    /// In ps.
+    /// Queueing delay above which quick adapt is triggered, in ps.
     qa_threshold: f64,
-    /// Bytes of a full packet.
+    /// Length of a full packet in bytes.
     packet: f64,
-    /// Largest window if it is given, in bytes.
+    /// Maximum window in bytes, if it is given.
     max_window: Option<f64>,
     gamma: f64,
     max_decrease: f64,
     delay_gain: f64,
-    /// Divisor of the largest window in the gate of quick adapt; `None`: no quick adapt.
+    /// Divisor of the maximum window in the gate of quick adapt; `None` if quick adapt is off.
     qa_divisor: Option<f64>,
 }
 
@@ -188,7 +188,7 @@ impl Scaled {
             qa_divisor: keys.quick_adapt.then(|| (1u64 << keys.qa_gate) as f64),
         }
     }
-    /// Largest window on a path with this lowest round trip in ps.
+    /// Returns the maximum window on a path with this lowest round-trip time in ps.
     fn max_window(&self, base_rtt: f64) -> f64 {
         self.max_window.unwrap_or(MAX_WINDOW * self.rate * base_rtt).max(self.packet)
     }
@@ -201,41 +201,41 @@ fn bytes_of(window: Amount, facts: &UetFacts) -> f64 {
     }
 }
 
-/// State of NSCC. Delays are in ps, sizes in bytes.
+/// The state of NSCC. Delays are in ps, sizes in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Nscc {
     own: Scaled,
     window: f64,
     max_window: f64,
-    /// Lowest round trip so far.
+    /// Lowest round-trip time so far.
     base_rtt: f64,
-    /// Average of queueing delays.
+    /// Average of the queueing delays.
     average: f64,
-    /// Increase that is due at the next adjustment, times the window.
+    /// Increase to apply at the next adjustment, times the window.
     increase: f64,
-    /// Bytes that arrived since the last adjustment.
+    /// Bytes that have arrived since the last adjustment.
     received: f64,
     last_adjust: Time,
     last_decrease: Time,
-    /// Bytes that arrived without queueing, and whether they make the window grow fast.
+    /// Bytes that have arrived without queueing, and true if they make the window grow fast.
     fast_count: f64,
     is_fast: bool,
-    /// End of the period of quick adapt; `None`: none has begun.
+    /// End of the quick adapt period; `None` if none has begun.
     period_end: Option<Time>,
-    /// Bytes that arrived in it.
+    /// Bytes that have arrived in the period.
     achieved: f64,
-    /// Feedback on `to_ignore` bytes from the last quick adapt on is ignored; `ignored` have come since.
+    /// After a quick adapt, feedback on the next `to_ignore` bytes is ignored; `ignored` bytes of them have arrived.
     ignored: f64,
     to_ignore: f64,
-    /// A packet was trimmed in the period.
+    /// True if a packet was trimmed in the period.
     trimmed: bool,
-    /// Credits of the receiver limit the last queue.
+    /// True if credits of the receiver limit the queue of the last link.
     has_credits: bool,
     quick_adapts: u64,
 }
 
 impl Nscc {
-    /// State of a new context.
+    /// Creates the state of a new context.
     pub fn new(keys: &NsccKeys, facts: &UetFacts) -> Nscc {
         let own = Scaled::new(keys, facts);
         let max_window = own.max_window(own.base_rtt);
@@ -262,8 +262,8 @@ impl Nscc {
         }
     }
 
-    /// Variant of this control that runs alongside credits of the receiver: a trim at the last switch then
-    /// concerns the credits alone.
+    /// Returns a variant for use together with credits of the receiver. A trim at the last switch then concerns only
+    /// the credits.
     #[must_use]
     pub(super) fn beside_credits(self) -> Nscc {
         Nscc { has_credits: true, ..self }
@@ -275,7 +275,8 @@ impl Nscc {
         self.average += self.own.delay_gain * (sample - self.average);
     }
 
-    /// Returns true if the feedback is used up: it is ignored, or the window was set to what arrived.
+    /// Performs quick adapt. Returns true if the feedback has been consumed, because it is ignored or because the
+    /// window was set to the bytes that arrived.
     fn quick_adapt(&mut self, now: Time, (lost, skips): (bool, bool), delay: f64, in_flight: u64) -> bool {
         let Some(divisor) = self.own.qa_divisor else {
             return false;
@@ -300,7 +301,7 @@ impl Nscc {
         done
     }
 
-    /// Proportional increase, or fast increase after a window without queueing.
+    /// Applies the proportional increase, or the fast increase after a window without queueing.
     fn grow(&mut self, newly: f64, delay: f64) {
         if delay < NO_DELAY {
             self.fast_count += newly;
@@ -384,7 +385,7 @@ impl UetControl for Nscc {
         self.ignored += bytes;
         let mut done = false;
         if let UetLossCause::Trimmed { last_hop } = loss.cause {
-            // A trimmed packet counts as one that met the longest queue.
+            // A trimmed packet counts as one that encountered the longest queue.
             self.average_in(self.own.base_rtt, true);
             if last_hop && self.has_credits {
                 return;
@@ -400,7 +401,7 @@ impl UetControl for Nscc {
 
     fn on_link_rate(&mut self, fresh: &Nscc) {
         self.own = fresh.own;
-        // The lowest one may be of a faster link.
+        // The lowest round-trip time may be that of a faster link.
         self.base_rtt = fresh.base_rtt;
         self.max_window = self.own.max_window(self.base_rtt);
         self.clamp();

@@ -8,22 +8,24 @@ use crate::room::Append;
 use std::collections::VecDeque;
 use units::Time;
 
-/// Acknowledgements behind which packets are missing.
+/// The acknowledgements of packets that have overtaken others.
 #[derive(Clone, Debug)]
 pub(crate) struct Overtaking {
-    /// Time that reordering may take.
+    /// Maximum time of reordering.
     time: Time,
-    /// When an acknowledgement came, and when the latest packet was sent that had been acknowledged by then; both increase.
+    /// Arrival time of an acknowledgement, and transmission time of the latest packet acknowledged by then. Both
+    /// increase along the queue.
     marks: VecDeque<(Time, Time)>,
 }
 
 impl Overtaking {
-    /// With this time for reordering.
+    /// Creates the state for this maximum time of reordering.
     pub fn new(time: Time) -> Overtaking {
         Overtaking { time, marks: VecDeque::new() }
     }
 
-    /// A packet sent at `sent` was acknowledged; `oldest`: when the oldest one in flight was sent.
+    /// Processes the acknowledgement of a packet sent at `sent`; `oldest` is the transmission time of the oldest packet
+    /// in flight.
     pub fn on_acknowledged(&mut self, now: Time, sent: Time, oldest: Option<Time>) {
         let Some(oldest) = oldest else { return self.marks.clear() };
         while self.marks.front().is_some_and(|&(_, until)| until <= oldest) {
@@ -34,12 +36,12 @@ impl Overtaking {
         }
     }
 
-    /// When packets count as lost next, or [`Time::NEVER`].
+    /// Returns the next time at which packets count as lost, or [`Time::NEVER`].
     pub fn due(&self) -> Time {
         self.marks.front().map_or(Time::NEVER, |&(at, _)| at.saturating_add(self.time))
     }
 
-    /// Packets in flight that were sent before the time that is returned are lost.
+    /// Returns the time before which packets must have been sent to count as lost now, if they are still in flight.
     pub fn expire(&mut self, now: Time) -> Option<Time> {
         let mut before = None;
         while self.due() <= now {
@@ -48,7 +50,7 @@ impl Overtaking {
         before
     }
 
-    /// Bytes taken beside itself.
+    /// Returns the heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.marks.capacity() * size_of::<(Time, Time)>()
     }
@@ -65,12 +67,12 @@ mod tests {
         it.on_acknowledged(us(20), us(5), Some(us(3)));
         it.on_acknowledged(us(22), us(7), Some(us(3)));
         assert_eq!((it.due(), it.expire(us(29))), (us(30), None));
-        // Those before 5 us now, those before 7 us two later.
+        // Packets sent before 5 us count as lost now, and those sent before 7 us two microseconds later.
         assert_eq!((it.expire(us(30)), it.due(), it.expire(us(32))), (Some(us(5)), us(32), Some(us(7))));
-        // In order: nothing was overtaken.
+        // The packet was in order: it has overtaken none.
         it.on_acknowledged(us(40), us(30), Some(us(31)));
         assert_eq!(it.due(), Time::NEVER);
-        // What was missing has arrived.
+        // The missing packets have arrived.
         it.on_acknowledged(us(41), us(35), Some(us(31)));
         it.on_acknowledged(us(42), us(35), Some(us(36)));
         assert_eq!(it.due(), Time::NEVER);

@@ -1,45 +1,48 @@
-//! Loss inference without trimming (SLEEK): probes of a packet delivery context, and losses that acknowledgements out of order show.
+//! Loss inference without trimming (SLEEK): probes of a packet delivery context, and losses inferred from
+//! acknowledgements out of order.
 //!
-//! Over several links of a NIC only what took the same link shows a loss (our choice), and probes take the links in turn.
+//! With several links of a NIC, only a packet or probe that used the same link indicates a loss (our choice), and
+//! probes use the links in turn.
 //!
-//! A probe sees the queues of its own path. Where switches or entropy values spread packets, one that left before it may wait in a longer queue
-//! of another path. So a probe shows the loss of packets alone that left at least one and a half of the longest recent round trips before its answer
-//! came (our choice). The longest recent one falls towards a shorter one by an eighth with each that is measured.
+//! A probe experiences the queues of its own path. If switches or entropy values spread packets, a packet sent before
+//! the probe may wait in a longer queue of another path. A probe therefore indicates only the loss of packets sent at
+//! least one and a half of the longest recent round-trip times before the probe's answer arrives (our choice). With
+//! each measurement that is shorter, the longest recent round-trip time moves towards it by an eighth.
 
 use super::UetSpec;
 use super::control::UetFacts;
 use units::Time;
 
-/// Packets out of order from which losses are inferred, at least.
+/// Minimum number of packets out of order from which losses are inferred.
 const MIN_OUT_OF_ORDER: u64 = 5;
-/// Windows out of order from which losses are inferred, at least.
+/// Number of windows out of order from which losses are inferred.
 const OUT_OF_ORDER_WINDOWS: f64 = 1.5;
 
-/// When a probe is due, and what one means.
+/// The schedule of probes, and the conclusions from their answers.
 #[derive(Clone, Debug)]
 pub(crate) struct Probing {
-    /// Base round trip.
+    /// Base round-trip time.
     base: Time,
-    /// Queueing delay below which everything that left before an answered probe is lost, if it is not acknowledged.
+    /// Queueing delay of a probe below which unacknowledged packets sent before it count as lost.
     target: Time,
-    /// When a probe is due, or [`Time::NEVER`].
+    /// Time at which a probe is due, or [`Time::NEVER`].
     pub at: Time,
-    /// When the last probe left, which is not answered, or [`Time::NEVER`].
+    /// Time at which the last probe was sent, if it is unanswered, or [`Time::NEVER`].
     pub sent: Time,
-    /// A probe waits to be sent.
+    /// True if a probe waits to be sent.
     pub is_due: bool,
     /// Losses before this packet are being repaired.
     pub recovers_until: u64,
-    /// Longest recent round trip of a packet.
+    /// Longest recent round-trip time of a packet.
     slowest: Time,
-    /// By link of the NIC, the latest transmission that has arrived.
+    /// By link of the NIC: the latest transmission time of a packet that has arrived.
     arrived: Box<[Time]>,
-    /// Link that the last probe has taken.
+    /// Link of the last probe.
     plane: u16,
 }
 
 impl Probing {
-    /// Of a context; `None`: it infers no losses.
+    /// Creates the state of a context; `None` if it does not infer losses.
     pub fn new(spec: &UetSpec, facts: &UetFacts) -> Option<Probing> {
         spec.infers_losses(facts).then_some(Probing {
             base: facts.base_rtt,
@@ -54,7 +57,8 @@ impl Probing {
         })
     }
 
-    /// A packet has left or an acknowledgement has come, with packets in flight, and, with `idle`, nothing more to send.
+    /// Restarts the schedule after a packet was sent or an acknowledgement has arrived. `in_flight` is true if packets
+    /// are in flight, and `idle` if there is nothing more to send.
     pub fn restart(&mut self, now: Time, in_flight: bool, idle: bool) {
         if !in_flight {
             (self.at, self.is_due) = (Time::NEVER, false);
@@ -64,35 +68,38 @@ impl Probing {
         self.at = now.saturating_add(wait);
     }
 
-    /// Entropy value of the next probe: probes take the links of a NIC in turn. 0: the path of the flow.
+    /// Returns the entropy value of the next probe. Probes use the links of a NIC in turn; with a single link the value
+    /// is 0, the path of the flow.
     pub fn entropy(&self) -> u16 {
         let planes = self.arrived.len() as u16;
         if planes > 1 { planes + (self.plane + 1) % planes } else { 0 }
     }
-    /// A round trip was measured.
+    /// Adds a measured round-trip time.
     pub fn measure(&mut self, round_trip: Time) {
         let fallen =
             self.slowest.saturating_sub(Time::from_ps(self.slowest.saturating_sub(round_trip).ps() / 8));
         self.slowest = fallen.max(round_trip);
     }
-    /// Packets that are not acknowledged are lost if they left by then, as far as the answer to a probe shows that has come now.
+    /// Returns the time before which unacknowledged packets must have been sent to count as lost, if the answer to a
+    /// probe arrives now.
     pub fn lost_before(&self, now: Time) -> Time {
         now.saturating_sub(self.reordering_time())
     }
-    /// One and a half of the longest recent round trips.
+    /// Returns one and a half of the longest recent round-trip times.
     fn reordering_time(&self) -> Time {
         Time::from_ps(self.slowest.max(self.base).ps() / 2 * 3)
     }
-    /// A packet has arrived that was sent with this entropy value.
+    /// Records the arrival of a packet that was sent with this entropy value.
     pub fn arrive(&mut self, entropy: u16, sent: Time) {
         let planes = self.arrived.len();
         if let Some(latest) = self.arrived.get_mut(usize::from(entropy) % planes) {
             *latest = sent.max(*latest);
         }
     }
-    /// Returns true if a packet over the same link has arrived that left at least one and a half of the longest recent round trips later, in which as many
-    /// windows are sent, or if the last probe took that link. Packets over different links, or over different paths behind one link, overtake each other as
-    /// long as their queues differ.
+    /// Returns true if a packet that was sent over the same link at least one and a half of the longest recent
+    /// round-trip times later has arrived, or if the last probe used that link. In that time as many windows are sent.
+    /// Packets over different links, or over different paths behind one link, overtake each other as long as the queues
+    /// differ.
     pub fn is_overtaken(&self, entropy: u16, sent: Time, by_probe: bool) -> bool {
         let plane = usize::from(entropy) % self.arrived.len();
         let after = sent + self.reordering_time();
@@ -100,20 +107,21 @@ impl Probing {
             || by_probe && plane == usize::from(self.plane)
     }
 
-    /// A probe leaves.
+    /// Records that a probe is sent.
     pub fn leave(&mut self, now: Time) {
         (self.sent, self.is_due) = (now, false);
         self.plane = self.entropy().checked_rem(self.arrived.len() as u16).unwrap_or(0);
         self.at = now.saturating_add(times(self.base, 5));
     }
 
-    /// The answer to a probe after this round trip. Returns true if packets that left before it and are not acknowledged are lost.
+    /// Processes the answer to a probe, which has this round-trip time. Returns true if unacknowledged packets sent
+    /// before the probe are lost.
     pub fn answered(&mut self, round_trip: Time) -> bool {
         self.sent = Time::NEVER;
         round_trip.saturating_sub(self.base) < self.target
     }
 
-    /// Packets out of order that indicate a loss, with a window of this number of bytes.
+    /// Returns the number of packets out of order that indicates a loss, with a window of this number of bytes.
     pub fn out_of_order_limit(window: u64, facts: &UetFacts) -> u64 {
         let largest = OUT_OF_ORDER_WINDOWS * facts.bdp();
         let bytes = (OUT_OF_ORDER_WINDOWS * window as f64).min(largest);
@@ -141,7 +149,7 @@ mod tests {
         assert_eq!(it.lost_before(us(100)), us(82));
         it.measure(us(40));
         assert_eq!(it.lost_before(us(100)), us(40));
-        // An eighth of 16 us shorter, then of 30 us.
+        // The value falls by an eighth of 16 us, then of 30 us.
         it.measure(us(24));
         assert_eq!(it.lost_before(us(100)), us(43));
         it.measure(us(8));
@@ -158,12 +166,12 @@ mod tests {
         let facts = |planes| UetFacts { planes, ..spec.facts(BitRate::from_gbps(100), us(12), false) };
         let mut it = Probing::new(&spec, &facts(3)).unwrap();
         it.arrive(4, us(100));
-        // Value 7 takes the same link as 4, value 5 another one. A round trip and a half is 18 us.
+        // Value 7 uses the same link as 4, and value 5 another one. One and a half round-trip times are 18 us.
         assert!(it.is_overtaken(7, us(82), false) && !it.is_overtaken(7, us(83), false));
         it.measure(us(20));
         assert!(!it.is_overtaken(7, us(82), false) && it.is_overtaken(7, us(70), false));
         assert!(!it.is_overtaken(5, us(1), false));
-        // Probes take links 1, 2, 0 in turn.
+        // Probes use links 1, 2 and 0 in turn.
         let mut links = Vec::new();
         for _ in 0..3 {
             links.push(it.entropy() % 3);
@@ -174,7 +182,7 @@ mod tests {
             assert_eq!(shown.iter().filter(|&&shown| shown).count(), 1);
         }
         assert_eq!(links, [1, 2, 0]);
-        // One link is every packet's own.
+        // With a single link, all packets use the same one.
         let mut one = Probing::new(&spec, &facts(1)).unwrap();
         assert!(one.is_overtaken(5, us(1), true) && !one.is_overtaken(5, us(1), false));
         one.arrive(3, us(19));

@@ -1,4 +1,4 @@
-//! Packet sequence numbers that have arrived: all before the expected one, and a bitmap from there on.
+//! The set of packet sequence numbers that have arrived: all before the expected one, and a bitmap from there on.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,9 +8,9 @@ const BITS: u64 = 64;
 /// A set of packet sequence numbers.
 #[derive(Clone, Debug)]
 pub struct PsnSet {
-    /// First missing number.
+    /// First missing number, which is expected next.
     expected: u64,
-    /// PSN of bit 0 of the first word: a multiple of 64, at most `expected`.
+    /// PSN of bit 0 of the first word: a multiple of 64 that is at most `expected`.
     base: u64,
     words: VecDeque<u64>,
     /// Number of bits set from `expected` on.
@@ -27,7 +27,7 @@ impl PsnSet {
     pub fn expected(&self) -> u64 {
         self.expected
     }
-    /// Returns how many numbers after the first missing one have arrived.
+    /// Returns the number of packets after the first missing one that have arrived.
     #[inline]
     pub fn held(&self) -> u64 {
         self.held
@@ -36,7 +36,7 @@ impl PsnSet {
     pub fn contains(&self, psn: u64) -> bool {
         psn < self.expected || self.word((psn - self.base) / BITS) >> (psn % BITS) & 1 == 1
     }
-    /// Adds a number that has not arrived yet.
+    /// Adds a number that is not in the set.
     pub fn insert(&mut self, psn: u64) {
         if psn == self.expected && self.held == 0 {
             self.expected += 1;
@@ -69,7 +69,7 @@ impl PsnSet {
             self.base += BITS;
         }
     }
-    /// Returns which of the 64 numbers from `first` on have arrived; bit 0 is `first`.
+    /// Returns the 64 numbers from `first` on as a bitmap of those that have arrived; bit 0 is `first`.
     pub fn bits(&self, first: u64) -> u64 {
         debug_assert!(first >= self.expected);
         let place = first - self.base;
@@ -77,7 +77,7 @@ impl PsnSet {
         let low = self.word(word) >> shift;
         if shift == 0 { low } else { low | self.word(word + 1) << (BITS - shift) }
     }
-    /// Returns how many numbers of a range have arrived.
+    /// Returns the number of packets of a range that have arrived.
     pub fn count(&self, range: Range<u64>) -> u64 {
         let before = range.end.min(self.expected).saturating_sub(range.start);
         let mut at = range.start.max(self.expected);
@@ -93,7 +93,7 @@ impl PsnSet {
     fn word(&self, place: u64) -> u64 {
         if self.held == 0 { 0 } else { self.words.get(place as usize).copied().unwrap_or(0) }
     }
-    /// Heap bytes held, excluding the value itself.
+    /// Returns the heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.words.capacity() * size_of::<u64>()
     }

@@ -23,39 +23,40 @@ use crate::path_selection::Draws;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use units::{BitRate, Time};
 
-/// Bytes whose time a grant of nothing takes.
+/// Bytes whose transmission time an empty grant takes.
 const EMPTY_PULL: u64 = 1024;
-/// Lowest rate of an oversubscribed core, and its part beside the ratio.
+/// Minimum rate of grants over an oversubscribed core, and the share of its fair rate (1 / oversubscription) to which
+/// the rate may fall.
 const LOWEST_RATE: f64 = 0.01;
 const FAIR_PART: f64 = 0.9;
-/// Mean share of marks above which the rate falls, and its weight.
+/// Mean share of marked packets above which the rate falls, and the weight of the excess.
 const MARKS: f64 = 0.3;
 const FALL: f64 = 0.5;
-/// Growth in a period.
+/// Increase of the rate per period.
 const RISE: f64 = 0.01;
-/// Doublings of the growth at most: it is 1 then.
+/// Maximum number of doublings of the increase, with which it exceeds 1.
 const MAX_DOUBLINGS: u32 = 7;
-/// Length of a period in base round trips, and how far it is drawn apart.
+/// Length of a period in base round-trip times, and its random spread.
 const PERIOD: f64 = 1.5;
 const SPREAD: f64 = 0.25;
 
-/// State that the contexts of a host share.
+/// State shared by the contexts of a host.
 #[derive(Clone, Debug, Default)]
 pub struct PullPacer(Arc<Mutex<Nic>>);
 
 #[derive(Debug, Default)]
 struct Nic {
-    /// Contexts with pending requests.
+    /// Contexts that wait for requested grants.
     turns: Turns,
-    /// When the next turn of idle contexts is free, and how many of them wait.
+    /// Time at which the next turn of idle contexts is free, and number of idle contexts that wait.
     idle_next: Time,
     idle: u32,
-    /// Contexts of the host that have packets to send now.
+    /// Number of the host's contexts that have packets to send now.
     senders: u32,
     core: Option<Core>,
 }
 
-/// Rate of grants over an oversubscribed core, and what has arrived in the period.
+/// The rate of grants over an oversubscribed core, and the packets that have arrived in the current period.
 #[derive(Debug)]
 struct Core {
     rate: f64,
@@ -70,14 +71,14 @@ struct Core {
     draws: Draws,
 }
 
-/// A packet that has arrived, as far as an oversubscribed core is concerned.
+/// The properties of an arriving packet that concern an oversubscribed core.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrival {
-    /// It has an ECN mark.
+    /// True if the packet has an ECN mark.
     pub marked: bool,
-    /// It was trimmed; and that before the last hop.
+    /// True if the packet was trimmed.
     pub trimmed: bool,
-    /// See `trimmed`.
+    /// True if the packet was trimmed before the last hop.
     pub within: bool,
 }
 
@@ -85,12 +86,12 @@ impl PullPacer {
     fn nic(&self) -> MutexGuard<'_, Nic> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// A context begins or ceases to have packets to send.
+    /// Records that a context begins or ceases to have packets to send.
     pub fn count_sender(&self, sends: bool) {
         let mut nic = self.nic();
         nic.senders = if sends { nic.senders + 1 } else { nic.senders.saturating_sub(1) };
     }
-    /// Contexts of the host that have packets to send.
+    /// Returns the number of the host's contexts that have packets to send.
     pub fn senders(&self) -> u32 {
         self.nic().senders
     }
@@ -146,37 +147,38 @@ impl Core {
     }
 }
 
-/// The turn that a context waits for.
+/// The kind of grant for which a context waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
     No,
-    /// Waits for a requested grant, with this number in the queue.
+    /// Waits for a requested grant, as this entry of the queue.
     Asked(u64),
     /// Waits for an unsolicited grant.
     Idle,
 }
 
-/// Grants of a receiver to one context.
+/// The grants of a receiver to one context.
 #[derive(Clone, Debug)]
 pub struct Grants {
     rules: CreditRules,
-    /// Bytes of a unit.
+    /// Bytes per unit.
     unit: u64,
-    /// Picoseconds of a unit at the paced rate.
+    /// Picoseconds per unit at the paced rate.
     unit_time: f64,
     base_rtt: Time,
-    /// Units requested and granted so far; units that may be granted ahead of that.
+    /// Units requested so far, units granted so far, and units that may be granted ahead of requests.
     target: u64,
     granted: u64,
     most_ahead: u64,
     waits: Waits,
     pacer: PullPacer,
-    /// Its turn, or [`Time::NEVER`].
+    /// Turn of the context, or [`Time::NEVER`].
     pub turn: Time,
 }
 
 impl Grants {
-    /// Grants to a new context over the link of the receiver, whose rate is that of the facts.
+    /// Creates the grants of a new context. They are paced at the rate of the facts, which is that of the receiver's
+    /// link.
     pub fn new(rules: &CreditRules, facts: &UetFacts) -> Grants {
         let unit = rules.unit(facts);
         let mut grants = Grants {
@@ -198,21 +200,23 @@ impl Grants {
     pub fn attach(&mut self, pacer: &PullPacer) {
         self.pacer = pacer.clone();
     }
-    /// The link has another rate.
+    /// Adapts to another rate of the link.
     pub fn on_link_rate(&mut self, rate: BitRate) {
         let bits = (self.unit * 8) as f64;
         self.unit_time = bits / (self.rules.share * rate.bps_f64()) * 1e12;
     }
-    /// Time of a grant of this number of units at a share of the full rate.
+    /// Returns the time that a grant of this number of units takes at a share of the full rate.
     fn gap_at(&self, units: u64, rate: f64) -> Time {
         let units = if units > 0 { units as f64 } else { EMPTY_PULL as f64 / self.unit as f64 };
         Time::from_ps((units * self.unit_time / rate) as u64)
     }
-    /// Duration of a grant of this number of units, at the present rate of the core, if it is oversubscribed.
+    /// Returns the time that a grant of this number of units takes now, at the current rate of the core if it is
+    /// oversubscribed.
     fn gap(&self, units: u64, nic: &Nic) -> Time {
         self.gap_at(units, nic.core.as_ref().map_or(1.0, |core| core.rate))
     }
-    /// A packet of data has come with this target; one that was trimmed is granted anew. `finished`: no packet of a message is missing.
+    /// Processes a data packet with this credit target. A trimmed packet gets a new grant. `finished` is true if no
+    /// packet of a message is missing.
     pub fn on_packet(&mut self, units: u32, now: Time, arrival: Arrival, finished: bool) {
         if self.rules.oversubscription > 1.0 {
             let mut nic = self.pacer.nic();
@@ -230,11 +234,11 @@ impl Grants {
             self.leave();
         }
     }
-    /// A request for credit has come. Returns the cumulative grant to repeat: it makes up for lost ones, and shows that the request has
-    /// arrived, since the turn of its context may be far away.
+    /// Processes a credit request. Returns the cumulative grant, to be repeated at once: it replaces lost grants, and
+    /// shows that the request has arrived although the turn of the context may be far away.
     pub fn on_request(&mut self, units: u32, now: Time) -> u32 {
         if self.rules.per_packet {
-            // The packets or the pulls were lost.
+            // The packets or the pulls must have been lost.
             self.target = self.target.max(self.granted + 1);
         } else {
             self.target += ahead(units, self.target);
@@ -244,9 +248,9 @@ impl Grants {
         }
         on_wire(self.granted)
     }
-    /// Enters the queue; if it already waits there, its grant becomes the amount that it requests now.
+    /// Enters the pull queue. If the context already waits there, its grant is changed to the amount requested now.
     fn enqueue(&mut self, now: Time) {
-        // The rate may rise before its turn.
+        // The rate may rise before the turn comes, so the grant takes at least its time at the full rate.
         let least = self.gap_at(self.due(), 1.0);
         if let Waits::Asked(entry) = self.waits {
             return self.pacer.nic().turns.change(entry, least);
@@ -255,7 +259,7 @@ impl Grants {
         let (entry, turn) = self.pacer.nic().turns.enter(now, least);
         (self.waits, self.turn) = (Waits::Asked(entry), turn);
     }
-    /// Waits for nothing.
+    /// Leaves the pull queue.
     fn leave(&mut self) {
         match self.waits {
             Waits::No => {}
@@ -264,7 +268,7 @@ impl Grants {
         }
         (self.waits, self.turn) = (Waits::No, Time::NEVER);
     }
-    /// Units of a grant now.
+    /// Returns the number of units of a grant made now.
     fn due(&self) -> u64 {
         self.target.saturating_sub(self.granted).min(self.rules.pull)
     }
@@ -276,14 +280,14 @@ impl Grants {
         }
         let mut nic = self.pacer.nic();
         let (first, gap) = (nic.turns.end(now), self.gap(self.rules.pull, &nic));
-        // Contexts that have left leave turns behind that are free.
+        // Contexts that have left the queue leave free turns behind.
         let last = first.saturating_add(Time::from_ps(gap.ps().saturating_mul(nic.idle.into())));
         self.turn = first.max(nic.idle_next).min(last);
         nic.idle_next = self.turn.saturating_add(gap);
         nic.idle += 1;
         self.waits = Waits::Idle;
     }
-    /// Its turn may have come: the cumulative grant to send, in units.
+    /// Returns the cumulative grant in units that is to be sent now, if it is the context's turn.
     pub fn grant(&mut self, now: Time) -> Option<u32> {
         if self.turn > now {
             return None;
@@ -306,7 +310,7 @@ impl Grants {
                 }
             }
             Waits::Idle if !self.pacer.nic().turns.is_free(now) => {
-                // Contexts that requested credit come first.
+                // Contexts with requests come first.
                 self.enqueue_idle(now);
                 return None;
             }

@@ -1,60 +1,61 @@
-//! Order of the grants of a NIC: contexts that wait for one, first come, first served.
+//! The order of a NIC's grants: contexts wait in a first come, first served queue.
 
 use crate::room::Append;
 use std::collections::VecDeque;
 use units::Time;
 
-/// Turn of an entry.
+/// The result of polling an entry's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// It has come, and the entry has left the queue.
+    /// The turn has come, and the entry has been removed from the queue.
     Now,
-    /// Earliest time at which it may come.
+    /// The turn comes at this time at the earliest.
     At(Time),
-    /// The entry was removed, since its context had not come at its time.
+    /// The entry was removed because its context did not poll in time.
     Missed,
 }
 
-/// A context that waits.
+/// A waiting context.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
-    /// Least time that its grant takes.
+    /// Minimum time that the grant takes.
     least: Time,
-    /// Latest time at which it polls the queue again.
+    /// Latest time at which the context polls the queue again.
     due: Time,
 }
 
-/// Contexts that wait for a grant. A grant takes its time from the moment at which it leaves, so that the turn of
-/// each context depends on the requests of those before it at that time.
+/// The contexts that wait for a grant. The time that a grant takes counts from its transmission, so the turn of each
+/// context depends on what the contexts before it request by then.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
-    /// When the last grant has taken its time.
+    /// Time at which the last grant has elapsed.
     free: Time,
     /// Number of the first entry.
     first: u64,
-    /// Entries in order; `None`: it has left.
+    /// Entries in order; `None` for an entry that has left.
     waiting: VecDeque<Option<Waiting>>,
-    /// Sum of their least times.
+    /// Sum of the minimum times of all entries.
     total: Time,
 }
 
 impl Turns {
-    /// Returns true if a grant may leave for a context that does not wait here.
+    /// Returns true if a grant may be sent to a context that does not wait in this queue.
     pub fn is_free(&self, now: Time) -> bool {
         self.free <= now && self.waiting.is_empty()
     }
-    /// Earliest time at which all that wait have been granted.
+    /// Returns the earliest time at which all waiting contexts have been served.
     pub fn end(&self, now: Time) -> Time {
         self.free.max(now).saturating_add(self.total)
     }
-    /// Enters the queue with a grant that takes at least this time; returns the number of its entry, and its earliest turn.
+    /// Appends an entry whose grant takes at least the time `least`. Returns the number of the entry, and its earliest
+    /// turn.
     pub fn enter(&mut self, now: Time, least: Time) -> (u64, Time) {
         let due = self.end(now);
         self.waiting.append_one(Some(Waiting { least, due }));
         self.total = self.total.saturating_add(least);
         (self.first + self.waiting.len() as u64 - 1, due)
     }
-    /// Enters the queue before all others; see `enter`.
+    /// Variant of `enter` that inserts the entry before all others.
     pub fn enter_first(&mut self, now: Time, least: Time) -> (u64, Time) {
         if self.first == 0 {
             return self.enter(now, least);
@@ -65,22 +66,22 @@ impl Turns {
         self.first -= 1;
         (self.first, due)
     }
-    /// The grant of an entry takes at least this time.
+    /// Changes the minimum time of an entry's grant.
     pub fn change(&mut self, entry: u64, least: Time) {
         if let Some(Some(waiting)) = self.place(entry).and_then(|place| self.waiting.get_mut(place)) {
             self.total = self.total.saturating_sub(waiting.least).saturating_add(least);
             waiting.least = least;
         }
     }
-    /// An entry leaves without a grant.
+    /// Removes an entry without a grant.
     pub fn leave(&mut self, entry: u64) {
         if let Some(place) = self.place(entry) {
             self.remove(place);
         }
     }
-    /// Checks whether it is the turn of an entry.
+    /// Polls the turn of an entry.
     pub fn take(&mut self, now: Time, entry: u64) -> Turn {
-        // A context that no longer exists does not come at its time.
+        // Contexts that no longer exist do not poll; their entries are removed.
         while self.first < entry && self.waiting.front().is_some_and(|it| it.is_some_and(|it| it.due < now)) {
             self.remove(0);
         }
@@ -96,7 +97,7 @@ impl Turns {
         }
         Turn::At(due)
     }
-    /// A grant leaves, which takes this time.
+    /// Records that a grant is sent, which takes the time `gap`.
     pub fn grant(&mut self, now: Time, gap: Time) {
         self.free = now.saturating_add(gap);
     }
@@ -128,11 +129,11 @@ mod tests {
         assert_eq!(it.enter(US(1), US(2)), (1, US(3)));
         assert_eq!(it.enter(US(1), US(2)), (2, US(5)));
         assert_eq!(it.take(US(1), 0), Turn::Now);
-        // It takes 10 us instead of 2.
+        // The grant takes 10 us instead of 2 us.
         it.grant(US(1), US(10));
         assert_eq!(it.take(US(3), 1), Turn::At(US(11)));
         assert_eq!(it.take(US(5), 2), Turn::At(US(13)));
-        // Those that enter later come behind all of them.
+        // Later entries are behind all of these.
         assert_eq!(it.enter(US(6), US(2)), (3, US(15)));
         it.change(1, US(4));
         assert_eq!((it.end(US(6)), it.is_free(US(6))), (US(19), false));

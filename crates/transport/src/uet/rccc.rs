@@ -35,9 +35,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Amount, Bytes, Computed, Or, Time};
 
-/// Bytes of a grant at most.
+/// Maximum number of bytes per grant.
 const MAX_PULL: u64 = 1 << 24;
-/// Largest oversubscription.
+/// Maximum oversubscription.
 const MAX_OVERSUBSCRIPTION: f64 = 1e3;
 
 /// Keys of rccc.
@@ -83,11 +83,11 @@ impl RcccKeys {
         wrong.extend(self.nscc.iter().flat_map(NsccKeys::check).map(|why| why.within("nscc")));
         wrong
     }
-    /// Keys without effect.
+    /// Returns the keys that have no effect.
     pub fn unused(&self) -> Vec<Remark> {
         self.nscc.iter().flat_map(NsccKeys::unused).map(|why| why.within("nscc")).collect()
     }
-    /// Rules for granting credit.
+    /// Returns the rules for granting credit.
     pub(super) fn rules(&self) -> CreditRules {
         CreditRules {
             first: self.credit.value(),
@@ -101,7 +101,7 @@ impl RcccKeys {
     }
 }
 
-/// One remark for each invalid value of a credit, a grant, and the share of a link.
+/// Returns one remark per invalid value of a credit, a grant, and the share of a link.
 pub(super) fn wrong_credits(credit: Option<Amount>, pull: Bytes, share: f64) -> Vec<Remark> {
     let mut wrong: Vec<Remark> = checks::number("share", share, 1.0).into_iter().collect();
     if !(UNIT..=MAX_PULL).contains(&pull.get()) {
@@ -115,12 +115,12 @@ pub(super) fn wrong_credits(credit: Option<Amount>, pull: Bytes, share: f64) -> 
     wrong
 }
 
-/// The part of the window beside credits: NSCC, or none.
+/// The window that applies in addition to credits: NSCC, or none.
 #[derive(Clone, Debug)]
 pub struct Rccc(Option<Nscc>);
 
 impl Rccc {
-    /// State of a new context.
+    /// Creates the state of a new context.
     pub fn new(keys: &RcccKeys, facts: &UetFacts) -> Rccc {
         Rccc(keys.nscc.as_ref().map(|keys| Nscc::new(keys, facts).beside_credits()))
     }

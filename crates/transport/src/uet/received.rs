@@ -1,13 +1,13 @@
-//! Counts of a receiver of Ultra Ethernet Transport.
+//! The counters of a receiver of Ultra Ethernet Transport.
 
-/// Counts of a receiver.
+/// The counters of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UetReceived {
     /// Packets placed.
     pub packets: u64,
     /// Messages delivered.
     pub messages: u64,
-    /// Packets among these before which all were delivered.
+    /// Packets that arrived in order, after all packets before them had been placed.
     pub in_order: u64,
     /// Packets that arrived with a mark.
     pub marked: u64,
@@ -17,11 +17,11 @@ pub struct UetReceived {
     pub acks: u64,
     /// See `acks`.
     pub nacks: u64,
-    /// Packets that arrived while one before them was missing.
+    /// Packets that arrived while an earlier one was missing.
     pub out_of_order: u64,
-    /// Numbers by which such a packet was ahead of the first missing one, at most.
+    /// Maximum distance of such a packet from the first missing one, in packet numbers.
     pub reorder_distance: u64,
-    /// Packets held behind the first missing one, at most.
+    /// Maximum number of packets held behind the first missing one.
     pub held: u64,
     /// Packets that arrived trimmed.
     pub trimmed: u64,

@@ -1,4 +1,4 @@
-//! Receiving end of a packet delivery context: packets that have arrived, answers and grants that are due.
+//! The receiving end of a packet delivery context: packets that have arrived, and answers and grants to send.
 
 use super::{
     Arrival, CREDIT, CREDIT_REQUEST, FIRST_PSN, Grants, NACK_OUT_OF_ORDER, NACK_TRIMMED,
@@ -15,50 +15,50 @@ use std::ops::Range;
 use std::sync::Arc;
 use units::{BitRate, Time};
 
-/// Unit of the byte counter.
+/// Bytes per unit of the byte counter.
 const COUNTER_UNIT: u64 = 256;
-/// NACK code: the PSN is out of the window.
+/// NACK code: the PSN is outside the window.
 const NACK_OUT_OF_WINDOW: u8 = 11;
 
-/// Receiving end of a packet delivery context: places its packets and answers them.
+/// The receiving end of a packet delivery context, which places packets and answers them.
 #[derive(Clone, Debug)]
 pub struct ReceivingContext {
     spec: Arc<UetSpec>,
-    /// Bytes that arrive for one acknowledgement.
+    /// Number of arriving bytes per acknowledgement.
     ack_every: u64,
-    /// Grants of credit; `None`: none.
+    /// Grants of credit; `None` if credit is not used.
     grants: Option<Box<Grants>>,
-    /// True if it records when messages are delivered.
+    /// True if delivery times of messages are recorded.
     keeps_times: bool,
     arrived: PsnSet,
-    /// Parts of the numbers between known boundaries of messages, from the first one that is not delivered on.
+    /// Ranges of packet numbers between known message boundaries, from the first range that has not been delivered on.
     parts: VecDeque<Part>,
-    /// By the last packet, messages that were delivered, in order of that.
+    /// Delivered messages: last packet and delivery time, in order of the last packet.
     delivered: Vec<(u64, Time)>,
-    /// By the last packet, transfers that others depend on and that are not delivered.
+    /// Transfers that others depend on and that have not been delivered: last packet and transfer number.
     awaited: Vec<(u64, u32)>,
-    /// A grant that waits to be sent.
+    /// Cumulative grant that waits to be sent.
     granted: Option<u32>,
-    /// Links of its host that are down, which acknowledgements of MRC report.
+    /// Links of the host that are down, which MRC acknowledgements report.
     links_down: u16,
     ended: VecDeque<u32>,
     replies: VecDeque<Reply>,
-    /// Bytes of frames received, and of these since the last acknowledgement.
+    /// Bytes of frames received, and bytes received since the last acknowledgement.
     received: u64,
     unanswered: u64,
-    /// In ordered delivery, the missing packet that the last NACK named.
+    /// In ordered delivery: the missing packet that the last NACK named.
     named: u64,
-    /// An acknowledgement was requested while a packet was missing.
+    /// True if an acknowledgement was requested while a packet was missing.
     requested: bool,
-    /// Last packet that a probe has named, if packets up to it are missing; else 0.
+    /// Last packet named by a probe, if packets up to it are missing; otherwise 0.
     probed: u64,
-    /// Counts so far.
+    /// Counters of the context.
     pub counts: UetReceived,
     discarded: u64,
     undelivered: Undelivered,
 }
 
-/// Packet numbers from a boundary of messages up to the next known one.
+/// A range of packet numbers from one known message boundary to the next.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     first: u64,
@@ -66,7 +66,7 @@ struct Part {
     is_delivered: bool,
 }
 
-/// Answers that are due.
+/// An answer to send.
 #[derive(Clone, Copy, Debug)]
 struct Reply {
     psn: u64,
@@ -74,11 +74,11 @@ struct Reply {
     marked: bool,
     retransmitted: bool,
     answer: Answer,
-    /// Entropy of the packet, which the answer echoes.
+    /// Entropy value of the packet, which the answer echoes.
     entropy: u16,
 }
 
-/// Kinds of answers.
+/// The kinds of answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     /// An acknowledgement.
@@ -90,8 +90,8 @@ enum Answer {
 }
 
 impl ReceivingContext {
-    /// A receiver of this number of transfers, or of a flow. `facts`: those of the path, with the rate of its own
-    /// link.
+    /// Creates a receiver of this number of transfers, or of a flow. `facts` are those of the path, with the rate of
+    /// the receiver's link.
     pub fn new(spec: &Arc<UetSpec>, transfers: usize, facts: &UetFacts) -> ReceivingContext {
         ReceivingContext {
             grants: spec.credits().map(|rules| Box::new(Grants::new(&rules, facts))),
@@ -117,32 +117,32 @@ impl ReceivingContext {
         }
     }
 
-    /// Shares the pacer of grants with the other receivers of its host.
+    /// Shares the grant pacer with the other receivers of the host.
     pub fn attach(&mut self, pacer: &PullPacer) {
         if let Some(grants) = &mut self.grants {
             grants.attach(pacer);
         }
     }
-    /// Returns true if it grants credit.
+    /// Returns true if the receiver grants credit.
     pub fn grants(&self) -> bool {
         self.grants.is_some()
     }
-    /// Frames arrive over the link of its host at another rate.
+    /// Adapts to another rate of arrival over the host's link.
     pub(crate) fn on_arrival_rate(&mut self, rate: BitRate) {
         if let Some(grants) = &mut self.grants {
             grants.on_link_rate(rate);
         }
     }
-    /// When the message that ends with a packet was delivered; `None`: it was not.
+    /// Returns the time at which the message that ends with this packet was delivered; `None` if it has not been.
     pub fn delivered(&self, last: u64) -> Option<Time> {
         let place = self.delivered.binary_search_by_key(&last, |&(psn, _)| psn).ok()?;
         Some(self.delivered[place].1)
     }
-    /// Packets of a range that have arrived.
+    /// Returns the number of packets of a range that have arrived.
     pub(crate) fn arrived(&self, range: Range<u64>) -> u64 {
         self.arrived.count(range)
     }
-    /// Begins with the PSN after this number of packets.
+    /// Starts at this PSN.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, psn: u64) {
         self.arrived = PsnSet::new(psn);
@@ -157,7 +157,7 @@ impl ReceivingContext {
         self.request_credit(received, header.credit, now);
     }
 
-    /// Counts a packet for grants of credit.
+    /// Passes a packet and its credit target to the grants.
     fn request_credit(&mut self, received: &Received, credit: u32, now: Time) {
         let Some(grants) = &mut self.grants else {
             return;
@@ -171,7 +171,7 @@ impl ReceivingContext {
         grants.on_packet(credit, now, arrival, is_complete && credit == 0);
     }
 
-    /// Places a packet, and answers it if an answer is due.
+    /// Places a packet, and queues an answer if one is due.
     fn place_or_refuse(&mut self, received: &Received, header: &UetHeader, now: Time) {
         let RdmaWord { number, flags: [last, ack_request, first], .. } = RdmaWord::of(header.word);
         let psn = nearest(number, self.arrived.expected());
@@ -227,7 +227,7 @@ impl ReceivingContext {
         }
     }
 
-    /// Drops a packet behind a gap in ordered delivery; a NACK names the first missing one, once for each gap.
+    /// Drops a packet behind a gap in ordered delivery. A NACK names the first missing packet, once per gap.
     fn drop_ahead(&mut self, reply: Reply, ahead: u64, bytes: u16) {
         self.counts.out_of_order += 1;
         self.counts.reorder_distance = self.counts.reorder_distance.max(ahead);
@@ -239,7 +239,7 @@ impl ReceivingContext {
         }
     }
 
-    /// Places a packet; delivers its message if it was the last one to arrive.
+    /// Places a packet. Delivers its message if the packet was the last one missing.
     fn place(&mut self, psn: u64, (first, last): (bool, bool), now: Time) {
         self.counts.packets += 1;
         if first {
@@ -265,7 +265,7 @@ impl ReceivingContext {
         }
     }
 
-    /// A message begins at a packet.
+    /// Records that a message begins at a packet, which splits the range around it.
     fn split(&mut self, at: u64) {
         let place = self.parts.partition_point(|part| part.first <= at) - 1;
         let part = self.parts[place];
@@ -288,7 +288,7 @@ impl ReceivingContext {
         }
     }
 
-    /// Sends an answer at once that names the links that are down, if anything has arrived. Returns true if it does.
+    /// Queues an answer that names the links that are down, if any packet has arrived. Returns true if it does.
     fn report_links(&mut self, now: Time) -> bool {
         if self.received == 0 {
             return false;
@@ -305,7 +305,7 @@ impl ReceivingContext {
         true
     }
 
-    /// A grant of credit.
+    /// Returns a grant of credit.
     fn grant(&mut self, credit: u32) -> Segment {
         self.counts.grants += 1;
         let header = UetHeader { credit, ..UetHeader::default() };
@@ -341,7 +341,7 @@ impl Protocol for ReceivingContext {
         }
         if received.kind == FrameKind::Ack && header.packet == UetPacket::Control(PROBE) {
             let psn = self.arrived.expected();
-            // It may have overtaken packets.
+            // The probe may have overtaken packets.
             let last = nearest(RdmaWord::of(header.word).number, psn);
             if last >= psn && !is_of_path(header.answers) {
                 self.probed = self.probed.max(last);

@@ -24,12 +24,12 @@ impl UetNoControlKeys {
     }
 }
 
-/// State of no control: none.
+/// The absence of a control, which has no state.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UetNoControl;
 
 impl UetNoControl {
-    /// The control of any context, whatever its keys.
+    /// Creates the control of any context, whatever its keys.
     pub fn new<K>(_keys: &K, _facts: &UetFacts) -> UetNoControl {
         UetNoControl
     }

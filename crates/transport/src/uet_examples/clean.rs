@@ -1,11 +1,11 @@
-//! Without losses nothing is sent again, and no timer expires.
+//! Tests that without losses nothing is retransmitted and no timer expires.
 
 use super::recovery::any_keys;
 use super::*;
 use crate::PathSelectionKeys;
 use crate::uet::{Arrival, EqdsKeys, Grants, PullPacer};
 
-/// A sender that chooses paths, and its receiver.
+/// Runs transfers between a sender with path selection and its receiver.
 fn clean(keys: &UetKeys, rows: &[(u64, u64)], seed: u64, trims: bool) -> Wire {
     let spec = spec(keys);
     let facts = spec.facts(RATE, DELAY + DELAY, trims);
@@ -15,7 +15,7 @@ fn clean(keys: &UetKeys, rows: &[(u64, u64)], seed: u64, trims: bool) -> Wire {
     Pipe::new(sender, receiver, RATE, DELAY)
 }
 
-/// The pull queue of the receiver has granted another context something, just before.
+/// Occupies the pull queue of the receiver with a grant to another context, just before the run.
 fn keep_busy(receiver: &mut UetReceiver, spec: &UetSpec) {
     let (pacer, Some(rules)) = (PullPacer::default(), spec.credits()) else { return };
     receiver.attach(&pacer);
@@ -30,12 +30,13 @@ fn any_paths() -> impl Strategy<Value = PathSelectionKeys> {
     prop::sample::select(all)
 }
 
-/// From one byte to several windows of 12.5 kB.
+/// Generates sizes from one byte to several windows of 12.5 kB.
 fn any_size() -> impl Strategy<Value = u64> {
     prop_oneof![1u64..3_000, 1u64..30_000, 30_000u64..150_000]
 }
 
-/// Keys of [`any_keys`], or with credit that ends early and grants that come late, as if many others shared the link of the receiver.
+/// Generates the keys of [`any_keys`], or keys with which credit ends early and grants come late, as if many contexts
+/// shared the link of the receiver.
 fn any_pace() -> impl Strategy<Value = UetKeys> {
     let late = (any_keys(), 1u64..60, any::<[bool; 2]>()).prop_map(|(keys, credit, [eqds, slow_pulls])| {
         let (credit, share) = (Or::Value(units::Amount::Frames(credit)), 0.01);
@@ -49,7 +50,8 @@ fn any_pace() -> impl Strategy<Value = UetKeys> {
     prop_oneof![any_keys(), late]
 }
 
-/// Keys with the computed timeout; ordered delivery has one path.
+/// Returns the keys with this path selection, and with the computed timeout if `computed`. Ordered delivery has a
+/// single path.
 fn with_paths(keys: UetKeys, paths: PathSelectionKeys, computed: bool) -> UetKeys {
     let ack_every = if computed { Or::word() } else { keys.ack_every };
     let paths = if keys.mode == UetMode::Rod { PathSelectionKeys::Fixed } else { paths };
@@ -57,7 +59,7 @@ fn with_paths(keys: UetKeys, paths: PathSelectionKeys, computed: bool) -> UetKey
 }
 
 proptest! {
-    /// For any control, path selection, sizes and marks.
+    /// Tests any control, path selection, sizes and marks.
     #[test]
     fn nothing_is_sent_again_if_nothing_is_lost(
         (keys, paths, computed) in (any_pace(), any_paths(), any::<bool>()),
@@ -66,7 +68,7 @@ proptest! {
         marks in prop::sample::select(vec![0u64, 0, 10, 50, 100]),
         late in prop::sample::select(vec![0u64, 0, 2, 6]),
     ) {
-        // A window and the order of packets would indicate losses, which look like reordering.
+        // With a window, the order of packets would indicate losses, because reordering looks like loss.
         let windowed = match &keys.control {
             UetControlKeys::Nscc(_) => true,
             UetControlKeys::Rccc(keys) => keys.nscc.is_some(),
@@ -89,7 +91,7 @@ proptest! {
         prop_assert_eq!((pipe.far.context(0).unwrap().counts.duplicates, pipe.near.context().failed()), (0, None));
     }
 
-    /// A flow that stops while packets are in flight.
+    /// Tests a flow that stops while packets are in flight.
     #[test]
     fn a_flow_that_stops_waits_for_no_timer(
         (keys, paths, computed) in (any_pace(), any_paths(), any::<bool>()),

@@ -1,13 +1,13 @@
-//! Losses of control packets alone: of each kind, once and at random.
+//! Tests losses of control packets alone: one packet of each kind, and random ones.
 
 use super::recovery::any_keys;
 use super::*;
 use crate::uet::{MrcKeys, UetControl, UetFacts};
 
-/// Kinds of packets beside data.
+/// Kinds of packets other than whole data packets.
 const KINDS: [&str; 8] = ["ack", "nack", "grant", "request", "probe", "answer", "trimmed", "none"];
 
-/// The kind of a packet.
+/// Returns the kind of a packet.
 fn kind(segment: &Segment, trimmed: bool) -> &'static str {
     if segment.kind == FrameKind::Data {
         return if trimmed { "trimmed" } else { "data" };
@@ -23,7 +23,7 @@ fn kind(segment: &Segment, trimmed: bool) -> &'static str {
     }
 }
 
-/// Keys of [`any_keys`], or Multipath Reliable Connection.
+/// Generates the keys of [`any_keys`], or Multipath Reliable Connection.
 fn any_spec() -> impl Strategy<Value = Arc<UetSpec>> {
     let mrc = (any::<bool>(), prop::sample::select(vec![0u64, 200, 4_000, 16_000])).prop_map(
         |(trimming, every)| {
@@ -36,8 +36,9 @@ fn any_spec() -> impl Strategy<Value = Arc<UetSpec>> {
     prop_oneof![3 => any_keys().prop_map(|keys| spec(&keys)), 1 => mrc]
 }
 
-/// Runs transfers, of whose packets a part arrives trimmed at its first transmission; `loses` says of each packet beside whole data
-/// whether it is lost, by its kind and its number among those of the kind. Returns the wire, how many were lost, and the end.
+/// Runs transfers. Some data packets arrive trimmed at their first transmission. For every other packet, `loses`
+/// decides by its kind and its number among packets of the kind whether it is lost. Returns the wire and the number of
+/// lost packets.
 fn run(
     spec: &Arc<UetSpec>,
     rows: &[(u64, u64)],
@@ -75,7 +76,7 @@ fn facts_of(spec: &UetSpec, trims: u64) -> UetFacts {
     spec.facts(RATE, DELAY + DELAY, trims > 0)
 }
 
-/// When the last message was delivered.
+/// Returns the time at which the last message was delivered.
 fn end(pipe: &Wire, transfers: usize) -> Option<Time> {
     (0..transfers).map(|nth| delivered(pipe, nth)).collect::<Option<Vec<_>>>()?.into_iter().max()
 }
@@ -95,8 +96,8 @@ fn check(pipe: &Wire, rows: &[(u64, u64)]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    /// One packet of a kind is lost: the messages arrive three timeouts later, at most (NDP also loses pulls while the range of sequence
-    /// numbers is full), and no more packets expire than were in flight.
+    /// Tests the loss of one packet of a kind: messages arrive at most three timeouts later (NDP also loses pulls while
+    /// the range of sequence numbers is full), and no more packets expire than were in flight.
     #[test]
     fn one_lost_packet_costs_three_timeouts(
         spec in any_spec(),
@@ -111,15 +112,15 @@ proptest! {
         check(&pipe, &rows)?;
         let timeout = spec.timeout_of(&facts_of(&spec, trims));
         let (before, after) = (end(&clean, rows.len()).unwrap(), end(&pipe, rows.len()).unwrap());
-        // A window may fall to a packet, which then takes a round trip each.
+        // A window may shrink to one packet, with which each packet takes a round trip.
         let packets = if spec.start(&facts_of(&spec, trims)).window() < u64::MAX { pipe.far.context(0).unwrap().counts.packets } else { 4 };
         let limit = before + timeout * 3 + us(12) * packets;
-        prop_assert!(after <= limit, "{after}, without the loss {before}");
+        prop_assert!(after <= limit, "{after} with the loss, {before} without");
         let (usual, timeouts) = (clean.near.context().counts.timeouts, pipe.near.context().counts.timeouts);
-        prop_assert!(timeouts <= usual + 20 * lost, "{timeouts} timeouts, without the loss {usual}");
+        prop_assert!(timeouts <= usual + 20 * lost, "{timeouts} timeouts with the loss, {usual} without");
     }
 
-    /// Packets of some kinds are lost at random.
+    /// Tests that packets of some kinds are lost at random.
     #[test]
     fn all_arrives_whatever_control_packets_are_lost(
         spec in any_spec(),

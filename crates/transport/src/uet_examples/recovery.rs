@@ -1,11 +1,12 @@
-//! Losses that are inferred, credits, and any keys under loss, marks, reordering and duplication.
+//! Inferred losses, credits, and any keys under loss, marks, reordering and duplication.
 
 use super::*;
 use crate::uet::{EqdsKeys, NdpKeys};
 
 #[test]
 fn many_packets_out_of_order_show_a_loss() {
-    // A window of 18,750 B, and as many bytes out of order: 18 packets. Acknowledgements leave for every fourth packet.
+    // The window is 18,750 B. Losses are inferred from one and a half windows out of order, limited to as many bytes as
+    // the window: 18 packets. Every fourth packet is acknowledged.
     let control = UetControlKeys::default();
     let ack_every = Or::Value(Bytes::new(4_000));
     let infers = UetKeys { loss_inference: Some(true), control, ack_every, ..keys() };
@@ -14,12 +15,12 @@ fn many_packets_out_of_order_show_a_loss() {
     let counts = pipe.near.context().counts;
     assert_eq!((counts.inferred, counts.retransmitted, counts.timeouts, counts.probes), (1, 1, 0, 0));
     let place = packets(&pipe).iter().rposition(|&psn| psn == 2).unwrap();
-    // The packet before it is one that an acknowledgement with at least 18 behind the gap let go.
+    // The retransmission follows the acknowledgement that reports at least 18 packets behind the gap.
     let again = pipe.sent_by(0)[place].0;
     let shown = acks(&pipe).iter().find(|ack| ack.1.out_of_order >= 18).unwrap().0;
     let arrives = shown + pipe.wire(90) + DELAY;
-    assert!(again >= arrives && again < arrives + pipe.wire(1_102), "{again}, shown at {shown}");
-    // Fewer are reordering, and without a window any number is.
+    assert!(again >= arrives && again < arrives + pipe.wire(1_102), "{again}, reported at {shown}");
+    // Fewer packets out of order count as reordering; without a window, any number does.
     for (control, late) in [(infers.control.clone(), us(8)), (keys().control, us(45))] {
         let mut pipe = transfers(&UetKeys { control, ..infers.clone() }, &[(0, 60_000)]);
         let mut sent = 0;
@@ -42,12 +43,13 @@ fn a_probe_finds_a_loss_at_the_end() {
     pipe.run(NEVER, losing(&[4]));
     let counts = pipe.near.context().counts;
     assert_eq!((counts.probes, counts.inferred, counts.timeouts), (1, 1, 0));
-    // A base round trip and a target after the acknowledgement of the first packet, the last thing that happened.
+    // The probe is sent a base round-trip time and a delay target after the acknowledgement of the first packet, the
+    // last event before it.
     let probed = pipe.wire(1_102) + pipe.wire(90) + DELAY * 2 + DELAY * 4;
     let sent = pipe.sent_by(0);
     assert_eq!((sent[5].0, header(&sent[5].1).packet, sent[5].1.bytes), (probed, UetPacket::Control(6), 64));
     assert_eq!(sent[6].0, probed + pipe.wire(64) + pipe.wire(90) + DELAY * 2);
-    // A queue in the way: what answers the probe shows no loss, and another follows.
+    // There is a queue on the path: the answer to the probe does not indicate a loss, and another probe follows.
     let mut pipe = transfers(&UetKeys { loss_inference: Some(true), ..keys() }, &[(0, 1_000)]);
     pipe.run(NEVER, |end, it| {
         let late = end == 0 && (it.kind == FrameKind::Data || it.bytes == 64);
@@ -69,12 +71,12 @@ fn credits_give_the_line_rate() {
         let own = UetKeys { control: rccc(nscc), ack_every: Or::word(), ..keys() };
         let mut pipe = transfers(&own, &[(0, 1_000_000)]);
         pipe.run_clean(NEVER);
-        // Requests have 4 B more. The pacer grants 0.99 of the rate of the link.
+        // Data packets carry a credit target of 4 B. The pacer grants 0.99 of the rate of the link.
         let ideal = pipe.wire(1_106) * 1_000 + DELAY;
         let took = delivered(&pipe, 0).unwrap();
         assert!(took >= ideal && took.ps() < ideal.ps() / 100 * 103, "{took} of {ideal}");
         let counts = pipe.near.context().counts;
-        // The first credit of 18,750 B is used; the rest is granted in units of 4 KiB.
+        // The initial credit of 18,750 B is used, and the rest is granted in units of 4 KiB.
         let grants = (1_106_000 - 18_750) / 4_096;
         assert!(
             (grants..grants + 20).contains(&pipe.far.context(0).unwrap().counts.grants),
@@ -99,7 +101,7 @@ fn a_lost_grant_is_part_of_the_next_or_asked_for_again() {
     let counts = pipe.near.context().counts;
     assert!(counts.credit_requests > 0 && counts.grants < pipe.far.context(0).unwrap().counts.grants);
     assert_eq!((pipe.far.context(0).unwrap().counts.messages, pipe.near.context().failed()), (1, None));
-    // If none comes through, the context fails.
+    // If no grant arrives, the context fails.
     let mut pipe = transfers(&UetKeys { control: rccc(false), ..keys() }, &[(0, 100_000)]);
     pipe.run(NEVER, |end, it| Outcome {
         lost: end == 1 && header(it).packet == UetPacket::Control(7),
@@ -110,20 +112,21 @@ fn a_lost_grant_is_part_of_the_next_or_asked_for_again() {
 
 #[test]
 fn a_message_after_silence_requests_credit() {
-    // The first acknowledgement ends the credit of the beginning, and without grants in advance nothing brings any for the second message.
+    // The first acknowledgement ends the initial credit. Without grants in advance, nothing brings credit for the
+    // second message.
     let control = UetControlKeys::Rccc(RcccKeys { slow_pulls: false, ..RcccKeys::default() });
     let mut pipe = transfers(&UetKeys { control, ..keys() }, &[(0, 1_000), (5_000, 1_000)]);
     pipe.run_clean(us(20_000));
-    let done = delivered(&pipe, 1).expect("its context must not starve");
+    let done = delivered(&pipe, 1).expect("the message was not delivered: its context got no credit");
     assert_eq!(pipe.near.context().counts.credit_requests, 1);
-    // A request, its grant, and the packet: three times the delay and less than 10 us of frames.
+    // A request, its grant, and the packet take three times the delay and less than 10 us of frames.
     let least = us(5_000) + DELAY * 3;
     assert!(done > least && done < least + us(10), "{done}");
 }
 
 #[test]
 fn requests_for_credit_back_off_while_their_receiver_answers() {
-    // A pull of 4 KiB takes 33 ms: the context waits for its turns, and each request is answered with the last grant.
+    // A grant of 4 KiB takes 33 ms: the context waits for its turns, and each request is answered with the last grant.
     let control =
         UetControlKeys::Rccc(RcccKeys { pull: Bytes::new(4 << 10), share: 1e-4, ..RcccKeys::default() });
     let mut pipe = transfers(&UetKeys { control, retries: 2, ..keys() }, &[(0, 40_000)]);
@@ -134,7 +137,7 @@ fn requests_for_credit_back_off_while_their_receiver_answers() {
         (1, 0, 0)
     );
     assert_eq!(pipe.near.context().failed(), None, "answers count, not grants");
-    // After 0.5, 1, 2, 4, 8 and 16 ms; from then on a wait is twice the time between turns.
+    // Requests are sent after 0.5, 1, 2, 4, 8 and 16 ms. From then on, the wait is twice the time between turns.
     assert_eq!(counts.credit_requests, 6);
 }
 
@@ -163,7 +166,7 @@ pub(super) fn any_keys() -> impl Strategy<Value = UetKeys> {
 }
 
 proptest! {
-    /// All messages are delivered once, whatever is lost, marked, reordered and repeated.
+    /// Tests that all messages are delivered once, whatever is lost, marked, reordered and duplicated.
     #[test]
     fn everything_is_delivered(
         keys in any_keys(),
@@ -194,7 +197,7 @@ proptest! {
         }
     }
 
-    /// Numbers of 24 bits wrap while packets are lost.
+    /// Tests that numbers of 24 bits may wrap while packets are lost.
     #[test]
     fn numbers_wrap(seed in any::<u64>()) {
         let mut pipe = transfers(&keys(), &[(1, 300_000)]);
@@ -207,7 +210,8 @@ proptest! {
         prop_assert!(packets(&pipe).contains(&((1 << 24) - 1)) && packets(&pipe).contains(&0));
     }
 
-    /// Ends that receive anything at any time do not panic, and nothing is acknowledged that was not sent.
+    /// Tests that ends that receive arbitrary frames at any time do not panic, and acknowledge nothing that was not
+    /// sent.
     #[test]
     fn nonsense_is_survived(
         keys in any_keys(),

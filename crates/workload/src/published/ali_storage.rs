@@ -2,7 +2,7 @@
 //!
 //! Source: the simulations of HPCC (Li et al., SIGCOMM 2019).
 
-/// Bytes, and the percentage of transfers of at most that size.
+/// Sizes in bytes, each with the percentage of transfers of at most that size.
 pub const POINTS: &[(u64, f64)] = &[
     (0, 0.0),
     (4_000, 22.93),

@@ -3,7 +3,7 @@
 //! Source: Greenberg et al., VL2: a scalable and flexible data center network, SIGCOMM 2009, as the simulations of ABM
 //! (Addanki et al., SIGCOMM 2022) use it.
 
-/// Bytes, and the percentage of transfers of at most that size.
+/// Sizes in bytes, each with the percentage of transfers of at most that size.
 pub const POINTS: &[(u64, f64)] = &[
     (100, 0.0),
     (180, 8.5),

@@ -3,7 +3,7 @@
 //! Source: Roy et al., Inside the social network's (datacenter) network, SIGCOMM 2015, as the simulations of HPCC (Li et
 //! al., SIGCOMM 2019) use it.
 
-/// Bytes, and the percentage of transfers of at most that size.
+/// Sizes in bytes, each with the percentage of transfers of at most that size.
 pub const POINTS: &[(u64, f64)] = &[
     (0, 0.0),
     (100, 1.0),

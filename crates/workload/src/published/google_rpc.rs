@@ -3,7 +3,7 @@
 //! Source: the simulations of HPCC (Li et al., SIGCOMM 2019). Their 843 points are thinned to 26, which makes the mean
 //! 3312 B, not 3318.
 
-/// Bytes, and the percentage of transfers of at most that size.
+/// Sizes in bytes, each with the percentage of transfers of at most that size.
 pub const POINTS: &[(u64, f64)] = &[
     (0, 0.0),
     (3, 6.49),

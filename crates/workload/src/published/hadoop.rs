@@ -2,7 +2,7 @@
 //!
 //! Source: the simulations of ABM (Addanki et al., SIGCOMM 2022).
 
-/// Bytes, and the percentage of transfers of at most that size.
+/// Sizes in bytes, each with the percentage of transfers of at most that size.
 pub const POINTS: &[(u64, f64)] = &[
     (325, 0.0),
     (1_177, 1.73),

@@ -2,7 +2,7 @@
 //!
 //! Source: Alizadeh et al., Data center TCP (DCTCP), SIGCOMM 2010, as the simulations of HPCC (Li et al., SIGCOMM 2019) use it.
 
-/// Bytes, and the percentage of transfers of at most that size.
+/// Sizes in bytes, each with the percentage of transfers of at most that size.
 pub const POINTS: &[(u64, f64)] = &[
     (0, 0.0),
     (10_000, 15.0),

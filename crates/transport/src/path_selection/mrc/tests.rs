@@ -13,11 +13,11 @@ fn paths(keys: &MrcPathsKeys, planes: u16) -> MrcPaths {
 fn feed(it: &mut MrcPaths, now: Time, entropy: u16, signal: PathSignal) {
     it.on_feedback(now, PathFeedback { entropy, signal });
 }
-/// The next values, this number of them.
+/// Returns the next `count` values.
 fn turns(it: &mut MrcPaths, count: usize) -> Vec<u16> {
     (0..count).map(|_| it.next(Time::ZERO)).collect()
 }
-/// Sends probes that are due, and answers them.
+/// Sends and answers all probes that are due. Returns their values.
 fn probe_all(it: &mut MrcPaths, now: Time) -> Vec<u16> {
     let mut probed = Vec::new();
     while let Some(entropy) = it.due_probe(now) {
@@ -37,7 +37,7 @@ fn planes_carry_equally_many_packets() {
             *counts.entry(value % planes).or_insert(0) += 1;
         }
         assert!(counts.values().all(|&count| count == 256 / usize::from(planes)), "{planes}: {counts:?}");
-        // Two rounds of the same active values.
+        // Two rounds use the same active values.
         let (first, second) = (turns(&mut it, 128), turns(&mut it, 128));
         assert_eq!(first, second);
     }
@@ -53,12 +53,12 @@ fn a_mark_costs_one_turn_however_often_it_is_reported() {
     assert_eq!(turns(&mut it, 3), [round[0], round[2], round[3]]);
     assert_eq!(turns(&mut it, 4), round);
     assert_eq!(it.counts().unwrap().skipped, 1);
-    // All marked: the one that was restored is used, one for each packet.
+    // All values are marked. Each packet restores one value and uses it.
     round.iter().for_each(|&value| feed(&mut it, Time::ZERO, value, PathSignal::Marked));
     assert_eq!(it.next(Time::ZERO), round[0]);
-    // It has its turn; then the next one is restored, and passes its turn on to it once more.
+    // The restored value has its turn; then the next one is restored, and its turn passes to the first once more.
     assert_eq!(turns(&mut it, 3), [round[0], round[0], round[1]]);
-    // Incast blames no path.
+    // A trim at the last hop (incast) is not attributed to a path.
     feed(&mut it, Time::ZERO, round[3], PathSignal::TrimmedAtLastHop);
     assert_eq!((it.counts().unwrap().skipped, it.counts().unwrap().taken_out), (5, 0));
 }
@@ -80,7 +80,7 @@ fn a_loss_replaces_a_value_by_one_of_its_plane_until_three_probes_are_answered()
     let counts = it.counts().unwrap();
     assert_eq!((counts.taken_out, counts.returned, counts.out), (1, 1, 0));
     assert_eq!((counts.probes, counts.probe_answers, it.probe_at()), (3, 3, Time::NEVER));
-    // It is the reserve now, and takes the place of the next one that fails on its plane.
+    // The value is now in the reserve, and replaces the next one that fails on its plane.
     feed(&mut it, MS, other[2], PathSignal::Lost);
     assert_eq!(turns(&mut it, 8)[2], lost);
 }
@@ -114,9 +114,9 @@ fn an_answer_may_take_longer_than_an_interval() {
     for _ in 0..3 {
         assert_eq!((it.probe_at(), it.due_probe(at), it.counts().unwrap().out), (at, Some(lost), 1));
         it.on_probe(at);
-        // Three round trips and 64 us without an answer.
+        // The probe stays unanswered for three round trips and 64 us.
         assert_eq!(it.probe_at(), at + Time::from_us(124));
-        // The answer comes after 25 us: the next probe is due already.
+        // The answer arrives after 25 us, when the next probe is already due.
         at += Time::from_us(25);
         feed(&mut it, at, lost, PathSignal::ProbeAnswered);
         assert!(it.probe_at() == Time::NEVER || it.probe_at() == at - Time::from_us(15), "{}", it.probe_at());
@@ -129,7 +129,8 @@ fn an_answer_may_take_longer_than_an_interval() {
 fn values_of_a_plane_that_is_down_are_probed_when_it_is_up() {
     let mut it = paths(&keys(8, 0), 2);
     let round = turns(&mut it, 4);
-    // One of each plane: within the plane of the first a spine has failed, then the link of the plane fails as well.
+    // One value of each plane. In the plane of the first one, a spine has failed; then the link of the plane fails as
+    // well.
     feed(&mut it, Time::ZERO, round[0], PathSignal::Lost);
     feed(&mut it, Time::ZERO, round[1], PathSignal::Lost);
     assert_eq!(it.due_probe(MS), Some(round[0]));
@@ -139,11 +140,11 @@ fn values_of_a_plane_that_is_down_are_probed_when_it_is_up() {
     assert_eq!(probe_all(&mut it, MS * 2), [round[1]]);
     assert_eq!(probe_all(&mut it, MS * 3), [round[1]]);
     assert_eq!((it.probe_at(), it.counts().unwrap().out), (Time::NEVER, 1));
-    // The link works again while the spine does not: the probe has no answer.
+    // The link recovers before the spine: the probe is not answered.
     it.on_planes_down(0);
     assert_eq!((it.probe_at(), it.due_probe(MS * 4)), (MS * 2, Some(round[0])));
     it.on_probe(MS * 4);
-    // The spine works again: three answers bring the value back.
+    // The spine recovers: three answers bring the value back.
     (5..8).for_each(|nth| assert_eq!(probe_all(&mut it, MS * nth), [round[0]]));
     let counts = it.counts().unwrap();
     assert_eq!((counts.returned, counts.out, counts.probes, counts.probe_answers), (2, 0, 8, 6));
@@ -159,7 +160,8 @@ fn a_loss_from_before_a_value_came_back_does_not_take_it_out() {
     };
     assert_eq!(lost(&mut it, MS, Time::ZERO), 1);
     (2..5).for_each(|nth| assert_eq!(probe_all(&mut it, MS * nth), [value]));
-    // Packets that left before the fault was known expire now; then one does that left after its end: another fault.
+    // Packets sent before the fault was detected expire now. Then a packet expires that was sent after the end of the
+    // fault, so there is another fault.
     assert_eq!(lost(&mut it, MS * 5, Time::from_us(500)), 0);
     assert_eq!(lost(&mut it, MS * 5, MS * 4 - Time::from_ps(1)), 0);
     assert_eq!(lost(&mut it, MS * 5, MS * 4), 1);
@@ -179,7 +181,7 @@ fn a_quarter_of_the_values_stays_whatever_is_lost() {
     left.sort_unstable();
     left.dedup();
     assert_eq!(left.len(), 2);
-    // All paths are good again: all are back, the active ones in turn.
+    // All paths are good again, and all values are back, with the active ones in turn.
     (1..4).for_each(|nth| assert_eq!(probe_all(&mut it, MS * nth).len(), 10));
     let mut back = turns(&mut it, 8);
     back.sort_unstable();
@@ -197,7 +199,7 @@ fn a_plane_whose_link_is_down_has_no_turn_and_loses_no_value() {
     assert_eq!(it.counts().unwrap().taken_out, 0);
     it.on_planes_down(0);
     assert_eq!(turns(&mut it, 16).iter().filter(|&value| value % 4 == 1).count(), 4);
-    // Without any link up the values are used as before.
+    // If all links are down, the values are used as before.
     it.on_planes_down(0b1111);
     assert_eq!(turns(&mut it, 16).iter().filter(|&value| value % 4 == 1).count(), 4);
 }
@@ -214,7 +216,7 @@ fn keys_have_their_ranges() {
 }
 
 proptest! {
-    /// Against a list of values with their states, written out rule by rule.
+    /// Compares the selection with a list of values and their states, written out rule by rule.
     #[test]
     fn states_follow_the_rules(
         steps in prop::collection::vec((0u8..7, 0u16..24), 1..400),

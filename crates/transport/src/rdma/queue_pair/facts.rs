@@ -5,11 +5,11 @@ use crate::rdma::control::RdmaControl;
 use units::Time;
 
 impl QueuePair {
-    /// Returns the time at which it entered the error state; `None`: it has not.
+    /// Returns the time at which the queue pair entered the error state; `None` if it has not.
     pub fn failed(&self) -> Option<Time> {
         (self.failed < Time::NEVER).then_some(self.failed)
     }
-    /// Returns the rate of its control in bits of frames per second; infinite if nothing limits it.
+    /// Returns the rate of the control in bits of frames per second; infinite if nothing limits it.
     pub fn rate(&self, now: Time) -> f64 {
         self.control.rate(now)
     }
@@ -21,7 +21,7 @@ impl QueuePair {
     pub fn discarded(&self) -> u64 {
         self.discarded
     }
-    /// Returns the congestion estimate of a control that has one, from 0 to 1.
+    /// Returns the control's congestion estimate, from 0 to 1, if it has one.
     pub fn alpha(&self, now: Time) -> Option<f64> {
         self.control.alpha(now)
     }
@@ -29,16 +29,16 @@ impl QueuePair {
     pub fn outstanding(&self) -> u64 {
         self.highest - self.unacknowledged
     }
-    /// Returns true if there are completed messages or a round trip that were not yet returned.
+    /// Returns true if there are completed messages or a round trip that have not been returned.
     #[inline]
     pub fn has_results(&self) -> bool {
         !self.done.is_empty() || self.round_trip.0 < Time::NEVER
     }
-    /// Returns the completed messages that were not yet returned.
+    /// Returns the completed messages that have not been returned.
     pub fn take_done(&mut self) -> Vec<Done> {
         std::mem::take(&mut self.done)
     }
-    /// Returns the incomplete messages: transfer, bytes not acknowledged, packets retransmitted, timeouts.
+    /// Iterates over the incomplete messages: transfer, unacknowledged bytes, retransmitted packets, timeouts.
     pub fn left(&self) -> impl Iterator<Item = (u32, u64, u32, u32)> {
         self.messages.iter().map(|message| {
             let arrived = self.unacknowledged.saturating_sub(message.first) * u64::from(self.spec.mtu);

@@ -1,18 +1,18 @@
-//! Selection of a queue pair's next packet, and of its time: the packet named by the recovery, if it fits the window, at the control's
-//! rate.
+//! Selects the next packet of a queue pair and the time at which it may be sent. The recovery names the packet; the
+//! window must admit it, and the control's rate determines the time.
 
 use super::{Message, NONE, QueuePair};
 use crate::rdma::control::RdmaControl;
 use units::Time;
 
 impl QueuePair {
-    /// Returns the index of the message that a packet is part of.
+    /// Returns the index of the message that contains a packet.
     #[inline(always)]
     pub(super) fn find(&self, packet: u64) -> usize {
         if self.is_in(self.at, packet) { self.at } else { self.find_in_others(packet) }
     }
 
-    /// Returns true if a packet is part of the message with this index.
+    /// Returns true if the message with this index contains the packet.
     #[inline(always)]
     fn is_in(&self, at: usize, packet: u64) -> bool {
         let holds = |message: &Message| message.first <= packet && packet < message.end();
@@ -47,7 +47,7 @@ impl QueuePair {
 
     /// Returns the next packet to send, if there is one and the window admits it.
     pub(super) fn next(&self) -> Option<u64> {
-        debug_assert_eq!(self.ready, self.find_next(), "what is sent next has changed without a word");
+        debug_assert_eq!(self.ready, self.find_next(), "the cached next packet is out of date");
         (self.ready != NONE).then_some(self.ready)
     }
 

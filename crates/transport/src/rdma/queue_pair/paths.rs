@@ -1,4 +1,4 @@
-//! The paths of a queue pair: the entropy values of its outstanding packets, and what their answers say of these.
+//! The paths of a queue pair: the entropy values of outstanding packets, and the feedback on these values.
 
 use super::QueuePair;
 use crate::endpoint::Received;
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use units::Time;
 
 impl QueuePair {
-    /// Chooses paths as its keys have it, with draws from this seed.
+    /// Enables the path selection of the keys, with random numbers from this seed.
     #[must_use]
     pub fn choosing_paths(mut self, facts: &PathFacts, seed: u64) -> QueuePair {
         let facts = PathsFacts { base_rtt: facts.base_rtt, seed, planes: 1, trimming: false };
@@ -19,11 +19,11 @@ impl QueuePair {
     }
 }
 
-/// A selection, and the values that it has given to outstanding packets.
+/// A path selection, and the entropy values of the outstanding packets.
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
     selector: PathSelector,
-    /// Entropy values of the packet `first` and those behind it; of a retransmitted packet the last value.
+    /// Entropy values of the packets from `first` on. For a retransmitted packet, the value of the last transmission.
     sent: VecDeque<u16>,
     first: u64,
 }
@@ -33,7 +33,8 @@ impl Paths {
         Paths { selector, sent: VecDeque::new(), first: 0 }
     }
 
-    /// The entropy value of a packet that leaves now. Returns 0 for one that is acknowledged.
+    /// Chooses and returns the entropy value of a packet that is sent now. The value of a packet that has been
+    /// acknowledged is not recorded.
     pub(super) fn send(&mut self, now: Time, packet: u64) -> u16 {
         let entropy = self.selector.next(now);
         if self.sent.is_empty() {
@@ -48,14 +49,14 @@ impl Paths {
         entropy
     }
 
-    /// Everything before a packet has arrived.
+    /// Records that everything before this packet has arrived.
     pub(super) fn on_progress(&mut self, unacknowledged: u64) {
         let gone = unacknowledged.saturating_sub(self.first).min(self.sent.len() as u64);
         self.sent.drain(..gone as usize);
         self.first = self.first.max(unacknowledged);
     }
 
-    /// An acknowledgement or a NAK has come.
+    /// Processes an acknowledgement or a NAK.
     pub(super) fn on_answer(
         &mut self,
         now: Time,
@@ -74,7 +75,7 @@ impl Paths {
         self.selector.on_feedback(now, PathFeedback { entropy: received.entropy, signal });
     }
 
-    /// A NAK names packets that are lost without a trim.
+    /// Processes a NAK that names packets that were lost without being trimmed.
     fn on_lost(&mut self, now: Time, header: &RdmaHeader, unacknowledged: u64) {
         let Some(named) = header.arrived.filter(|_| header.lost != 0) else { return };
         let first = psn::nearest(named, unacknowledged);
@@ -83,7 +84,7 @@ impl Paths {
         }
     }
 
-    /// Nothing has come for the timeout: the first outstanding packet counts as lost.
+    /// Processes a timeout: the first outstanding packet counts as lost.
     pub(super) fn on_timeout(&mut self, now: Time, unacknowledged: u64) {
         self.blame(now, unacknowledged, PathSignal::TimedOut);
     }

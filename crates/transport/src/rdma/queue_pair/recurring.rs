@@ -1,4 +1,5 @@
-//! Contribution of a queue pair to a digest of the state of a run. Packets count from the first unacknowledged one.
+//! The contribution of a queue pair to a digest of a run's state. Packets are counted from the first unacknowledged
+//! one.
 
 use super::{Message, QueuePair};
 use crate::rdma::RdmaController;
@@ -6,7 +7,7 @@ use crate::rdma::recovery::Recovery;
 use recurrence::{Numbered, Recurs, Walk};
 
 impl QueuePair {
-    /// First unacknowledged packet: packets and their numbers in frames count from it.
+    /// Returns the first unacknowledged packet, from which packets and packet numbers in frames are counted.
     pub fn first_unacknowledged(&self) -> u64 {
         self.unacknowledged
     }
@@ -18,7 +19,7 @@ impl QueuePair {
             RdmaController::Dctcp(it) => it.walk_from(self.unacknowledged, walk),
             RdmaController::Swift(it) => it.walk(walk),
             RdmaController::Timely(it) => it.walk_from(self.unacknowledged, walk),
-            // Others have no class yet.
+            // The state of the other controls cannot be digested yet.
             _ => walk.unknown(self.spec.control.name()),
         }
     }

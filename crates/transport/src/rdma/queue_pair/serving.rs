@@ -1,5 +1,5 @@
-//! Events at a queue pair other than its own messages: requests of READs, receivers that are not ready or do
-//! not respond, a NIC with limits.
+//! Handles events at a queue pair other than those of its own messages: READ requests, receivers that are not ready or
+//! do not respond, and a NIC with limits.
 
 use super::{ENDLESS, Message, NONE, QueuePair, labelled};
 use crate::endpoint::Segment;
@@ -10,7 +10,7 @@ use frame::{FrameKind, RdmaHeader};
 use units::Time;
 
 impl QueuePair {
-    /// Returns a NAK to the requester: a request before one that has arrived is missing.
+    /// Returns a NAK for the requester: a later request has arrived before a missing one.
     pub(super) fn nak_of_request(&self) -> Segment {
         let word = Word { number: self.end as u32, flags: [true, false, false], pair: self.number };
         let header = RdmaHeader { word: word.bits(), pair: self.number, ..RdmaHeader::default() };
@@ -19,8 +19,8 @@ impl QueuePair {
         Segment { header, ..Segment::new(FrameKind::Ack, word, bytes) }
     }
 
-    /// Ends an unlimited message, if there is one, with the next packet: a packet flagged as the last must
-    /// leave.
+    /// Ends an unlimited message, if there is one, with the next packet, because a packet flagged as the last has to be
+    /// sent.
     pub fn close(&mut self, now: Time) {
         let Some(last) = self.messages.back_mut().filter(|last| last.bytes >= ENDLESS / 2) else { return };
         let packets = (self.highest + 1).saturating_sub(last.first);
@@ -32,7 +32,7 @@ impl QueuePair {
         self.settle(now);
     }
 
-    /// Adapts to another link rate of its host; `facts` are those at that rate.
+    /// Adapts to another link rate of the host; `facts` are those at the new rate.
     pub fn on_link_rate(&mut self, facts: &PathFacts, now: Time) {
         self.window = self.spec.most_in_flight(facts);
         self.clocks.own.on_link_rate(facts.rate);
@@ -42,12 +42,12 @@ impl QueuePair {
         self.set_timer(now);
     }
 
-    /// Handles the `nth` request of a READ of this queue pair. Returns true if it is new.
+    /// Handles the `nth` READ request of this queue pair. Returns true if the request is new.
     pub fn on_request(&mut self, now: Time, header: &RdmaHeader, nth: u32) -> bool {
         let word = Word::of(header.word);
         let from = psn::nearest(word.number, self.unacknowledged);
         if from > self.end {
-            // One NAK until the missing request has arrived.
+            // A NAK is sent once until the missing request has arrived.
             self.request_missing |= self.reported_missing != self.end;
             self.reported_missing = self.end;
             self.discarded += 1;
@@ -56,7 +56,7 @@ impl QueuePair {
         if from == self.end {
             self.reported_missing = NONE;
             self.post(nth, now, header.requested.into(), false);
-            // There is a maximum of outstanding READs: earlier ones are complete.
+            // The number of outstanding READs is limited, so earlier ones are complete.
             while self.messages.len() > self.spec.max_reads as usize
                 && let Some(until) = self.messages.front().map(Message::end)
             {
@@ -79,7 +79,7 @@ impl QueuePair {
         false
     }
 
-    /// The requester has received everything before a packet.
+    /// Records that the requester has received everything before a packet.
     fn has_arrived(&mut self, until: u64, now: Time) {
         let until = until.min(self.highest);
         if until > self.unacknowledged {
@@ -92,7 +92,7 @@ impl QueuePair {
         }
     }
 
-    /// Returns true if the NIC is ready for its next packet; if not, the queue pair waits until it is.
+    /// Returns true if the NIC is ready for the next packet. If it is not, the queue pair waits.
     pub fn is_admitted(&mut self, nic: &SharedNic, number: u64, now: Time) -> bool {
         let Some(next) = self.next().filter(|&next| self.admitted != next) else { return true };
         let begins = next == self.highest
@@ -109,7 +109,8 @@ impl QueuePair {
         at <= now
     }
 
-    /// Handles a NAK that reports that the receiver is not ready: waits for the RNR timer, or fails after too many retries.
+    /// Handles a NAK of a receiver that is not ready: waits for the RNR timer, or enters the error state after too many
+    /// retries.
     pub(super) fn wait_for_receiver(&mut self, now: Time) {
         self.counts.not_ready += 1;
         self.not_ready += 1;
@@ -121,7 +122,7 @@ impl QueuePair {
         self.recovery.on_nak(self.unacknowledged, self.highest, None, 0);
         self.take_back_requests();
         self.waits = now.saturating_add(self.spec.rnr_timer);
-        // Nothing in flight will be acknowledged.
+        // No packet in flight will be acknowledged.
         self.deadline = Time::NEVER;
     }
 
@@ -144,7 +145,7 @@ impl QueuePair {
         }
         self.take_back_requests();
         self.control.on_loss(now, RdmaLoss::Timeout);
-        // The timer restarts when the retransmission has left.
+        // The timer restarts when the retransmission has been sent.
         self.deadline = Time::NEVER;
         self.pace(now);
     }

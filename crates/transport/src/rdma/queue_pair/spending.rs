@@ -1,4 +1,4 @@
-//! Accounting hooks: charges the time of a queue pair to activities.
+//! Accounting hooks that charge the time of a queue pair to activities.
 
 use super::QueuePair;
 use crate::room::Append;
@@ -6,8 +6,8 @@ use crate::time_spent::{Clocks, MessageClock, MessageTimes, Spent, TimesSpent};
 use units::Time;
 
 impl QueuePair {
-    /// Returns the time by activity until now. For READs whose responses are not acknowledged it ends with the last packet on the wire:
-    /// there is no feedback until the next request.
+    /// Returns the time by activity up to `now`. For READs whose responses are not acknowledged it ends with the last
+    /// packet on the wire, because there is no feedback until the next request.
     pub fn spent(&self, now: Time) -> TimesSpent {
         let unacknowledged = !self.spec.acknowledges() && self.has_sent_all();
         if unacknowledged { self.clocks.own.until_sent(now) } else { self.clocks.own.until(now) }
@@ -16,7 +16,7 @@ impl QueuePair {
     pub fn bytes_in_flight(&self) -> u64 {
         self.in_flight(self.highest)
     }
-    /// Charges a pause that stopped the NIC for `stopped` until now, while packets of its host waited.
+    /// Charges a pause that has stopped the NIC for the time `stopped` up to `now`, while packets of its host waited.
     pub fn on_stopped(&mut self, stopped: Time, now: Time) {
         self.clocks.own.on_stopped(stopped, now);
     }
@@ -52,7 +52,7 @@ impl QueuePair {
         [self.counts.cnps, self.counts.marks, self.counts.naks].map(|count| count as u32)
     }
 
-    /// Starts the clocks of messages whose first packet is the next to send.
+    /// Starts the clocks of the messages whose first packet is the next to send.
     pub(super) fn begin_next(&mut self, now: Time) {
         while self.messages.get(self.clocks.begun.len()).is_some_and(|message| message.first <= self.highest)
         {
@@ -63,7 +63,7 @@ impl QueuePair {
         }
     }
 
-    /// Notes that the last packet of the current message leaves for the first time.
+    /// Records that the last packet of the current message is sent for the first time.
     pub(super) fn leave(&mut self, now: Time) {
         let Clocks { own, begun } = &mut *self.clocks;
         if let Some(clock) = begun.get_mut(self.at) {
@@ -72,15 +72,16 @@ impl QueuePair {
         self.begin_next(now);
     }
 
-    /// Ends the clock of the first message, which is complete and was posted at `start`. Returns its times, and the feedback counts before
-    /// it.
+    /// Stops the clock of the first message, which was posted at `start` and is complete. Returns its times, and the
+    /// feedback counts before it.
     pub(super) fn end_first(&mut self, start: Time, now: Time) -> (MessageTimes, [u32; 3]) {
         let feedback = self.feedback();
         let clock = self.clocks.begun.pop_front().unwrap_or_default();
         (clock.end(&self.clocks.own, feedback, start, now), clock.feedback_before())
     }
 
-    /// Returns, for each message that has begun and is not complete, the times until now and the feedback counts before it.
+    /// Returns, for each message that has begun and is not complete, its times up to `now` and the feedback counts
+    /// before it.
     pub fn times_of_left(&self, now: Time) -> impl Iterator<Item = (u32, (MessageTimes, [u32; 3]))> {
         let feedback = self.feedback();
         self.messages.iter().zip(&self.clocks.begun).map(move |(message, clock)| {
@@ -89,7 +90,7 @@ impl QueuePair {
         })
     }
 
-    /// Recharges the current wait as a wait for a timeout.
+    /// Recharges the current wait as waiting for a timeout.
     pub(super) fn waited_in_vain(&mut self) {
         self.clocks.own.correct_waits();
     }

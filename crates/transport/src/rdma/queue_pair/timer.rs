@@ -1,4 +1,4 @@
-//! The retransmission timer of a queue pair, and the packets that request an acknowledgement because of it.
+//! The retransmission timer of a queue pair, and the packets that request an acknowledgement because of the timer.
 
 use super::{NONE, QueuePair, RdmaVerb};
 use units::Time;
@@ -10,10 +10,11 @@ impl QueuePair {
         if self.outstanding() <= timeouts.few { timeouts.low } else { timeouts.high }
     }
 
-    /// Returns true if the retransmission timer runs. For a READ the requester has the timer.
+    /// Returns true if the retransmission timer runs. For a READ, the timer is at the requester.
     pub(super) fn is_timed(&self, now: Time) -> bool {
         let outstanding = self.unacknowledged < self.highest && self.spec.verb != RdmaVerb::Read;
-        // The first outstanding packet has left, and so has one that requests an acknowledgement; or no such packet can leave.
+        // The first outstanding packet has been sent, and so has a packet that requests an acknowledgement (or no such
+        // packet can be sent).
         outstanding
             && self.failed == Time::NEVER
             && self.recovery.next(self.unacknowledged, self.highest) != self.unacknowledged
@@ -30,16 +31,17 @@ impl QueuePair {
         }
     }
 
-    /// Returns true if a packet requests an acknowledgement because of earlier unacknowledged packets: the first missing one, sent `again`,
-    /// and one before which nothing was acknowledged or requested for as long as it takes to enter the error state. So a dead path is
-    /// detected, and a slow receiver that acknowledges every n-th packet is not mistaken for one.
+    /// Returns true if a packet requests an acknowledgement because of earlier unacknowledged packets. This applies to
+    /// the first missing packet when it is sent `again`, and to a packet before which nothing was acknowledged or
+    /// requested for the time in which a queue pair enters the error state. A dead path is thus detected, and a slow
+    /// receiver that acknowledges every n-th packet is not mistaken for one.
     pub(super) fn is_overdue(&mut self, packet: u64, again: bool, now: Time) -> bool {
         if packet == self.unacknowledged && self.requested.0 <= packet {
             self.requested.1 = now;
             return again;
         }
         let since = now.saturating_sub(self.requested.1);
-        // The least that it can take.
+        // This is the shortest time that it can take.
         if since < self.spec.timeouts.low.min(self.spec.timeouts.high) {
             return false;
         }
@@ -47,7 +49,7 @@ impl QueuePair {
         since.ps() >= longest
     }
 
-    /// Cancels the requests of packets that are retransmitted, or have yet to be.
+    /// Cancels the requests of packets that are to be retransmitted.
     pub(super) fn take_back_requests(&mut self) {
         if !self.recovery.is_selective() {
             self.requested.0 = self.unacknowledged;

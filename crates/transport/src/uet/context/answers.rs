@@ -1,4 +1,4 @@
-//! Acknowledgements, NACKs and grants that a packet delivery context receives.
+//! Processes the acknowledgements, NACKs and grants that a packet delivery context receives.
 
 use super::multipath::is_of_path;
 use super::{
@@ -15,7 +15,7 @@ use frame::{UetHeader, UetPacket};
 use units::Time;
 
 impl DeliveryContext {
-    /// An acknowledgement or a NACK has arrived.
+    /// Processes an acknowledgement or a NACK.
     pub fn on_answer(&mut self, now: Time, header: &UetHeader, (marked, entropy): (bool, u16)) {
         if self.failed < Time::NEVER {
             self.discarded += 1;
@@ -47,7 +47,7 @@ impl DeliveryContext {
         self.note_time(now);
     }
 
-    /// A grant of credit has arrived.
+    /// Processes a grant of credit.
     fn on_grant(&mut self, now: Time, units: u32) {
         self.counts.grants += 1;
         let backlog = self.backlog();
@@ -62,7 +62,7 @@ impl DeliveryContext {
         self.credit_request_at = now.saturating_add(self.request_wait());
     }
 
-    /// Feedback to the choice of paths on the packet whose entropy an answer echoes.
+    /// Passes the outcome of the packet with the echoed entropy value to the path selection.
     fn observe_path(&mut self, now: Time, packet: UetPacket, marked: bool, entropy: u16) {
         let Some(paths) = &mut self.paths else { return };
         let signal = match packet {
@@ -104,14 +104,14 @@ impl DeliveryContext {
         self.set_timer(now);
     }
 
-    /// A response to a packet that needs no context (RUDI).
+    /// Processes the response to a packet that needs no context (RUDI).
     pub(super) fn on_response(&mut self, now: Time, header: &UetHeader) {
         let psn = nearest(header.answers, self.oldest);
         self.counts.acks += 1;
         self.round_trip_of(now, header);
         let packet = psn.checked_sub(self.oldest).and_then(|place| self.packets.get(place as usize));
         if let Some(&Packet { bytes, state, .. }) = packet {
-            // `acknowledge` adds the bytes of a lost one, as the counter of a receiver would have them.
+            // `acknowledge` adds the bytes of a lost packet, as the receiver's counter would.
             if state != State::Acknowledged {
                 self.in_flight -= i64::from(bytes);
             }
@@ -123,7 +123,8 @@ impl DeliveryContext {
         self.set_timer(now);
     }
 
-    /// Round trip of the packet that an acknowledgement answers, if it is certain which transmission that was, and whether it is a full one.
+    /// Returns the round-trip time of the packet that an acknowledgement answers, and true if the packet is a full one.
+    /// Returns `None` if it is not certain which transmission was answered.
     pub(super) fn round_trip_of(&mut self, now: Time, header: &UetHeader) -> Option<(Time, bool)> {
         let psn = nearest(header.answers, self.oldest);
         let packet = self.packets.get(psn.checked_sub(self.oldest)? as usize)?;
@@ -142,11 +143,11 @@ impl DeliveryContext {
         Some((round_trip, full))
     }
 
-    /// Bytes that have arrived since the last acknowledgement by the counter of the receiver.
+    /// Returns the bytes that have arrived since the last acknowledgement, according to the receiver's counter.
     pub(super) fn newly_received(&mut self, counter: u32) -> u64 {
         let mask = (1 << COUNTER_BITS) - 1;
         let ahead = counter.wrapping_sub(self.received) & mask;
-        // An acknowledgement that was overtaken.
+        // The acknowledgement was overtaken by a later one.
         if ahead > mask / 2 {
             return 0;
         }
@@ -154,7 +155,7 @@ impl DeliveryContext {
         u64::from(ahead) * COUNTER_UNIT
     }
 
-    /// Returns true if something was new.
+    /// Processes the selective acknowledgement. Returns true if it acknowledges new packets.
     pub(super) fn take_sack(&mut self, header: &UetHeader) -> bool {
         if header.sack == 0 {
             return false;
@@ -183,7 +184,7 @@ impl DeliveryContext {
         true
     }
 
-    /// Drops acknowledged packets before the oldest one that is not, and messages before it.
+    /// Removes acknowledged packets before the oldest unacknowledged one, and the messages before it.
     pub(super) fn forget(&mut self) {
         while self.packets.front().is_some_and(|packet| packet.state == State::Acknowledged) {
             self.packets.pop_front();
@@ -196,7 +197,7 @@ impl DeliveryContext {
         }
     }
 
-    /// Returns true if it was not acknowledged before.
+    /// Marks a packet as acknowledged. Returns true if it was not acknowledged before.
     pub(super) fn acknowledge(&mut self, psn: u64) -> bool {
         if self.overtaking.is_some() {
             self.note_acknowledged(psn);
@@ -211,7 +212,7 @@ impl DeliveryContext {
         }
         self.flying -= u64::from(before == State::InFlight);
         if before == State::Lost {
-            // It had arrived after all: its bytes are counted by the receiver as well.
+            // The lost packet had arrived after all; the receiver's counter includes its bytes.
             self.lost_packets -= 1;
             self.in_flight += i64::from(packet.bytes);
         }
@@ -246,7 +247,7 @@ impl DeliveryContext {
         }
         self.unrequested |= psn == self.requested;
         if code == NACK_OUT_OF_ORDER {
-            // All before it have arrived.
+            // All packets before this one have arrived.
             self.take_cumulative(psn);
         }
         if self.lose(now, psn, cause) && self.spec.mode == UetMode::Rod {

@@ -1,4 +1,5 @@
-//! Losses of a packet delivery context: by NACKs, by inference, by the retransmission timer; and its timers.
+//! Detects the losses of a packet delivery context: by NACKs, by inference, and by the retransmission timer. Also
+//! handles the context's timers.
 
 use super::{DeliveryContext, MAX_DOUBLINGS, State};
 use crate::path_selection::{PathFeedback, PathSignal};
@@ -18,8 +19,8 @@ impl DeliveryContext {
         }
     }
 
-    /// Losses that an acknowledgement shows: of packets before one that has arrived, if many are out of order; or of all that left before
-    /// a probe.
+    /// Infers losses from an acknowledgement. If many packets are out of order, packets before one that has arrived are
+    /// lost; if a probe was answered, packets sent before the probe are lost.
     pub(super) fn infer_losses(&mut self, now: Time, header: &UetHeader, is_probe: bool) {
         let Some(probing) = self.probing.as_deref_mut() else {
             return;
@@ -32,7 +33,8 @@ impl DeliveryContext {
                 self.lose_all(now, self.next, (sent.min(long_before), true));
             }
         } else if !is_probe && self.control.window() < u64::MAX {
-            // Without a window, queues and with them reordering may have any length (credits limit those of the last link alone).
+            // Without a window, the length of queues and hence reordering is unlimited. (Credits limit only the queue
+            // of the last link.)
             let limit = Probing::out_of_order_limit(self.control.window(), &self.facts);
             if self.oldest >= probing.recovers_until && u64::from(header.out_of_order) >= limit {
                 probing.recovers_until = self.next;
@@ -48,7 +50,8 @@ impl DeliveryContext {
         self.restart_probing(now);
     }
 
-    /// Packets in flight before one, which left before a time and were overtaken on their link, are lost.
+    /// Marks packets before `until` as lost if they are in flight, were sent before the time `before`, and were
+    /// overtaken on their link.
     pub(super) fn lose_all(&mut self, now: Time, until: u64, (before, by_probe): (Time, bool)) {
         for psn in self.oldest..until.min(self.next) {
             let packet = self.packets[(psn - self.oldest) as usize];
@@ -60,7 +63,7 @@ impl DeliveryContext {
         }
     }
 
-    /// A packet in flight is lost; one that is not in flight is not.
+    /// Marks a packet as lost. Returns false if it is not in flight.
     pub(super) fn lose(&mut self, now: Time, psn: u64, cause: UetLossCause) -> bool {
         let place = psn.checked_sub(self.oldest).map(|place| place as usize);
         let Some(packet) = place.and_then(|place| self.packets.get_mut(place)) else {
@@ -84,7 +87,7 @@ impl DeliveryContext {
         true
     }
 
-    /// Oldest transmission that is in flight.
+    /// Returns the oldest transmission that is still in flight.
     pub(super) fn oldest_in_flight(&mut self) -> Option<(Time, u64)> {
         while let Some(&(sent, psn)) = self.transmissions.front() {
             let packet = psn.checked_sub(self.oldest).map(|place| self.packets[place as usize]);
@@ -101,11 +104,11 @@ impl DeliveryContext {
     }
     pub(super) fn set_timer(&mut self, now: Time) {
         let timeout = self.current_timeout();
-        // Progress makes a doubled timeout shorter: it may be over.
+        // Progress resets a doubled timeout, which may therefore have expired already.
         let expires = |(sent, _): (Time, u64)| sent.saturating_add(timeout).max(now);
         self.deadline = self.oldest_in_flight().map_or(Time::NEVER, expires);
     }
-    /// When to call [`DeliveryContext::handle_timeout`], or [`Time::NEVER`].
+    /// Returns the time at which to call [`DeliveryContext::handle_timeout`], or [`Time::NEVER`].
     pub fn deadline(&self) -> Time {
         if self.failed < Time::NEVER {
             return Time::NEVER;
@@ -120,7 +123,7 @@ impl DeliveryContext {
             .min(self.path_probe_at())
     }
 
-    /// The retransmission timer may have expired. `is_queued`: whether a packet waits in the NIC.
+    /// Handles the timers that have expired. `is_queued` returns true if a packet still waits in the NIC.
     pub fn handle_timeout(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool) {
         if let Some(probing) = self.probing.as_deref_mut().filter(|probing| probing.at <= now) {
             (probing.at, probing.is_due) = (Time::NEVER, true);
@@ -165,7 +168,7 @@ impl DeliveryContext {
             if let Some(credits) = &mut self.credits {
                 credits.on_timeout();
             }
-            // Nothing else may be in flight that would bring credit for what is sent again.
+            // There may be nothing in flight that would bring credit for retransmissions.
             self.request_credit(now);
             self.count_at_nic();
         }
@@ -173,10 +176,11 @@ impl DeliveryContext {
         self.set_timer(now);
     }
 
-    /// Plans a probe that requests an acknowledgement if nothing else would bring one: packets are in flight, too few for the receiver to
-    /// acknowledge them unasked; the last of them left without a request, as there was room for another; and there no longer is, since credit was
-    /// taken away or the window has shrunk. It leaves a base round trip and a target later, as that of loss inference does, whose
-    /// probes take its place.
+    /// Schedules a probe that requests an acknowledgement if nothing else would cause one: packets are in flight, but
+    /// too few for the receiver to acknowledge them without a request; the last of them was sent without a request
+    /// because another packet could have followed; and no other can follow now, because credit was withdrawn or the
+    /// window has shrunk. The probe is sent a base round trip and a delay target later, as in loss inference, whose
+    /// probes replace this one.
     pub(super) fn request_ack(&mut self, now: Time) {
         let many = self.bytes_in_flight() > self.spec.most_unanswered();
         let is_stuck = self.unrequested && self.flying > 0 && !many && !self.has_data();
@@ -188,21 +192,21 @@ impl DeliveryContext {
         }
     }
 
-    /// Time without credit after which credit is requested: a timeout, or twice the time of the last grant.
+    /// Returns the time without credit after which credit is requested: a timeout, or twice the time of the last grant.
     pub(super) fn request_wait(&self) -> Time {
         let longest = Time::from_ps(self.timeout.ps().saturating_mul(1 << MAX_DOUBLINGS));
         self.granted_after.saturating_add(self.granted_after).clamp(self.timeout, longest)
     }
 
-    /// Asks for credit if there is none, with something to send; fails after too many requests without an answer.
+    /// Requests credit if there is none and there is data to send. Fails after too many requests without an answer.
     pub(super) fn request_credit(&mut self, now: Time) {
         let Some(credits) = self.credits.as_ref().filter(|_| self.backlog() > 0) else {
             (self.credit_request_at, self.requests_credit) = (Time::NEVER, false);
             return;
         };
-        // Packets that expire one after the other cause one request. The wait doubles, as that of the retransmission
-        // timer does: once the receiver has responded, the context waits for its turn there, and a request only
-        // replaces a grant that was lost.
+        // Packets that expire one after the other cause a single request. The wait doubles as that of the
+        // retransmission timer does. Once the receiver has responded, the context waits for its turn there, and a
+        // request only replaces a lost grant.
         let wait = |credit_requests: u32| {
             self.timeout.ps().saturating_mul(1 << (credit_requests - 1).min(MAX_DOUBLINGS))
         };
@@ -222,7 +226,7 @@ impl DeliveryContext {
         }
     }
 
-    /// A packet has expired; in ordered delivery all that follow it are sent again as well.
+    /// Handles the timeout of a packet. In ordered delivery, all packets after it are retransmitted as well.
     pub(super) fn expire(&mut self, now: Time, psn: u64) {
         self.lose(now, psn, UetLossCause::Inferred);
         let number = self.message_of(psn);
@@ -232,7 +236,7 @@ impl DeliveryContext {
         }
     }
 
-    /// All packets in flight from one on are sent again, in order: the receiver keeps none behind a gap.
+    /// Retransmits all packets in flight from one on, in order, because the receiver keeps none behind a gap.
     pub(super) fn rewind(&mut self, from: u64) {
         let first = (from.max(self.oldest) - self.oldest) as usize;
         for (place, packet) in self.packets.iter_mut().enumerate().skip(first) {

@@ -1,4 +1,5 @@
-//! Paths of a packet delivery context: the entropy value of each packet, probes of failed paths, and the time that a failure took to detect.
+//! The paths of a packet delivery context: the entropy value of each packet, probes of failed paths, and the time to
+//! detect a failure.
 
 use super::{COUNTER_BITS, DeliveryContext, State};
 use crate::endpoint::Segment;
@@ -7,16 +8,16 @@ use crate::uet::PROBE;
 use frame::UetHeader;
 use units::Time;
 
-/// Bit of a probe number that is set if the probe is of a path (QPN 2 of MRC).
+/// Bit of a probe number that marks a probe of a path (QPN 2 of MRC).
 const OF_PATH: u32 = 1 << 16;
 
-/// A selection, and the value that the next packet has.
+/// A path selection, and the entropy value of the next packet.
 #[derive(Clone, Debug)]
 pub(super) struct Multipath {
     selector: PathSelector,
-    /// The entropy value of the next packet, if a NIC with several links needed it before the packet leaves.
+    /// Entropy value of the next packet, if a NIC with several links needed it before the packet is sent.
     staged: Option<u16>,
-    /// Longest and total time from sending a packet that was lost until its path was taken out.
+    /// Maximum and total time from sending a lost packet until its path was taken out.
     detection: (Time, Time),
 }
 
@@ -24,12 +25,12 @@ impl Multipath {
     pub fn new(selector: PathSelector) -> Multipath {
         Multipath { selector, staged: None, detection: (Time::ZERO, Time::ZERO) }
     }
-    /// The value of a packet that leaves now.
+    /// Returns the entropy value of a packet that is sent now.
     #[inline]
     pub fn next(&mut self, now: Time) -> u16 {
         self.staged.take().unwrap_or_else(|| self.selector.next(now))
     }
-    /// The value of the packet that leaves next.
+    /// Returns the entropy value of the packet that will be sent next.
     fn peek(&mut self, now: Time) -> u16 {
         let Multipath { selector, staged, .. } = self;
         *staged.get_or_insert_with(|| selector.next(now))
@@ -37,7 +38,7 @@ impl Multipath {
     pub fn on_feedback(&mut self, now: Time, feedback: PathFeedback) {
         self.selector.on_feedback(now, feedback);
     }
-    /// A packet that was sent at `sent` is lost.
+    /// Processes the loss of a packet sent at `sent`.
     pub fn on_lost(&mut self, now: Time, feedback: PathFeedback, sent: Time) {
         let before = self.taken_out();
         self.selector.on_lost(now, feedback, sent);
@@ -54,13 +55,13 @@ impl Multipath {
     }
 }
 
-/// Returns true if a probe has the number of one of a path.
+/// Returns true if this is the number of a probe of a path.
 pub(crate) fn is_of_path(number: u32) -> bool {
     number & OF_PATH != 0
 }
 
 impl DeliveryContext {
-    /// Entropy value of the segment that leaves next.
+    /// Returns the entropy value of the segment that will be sent next.
     pub fn next_entropy(&mut self) -> u16 {
         if let Some(entropy) = self.due_path_probe() {
             return entropy;
@@ -71,34 +72,35 @@ impl DeliveryContext {
         let now = self.now;
         self.paths.as_mut().map_or(0, |paths| paths.peek(now))
     }
-    /// Paths taken out and brought back, and the longest and the total time that this took; `None`: it takes none out.
+    /// Returns the counters of paths taken out and brought back, and the maximum and total time to take a path out;
+    /// `None` if the selection takes none out.
     pub fn path_counts(&self) -> Option<(PathCounts, (Time, Time))> {
         let paths = self.paths.as_deref()?;
         Some((paths.selector.counts()?, paths.detection))
     }
 
-    /// Returns true if there is something to send or in flight: only then paths are probed.
+    /// Returns true if there are packets to send or in flight. Paths are probed only in this case.
     fn is_active(&self) -> bool {
         self.flying > 0 || self.lost_packets > 0 || self.next < self.end && !self.closed
     }
-    /// When a path is to be probed, or [`Time::NEVER`].
+    /// Returns the time at which a path is to be probed, or [`Time::NEVER`].
     pub(super) fn path_probe_at(&self) -> Time {
         let at = self.paths.as_ref().map_or(Time::NEVER, |paths| paths.selector.probe_at());
-        // While nothing was to be sent it may have passed.
+        // The time may have passed while there was nothing to send.
         let is_due = at < Time::NEVER && self.is_active() && !self.probes_path;
         if is_due { at.max(self.now) } else { Time::NEVER }
     }
-    /// The time of [`DeliveryContext::path_probe_at`] may have come.
+    /// Requests a path probe if the time of [`DeliveryContext::path_probe_at`] has come.
     pub(super) fn note_path_probe(&mut self, now: Time) {
         self.probes_path |= self.path_probe_at() <= now;
     }
-    /// The path that is to be probed now.
+    /// Returns the path to probe now, if any.
     fn due_path_probe(&self) -> Option<u16> {
         let paths = self.paths.as_ref().filter(|_| self.probes_path)?;
         paths.selector.due_probe(self.now)
     }
 
-    /// A probe of a path, if one is due.
+    /// Returns a probe of a path, if one is due.
     pub(super) fn path_probe(&mut self, now: Time) -> Option<Segment> {
         let entropy = self.due_path_probe();
         self.probes_path = false;
@@ -110,7 +112,7 @@ impl DeliveryContext {
         Some(Segment { entropy, ..self.spec.control_packet(PROBE, self.next - 1, header) })
     }
 
-    /// Links of its own host, or of the receiver, are down.
+    /// Records links that are down at the own host or at the receiver.
     pub fn on_links_down(&mut self, own: Option<u16>, far: Option<u16>) {
         let before = self.links_down;
         let [was_own, was_far] = before;
@@ -121,7 +123,8 @@ impl DeliveryContext {
             paths.selector.on_planes_down(self.links_down[0] | self.links_down[1]);
         }
     }
-    /// An acknowledgement reports links of the receiver, unless a later one has arrived before.
+    /// Records the receiver's links as reported by an acknowledgement, unless a later acknowledgement has arrived
+    /// before.
     pub(super) fn note_links(&mut self, header: &UetHeader) {
         let ahead = header.received.wrapping_sub(self.received) & ((1 << COUNTER_BITS) - 1);
         if header.links_down != self.links_down[1] && ahead >> (COUNTER_BITS - 1) == 0 {
@@ -129,21 +132,22 @@ impl DeliveryContext {
         }
     }
 
-    /// The answer to a probe of a path has come.
+    /// Processes the answer to a probe of a path.
     pub(super) fn on_path_probed(&mut self, now: Time, entropy: u16) {
         if let Some(paths) = &mut self.paths {
             paths.on_feedback(now, PathFeedback { entropy, signal: PathSignal::ProbeAnswered });
         }
     }
 
-    /// Packets were acknowledged of which the last one was sent at this time: those that it has overtaken count as lost a while later.
+    /// Records that packets were acknowledged, of which the last one was sent at `sent`. Packets that it has overtaken
+    /// count as lost some time later.
     pub(super) fn note_overtaking(&mut self, now: Time, sent: Time) {
         let oldest = if self.overtaking.is_some() { self.oldest_in_flight() } else { None };
         if let Some(overtaking) = &mut self.overtaking {
             overtaking.on_acknowledged(now, sent, oldest.map(|(sent, _)| sent));
         }
     }
-    /// Packets that were overtaken long ago are lost. Returns true if there may be some.
+    /// Marks packets that were overtaken long ago as lost. Returns true if there may be any.
     pub(super) fn lose_overtaken(&mut self, now: Time) -> bool {
         let Some(before) = self.overtaking.as_mut().and_then(|overtaking| overtaking.expire(now)) else {
             return false;
@@ -154,7 +158,7 @@ impl DeliveryContext {
         }
         true
     }
-    /// Latest transmission of a packet that an acknowledgement newly acknowledges.
+    /// Records the transmission time of a packet that is newly acknowledged.
     pub(super) fn note_acknowledged(&mut self, psn: u64) {
         let place = (psn - self.oldest) as usize;
         let packet = self.packets[place];

@@ -1,4 +1,4 @@
-//! Choice of the next packet of a packet delivery context: lost packets, new ones, probes, requests for credit.
+//! Selects the next packet of a packet delivery context: lost packets, new packets, probes, and credit requests.
 
 use super::{CREDIT_REQUEST, DeliveryContext, PROBE, Packet, State};
 use crate::endpoint::Segment;
@@ -10,7 +10,7 @@ use frame::{FrameKind, Header, UetHeader};
 use units::Time;
 
 impl DeliveryContext {
-    /// The packet that is sent next: a lost one, or a new one that the range of sequence numbers allows.
+    /// Returns the next packet to send: a lost one, or a new one if the range of sequence numbers allows it.
     pub(super) fn candidate(&mut self) -> Option<(u64, u16)> {
         while let Some(&psn) = self.lost.front() {
             let packet = psn.checked_sub(self.oldest).map(|place| self.packets[place as usize]);
@@ -29,7 +29,7 @@ impl DeliveryContext {
     }
     pub(super) fn fits_window(&self, bytes: u16) -> bool {
         let after = self.in_flight + i64::from(bytes);
-        // The counter may lag behind, as a NACK does not have it.
+        // The counter may lag behind, because a NACK does not carry it.
         self.flying == 0 || u64::try_from(after).is_ok_and(|after| after <= self.control.window())
     }
     /// Returns true if a packet may be sent now.
@@ -46,12 +46,12 @@ impl DeliveryContext {
         }
         self.has_data()
     }
-    /// Returns true if a packet of data may be sent now.
+    /// Returns true if a data packet may be sent now.
     pub(super) fn has_data(&self) -> bool {
         if self.credits.as_ref().is_some_and(|credits| !credits.allows()) {
             return false;
         }
-        // A lost packet is full, as far as the window is concerned.
+        // For the window, a lost packet counts as a full one.
         if self.lost_packets > 0 {
             return self.fits_window(self.facts.packet);
         }
@@ -94,7 +94,7 @@ impl DeliveryContext {
         let (first, last) = (psn == message.first, psn + 1 == message.end());
         let awaited = if last && message.awaited { message.transfer + 1 } else { 0 };
         if self.spec.mode == UetMode::Uud {
-            // Nothing answers it.
+            // The packet will not be acknowledged.
             self.acknowledge(psn);
             self.in_flight -= i64::from(bytes);
             self.forget();
@@ -124,7 +124,7 @@ impl DeliveryContext {
         })
     }
 
-    /// Counts itself among the contexts of its host that have packets to send, among which credit is shared, or no longer.
+    /// Updates the host's count of contexts that have packets to send, among which credit is shared.
     pub(super) fn count_at_nic(&mut self) {
         if self.credits.is_none() {
             return;
@@ -135,7 +135,7 @@ impl DeliveryContext {
         }
     }
 
-    /// A packet leaves; returns the place of its message.
+    /// Records that a packet is sent. Returns the index of its message.
     fn note_sent(&mut self, now: Time, psn: u64, bytes: u16) -> usize {
         let again = psn < self.next;
         let number = if again { self.message_of(psn) } else { self.at };
@@ -172,7 +172,7 @@ impl DeliveryContext {
         number
     }
 
-    /// Bytes of frames that wait to be sent.
+    /// Returns the number of bytes of frames that wait to be sent.
     pub(super) fn backlog(&self) -> u64 {
         let posted = if self.closed { 0 } else { self.end - self.next };
         (posted + self.lost_packets).saturating_mul(self.facts.packet.into())
@@ -185,18 +185,18 @@ impl DeliveryContext {
         self.credits.as_deref().map_or(0, target)
     }
 
-    /// Asks for credit without data.
+    /// Returns a credit request without data.
     pub(super) fn credit_request(&mut self) -> Segment {
         self.counts.credit_requests += 1;
         let header = UetHeader { credit: self.credit_target(), ..UetHeader::default() };
         self.spec.control_packet(CREDIT_REQUEST, self.next - 1, header)
     }
 
-    /// Number of the last probe, which its answer repeats (probe opaque).
+    /// Returns the number of the last probe, which its answer repeats (probe opaque).
     pub(super) fn probe_number(&self) -> u32 {
         self.counts.probes as u32 & 0xFFFF
     }
-    /// A probe, which names the last packet that was sent.
+    /// Returns a probe, which names the last packet sent.
     pub(super) fn probe(&mut self) -> Segment {
         self.counts.probes += 1;
         (self.unrequested, self.probes) = (false, false);

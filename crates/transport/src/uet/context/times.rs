@@ -1,6 +1,7 @@
-//! Time of the messages that an application posts to a packet delivery context, by activity.
+//! Times, by activity, of the messages that an application posts to a packet delivery context.
 //!
-//! As of a queue pair; the window has what congestion control and the range of packet sequence numbers hold back, and credits that are missing.
+//! Time is charged as for a queue pair. The window includes limits of congestion control, of the range of packet
+//! sequence numbers, and of missing credit.
 
 use super::{DeliveryContext, Message};
 use crate::room::Append;
@@ -9,14 +10,14 @@ use std::collections::VecDeque;
 use units::Time;
 
 impl DeliveryContext {
-    /// Measures the times of the messages that are posted from now on, unless others are on their way.
+    /// Starts to measure the times of messages posted from now on, unless other messages are incomplete.
     pub(crate) fn measure_messages(&mut self) {
         if self.clocks.is_none() && self.messages.is_empty() {
             let own = SpentClock::new(self.facts.rate, self.facts.overhead);
             self.clocks = Some(Box::new(Clocks { own, begun: VecDeque::new() }));
         }
     }
-    /// Charges a pause that stopped the NIC for `stopped` until now.
+    /// Charges a pause that has stopped the NIC for the time `stopped` up to `now`.
     pub(crate) fn on_stopped(&mut self, stopped: Time, now: Time) {
         if let Some(clocks) = &mut self.clocks {
             clocks.own.on_stopped(stopped, now);
@@ -65,7 +66,7 @@ impl DeliveryContext {
         [0, self.counts.marks as u32, self.counts.nacks as u32]
     }
 
-    /// Charges a packet of `bytes` of this message that leaves now; `again`: it is a retransmission.
+    /// Charges a packet of `bytes` of this message that is sent now. `again` is true if it is a retransmission.
     pub(super) fn charge(&mut self, message: usize, (psn, bytes, again): (u64, u16, bool), now: Time) {
         let Some(clocks) = &mut self.clocks else { return };
         clocks.own.on_send(bytes, again, now);
@@ -77,21 +78,21 @@ impl DeliveryContext {
         }
     }
 
-    /// Recharges the current wait as a wait for a timeout.
+    /// Recharges the current wait as waiting for a timeout.
     pub(super) fn waited_in_vain(&mut self) {
         if let Some(clocks) = &mut self.clocks {
             clocks.own.correct_waits();
         }
     }
 
-    /// Times of a message that is complete now; `None`: they are not measured.
+    /// Returns the times of a message that is complete now; `None` if they are not measured.
     pub(super) fn times_of(&self, number: usize, now: Time) -> Option<MessageTimes> {
         let clocks = self.clocks.as_ref()?;
         let Message { start, .. } = self.messages[number];
         clocks.begun.get(number).map(|clock| clock.end(&clocks.own, self.feedback(), start, now))
     }
 
-    /// Forgets the clock of the first message.
+    /// Removes the clock of the first message.
     pub(super) fn forget_clock(&mut self) {
         if let Some(clocks) = &mut self.clocks {
             clocks.begun.pop_front();

@@ -1,9 +1,9 @@
-//! NSCC against figures worked out by hand from the standard's formulas.
+//! NSCC compared with values computed by hand from the standard's formulas.
 
 use super::*;
 use units::BitRate;
 
-/// 100 Gb/s and 14.02272 us: a bandwidth-delay product of 175,284 B, as in the table of uet-htsim.
+/// 100 Gb/s and 14.02272 us give a bandwidth-delay product of 175,284 B, as in the table of uet-htsim.
 const BASE: Time = Time::from_ps(14_022_720);
 
 fn facts(trimming: bool) -> UetFacts {
@@ -23,7 +23,7 @@ fn nscc(change: impl FnOnce(&mut NsccKeys)) -> Nscc {
     assert_eq!(keys.check(), []);
     Nscc::new(&keys, &facts(true))
 }
-/// A control in the middle of its life: period of quick adapt and adjustment far from their ends.
+/// Returns a control in steady state: the quick adapt period and the adjustment are far from their ends.
 fn settled(window: u64) -> Nscc {
     let mut it = nscc(|keys| keys.initial_window = Or::Value(Amount::Bytes(window)));
     it.last_adjust = Time::from_us(1_000);
@@ -51,7 +51,7 @@ fn the_parameters_of_100_gbps() {
     near(it.own.fast, 0.292, 5e-4);
     near(it.own.qa_threshold, 42_068_160.0, 1.0);
     assert_eq!((it.window(), it.max_window as u64), (262_926, 262_926));
-    // Without trimming the target is a whole round trip.
+    // Without trimming, the target is a full round-trip time.
     near(Nscc::new(&NsccKeys::default(), &facts(false)).own.target, 14_022_720.0, 0.5);
 }
 
@@ -61,7 +61,7 @@ fn an_unmarked_ack_above_the_target_is_a_fair_increase() {
     // 9 packets of 4150 B pass the threshold of 8: 23,873.7 * 37,350 / 100,000 = 8,916.8 B.
     it.on_ack(NOW, &ack(37_350, false, Time::from_us(11)));
     near(it.window, 108_916.8, 0.1);
-    // It enters the average as a quarter of a round trip: 0.0125 * 3,505,680 ps.
+    // The delay enters the average as a quarter of a round-trip time: 0.0125 * 3,505,680 ps.
     near(it.average, 43_821.0, 0.1);
 }
 
@@ -71,7 +71,7 @@ fn an_unmarked_ack_below_the_target_is_a_proportional_increase() {
     // 0.00159158 * 37,350 * (10,517,040 - 5,517,040) / 100,000 = 2,972.3 B.
     it.on_ack(NOW, &ack(37_350, false, Time::from_ps(5_517_040)));
     near(it.window, 102_972.3, 0.1);
-    // Fewer bytes wait for the next adjustment.
+    // With fewer bytes, the increase waits for the next adjustment.
     let mut it = settled(100_000);
     it.on_ack(NOW, &ack(33_200, false, Time::from_ps(5_517_040)));
     assert_eq!(it.window, 100_000.0);
@@ -85,17 +85,17 @@ fn a_marked_ack_above_the_target_is_a_decrease_once_a_round_trip() {
         let mut it = settled(200_000);
         it.own.qa_divisor = None;
         it.last_adjust = Time::from_ms(1_000);
-        // The sample leaves the average where it is.
+        // The sample does not change the average.
         it.average = multiple * TARGET_PS;
         it.on_ack(NOW, &ack(4_150, true, ps(multiple * TARGET_PS)));
         near(it.window, 200_000.0 * factor, 1.0);
         let cut = it.window;
         it.on_ack(NOW + BASE, &ack(1_000, true, ps(multiple * TARGET_PS)));
-        assert_eq!(it.window, cut, "not within a round trip of the last");
+        assert_eq!(it.window, cut, "no second cut within a round trip");
         it.on_ack(NOW + BASE + Time::from_ps(1), &ack(1_000, true, ps(multiple * TARGET_PS)));
         near(it.window, cut * factor, 1.0);
     }
-    // An average below the target: nothing, though the sample is above it.
+    // If the average is below the target there is no decrease, although the sample is above the target.
     let mut it = settled(200_000);
     it.on_ack(NOW, &ack(4_150, true, Time::from_us(20)));
     assert_eq!(it.window, 200_000.0);
@@ -124,18 +124,18 @@ fn a_window_without_queueing_makes_the_next_grow_fast() {
     for _ in 0..9 {
         it.on_ack(NOW, &ack(4_150, false, Time::ZERO));
     }
-    // 37,350 B: not a whole window; the ninth packet has applied the proportional increase.
+    // 37,350 B are less than the window. The ninth packet has applied the proportional increase.
     let before = it.window;
     near(before, 40_000.0 + 0.001_591_58 * 37_350.0 * TARGET_PS / 40_000.0, 1.0);
     while !it.is_fast {
         it.on_ack(NOW, &ack(4_150, false, Time::from_ns(999)));
     }
-    // 55,629 B of window: the 14th packet is the first behind it. Two more wait for nothing.
+    // The window is 55,629 B, and the 14th packet is the first beyond it.
     near(it.fast_count, 14.0 * 4_150.0, 0.1);
     let window = it.window;
     it.on_ack(NOW, &ack(4_150, false, Time::ZERO));
     near(it.window - window, 4_150.0 * 0.292_14, 0.1);
-    // A microsecond of queueing ends it.
+    // A microsecond of queueing delay ends the fast increase.
     it.on_ack(NOW, &ack(4_150, false, Time::from_us(1)));
     assert!(!it.is_fast && it.fast_count == 0.0);
 }
@@ -149,7 +149,7 @@ fn quick_adapt_needs_little_arrival_and_a_reason() {
         it
     };
     let long = Time::from_ps(42_068_161);
-    // The gate: 262,926 / 8 = 32,865 B, with what this acknowledgement adds.
+    // The gate is 262,926 / 8 = 32,865 B, and includes the bytes of this acknowledgement.
     for (achieved, delay, adapts) in [
         (32_864.0 - 4_150.0, long, true),
         (32_865.0 - 4_150.0, long, false),
@@ -164,7 +164,7 @@ fn quick_adapt_needs_little_arrival_and_a_reason() {
             assert_eq!((it.window, it.to_ignore), (32_864.0, 100_000.0));
         }
     }
-    // Not before the end of the period, and never at the end of the first, which has not begun.
+    // There is no quick adapt before the end of the period, and never at the start of the first period.
     let mut it = ready(0.0);
     it.on_ack(end.saturating_sub(Time::from_ps(1)), &ack(4_150, true, long));
     assert_eq!(it.quick_adapts(), 0);
@@ -172,7 +172,7 @@ fn quick_adapt_needs_little_arrival_and_a_reason() {
     it.period_end = None;
     it.on_ack(end, &ack(4_150, true, long));
     assert_eq!((it.quick_adapts(), it.period_end.is_some()), (0, true));
-    // A packet at least.
+    // The window is at least a packet.
     let mut it = ready(0.0);
     it.on_ack(end, &ack(256, true, long));
     assert_eq!((it.quick_adapts(), it.window), (1, 4_150.0));
@@ -189,7 +189,8 @@ fn marks_of_what_was_in_flight_at_a_quick_adapt_are_ignored() {
     it.on_ack(later, &ack(90_000, true, Time::from_us(50)));
     assert_eq!(it.window, 8_300.0, "90,000 of 100,000 B");
     it.on_ack(later, &ack(20_000, true, Time::from_us(50)));
-    // With these 110,000 B have come. 4 of 5 parts of the excess are more than half; a period has passed as well.
+    // With these bytes 110,000 B have arrived. 4 of 5 parts of the excess are more than a half; a period has passed as
+    // well.
     near(it.window, 8_300.0 / 2.0 + 716.2, 0.1);
 }
 
@@ -204,13 +205,13 @@ fn a_trimmed_packet_takes_its_bytes() {
     for _ in 0..40 {
         it.on_loss(NOW, &trimmed(4_150));
     }
-    assert_eq!(it.window, 4_150.0, "a packet at least");
-    // At the end of a period with little arrival the window becomes what arrived.
+    assert_eq!(it.window, 4_150.0, "the minimum window is one packet");
+    // At the end of a period in which few bytes arrived, the window is set to these bytes.
     let mut it = settled(100_000);
     (it.period_end, it.achieved) = (Some(NOW), 12_450.0);
     it.on_loss(NOW, &trimmed(4_150));
     assert_eq!((it.window, it.to_ignore, it.trimmed, it.quick_adapts()), (12_450.0, 50_000.0, false, 1));
-    // An inferred loss is no reason.
+    // An inferred loss does not trigger quick adapt.
     let mut it = settled(100_000);
     (it.period_end, it.achieved) = (Some(NOW), 12_450.0);
     it.on_loss(NOW, &UetLoss { cause: UetLossCause::Inferred, ..trimmed(4_150) });
@@ -231,7 +232,7 @@ fn a_shorter_path_has_a_smaller_window() {
     it.on_ack(NOW, &UetAck { round_trip: Some(Time::from_us(8)), ..ack(256, false, Time::ZERO) });
     near(it.max_window, 150_000.0, 1e-6);
     assert_eq!((it.base_rtt, it.window()), (8e6, 150_000));
-    // The configured round trip counts where the standard says so.
+    // Where the standard says so, the configured round-trip time applies.
     near(it.own.base_rtt, 14_022_720.0, 0.5);
 }
 
@@ -242,7 +243,7 @@ fn a_short_packet_is_no_shorter_path() {
     it.on_ack(NOW, &short);
     near(it.base_rtt, 14_022_720.0, 0.5);
     near(it.max_window, 262_926.0, 1.0);
-    // No queueing, and not less than none.
+    // The queueing delay is none, and not negative.
     near(it.increase, it.own.alpha * 4_096.0 * TARGET_PS, 1.0);
     near(it.average, 0.0, 1e-9);
 }
@@ -251,13 +252,13 @@ fn a_short_packet_is_no_shorter_path() {
 fn another_rate_of_the_link_begins_with_the_configured_round_trip() {
     let mut it = nscc(|_| {});
     it.period_end = Some(Time::from_ms(1_000));
-    // On a faster link the lowest round trip is a short one; back on the first one it is not kept.
+    // On a faster link the lowest round-trip time is short. It is not kept when the first link returns.
     it.on_ack(NOW, &UetAck { round_trip: Some(Time::from_us(2)), ..ack(256, false, Time::ZERO) });
     assert_eq!(it.base_rtt, 2e6);
     it.on_link_rate(&nscc(|_| {}));
     near(it.base_rtt, 14_022_720.0, 0.5);
     assert_eq!(it.max_window, nscc(|_| {}).max_window);
-    // It falls again with the next shorter one.
+    // The lowest round-trip time falls again with the next shorter one.
     it.on_ack(NOW, &UetAck { round_trip: Some(Time::from_us(8)), ..ack(256, false, Time::ZERO) });
     assert_eq!(it.base_rtt, 8e6);
 }

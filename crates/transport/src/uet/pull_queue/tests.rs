@@ -3,7 +3,7 @@ use crate::uet::{EqdsKeys, NdpKeys, PullOrder, RcccKeys};
 use proptest::prelude::*;
 use units::Bytes;
 
-/// Time of 64 units at 0.99 of 100 Gb/s: 64 * 2048 bit / 0.99 of 100 Gb/s = 1.3240 us.
+/// Time of 64 units at 0.99 of 100 Gb/s in ps: 64 * 2048 bit / 99 Gb/s = 1.3240 us.
 const PULL: u64 = 1_323_959;
 
 fn facts() -> UetFacts {
@@ -32,11 +32,11 @@ fn contexts(many: usize, rules: &CreditRules) -> Vec<Grants> {
 fn arrive(it: &mut Grants, target: u32, now: Time) {
     it.on_packet(target, now, Arrival::default(), false);
 }
-/// Which context was granted, when, and up to where, until none waits.
+/// Returns the grants (context, time, cumulative units) until no context waits.
 fn turns(all: &mut [Grants]) -> Vec<(usize, u64, u32)> {
     turns_until(all, u64::MAX - 1)
 }
-/// Those up to a time in picoseconds.
+/// Returns the grants up to a time in picoseconds.
 fn turns_until(all: &mut [Grants], end: u64) -> Vec<(usize, u64, u32)> {
     let mut turns = Vec::new();
     while let Some((place, at)) =
@@ -52,7 +52,7 @@ fn turns_until(all: &mut [Grants], end: u64) -> Vec<(usize, u64, u32)> {
 #[test]
 fn contexts_of_a_nic_take_turns_at_the_rate_of_its_link() {
     let mut all = contexts(3, &rules(&without_slow_pulls()));
-    // The third requests one grant, the others two.
+    // The third context requests one grant, the others two.
     for (it, target) in all.iter_mut().zip([128, 128, 64]) {
         arrive(it, target, Time::ZERO);
     }
@@ -88,7 +88,7 @@ fn a_grant_is_what_was_asked_for_and_takes_its_time() {
     arrive(&mut all[0], 16, Time::ZERO);
     arrive(&mut all[1], 64, Time::ZERO);
     assert_eq!(turns(&mut all), [(0, 0, 16), (1, PULL / 4, 64)]);
-    // A trimmed packet that requests nothing more has the last number repeated, which takes 4 units.
+    // A trimmed packet that requests no more credit gets the last number again, which takes the time of 4 units.
     let trimmed = Arrival { trimmed: true, ..Arrival::default() };
     let now = Time::from_us(10);
     all[0].on_packet(16, now, trimmed, false);
@@ -102,7 +102,7 @@ fn what_is_asked_for_while_it_waits_counts_at_its_turn() {
     arrive(&mut all[0], 16, Time::ZERO);
     arrive(&mut all[0], 64, Time::ZERO);
     assert_eq!(turns(&mut all[..1]), [(0, 0, 64)]);
-    // The next turn waits for all of it.
+    // The next turn waits for the whole grant.
     arrive(&mut all[1], 64, Time::ZERO);
     assert_eq!(all[1].turn, Time::from_ps(PULL));
 }
@@ -112,15 +112,15 @@ fn idle_contexts_are_granted_the_largest_credit_in_advance() {
     let mut all = contexts(2, &rules(&RcccKeys::default()));
     arrive(&mut all[0], 64, Time::ZERO);
     arrive(&mut all[1], 64, Time::ZERO);
-    // 225,000 B are 878 units, 13.7 grants: the 14th is the last.
+    // 225,000 B are 878 units or 13.7 grants, so the 14th grant is the last.
     let found = turns(&mut all);
     assert_eq!(found.len(), 2 * 15);
     assert!(found.iter().zip(0..).all(|(turn, n)| turn.1 == n * PULL), "{found:?}");
     assert_eq!((all[0].granted, all[1].granted), (15 * 64, 15 * 64));
     assert!(found.iter().zip(0..).all(|(turn, n)| turn.0 == n % 2), "in turn: {found:?}");
-    // A context that repeats its request comes before idle ones.
+    // A context that repeats its request is served before idle contexts.
     arrive(&mut all[0], 64 + 128, Time::from_us(100));
-    assert_eq!(all[0].turn, Time::NEVER, "it has more than it asks for");
+    assert_eq!(all[0].turn, Time::NEVER, "more has been granted than is requested");
     arrive(&mut all[0], 16 * 64, Time::from_us(100));
     assert_eq!(all[0].grant(Time::from_us(100)), Some(16 * 64));
     assert!(all[0].turn > Time::from_us(101));
@@ -147,10 +147,10 @@ fn with_ndp_each_packet_that_arrives_pulls_one() {
     it.on_packet(9, Time::ZERO, Arrival::default(), false);
     it.on_packet(8, Time::ZERO, trimmed, false);
     it.on_packet(8, Time::ZERO, trimmed, false);
-    // Every 4150 B of 100 Gb/s.
+    // One grant per 4150 B at 100 Gb/s.
     let mut all = [it];
     assert_eq!(turns(&mut all), [(0, 0, 1), (0, 332_000, 2), (0, 664_000, 3)]);
-    // Nothing is left to send, and nothing is missing: what waits is withdrawn.
+    // Nothing is left to send or missing, so the waiting grants are withdrawn.
     let [mut it] = all;
     it.on_packet(1, Time::from_us(9), Arrival::default(), false);
     it.on_packet(0, Time::from_us(9), Arrival::default(), true);
@@ -174,16 +174,17 @@ fn an_oversubscribed_core_slows_grants_by_its_trims_and_marks() {
     let marked = Arrival { marked: true, ..whole };
     period(&mut it, [whole; 4]);
     assert_eq!(rate(&it), 1.0);
-    // The first packet of a period ends the one before: half of the three and one were trimmed within.
+    // The first packet of a period ends the one before. In that one, half of the packets were trimmed within the core.
     period(&mut it, [whole, within, within, whole]);
     period(&mut it, [whole; 4]);
     assert!((rate(&it) - (0.5 + 0.02)).abs() < 1e-12, "{}", rate(&it));
-    // Trims of the last hop are incast, which grants limit by themselves.
+    // Trims at the last hop are caused by incast, which grants limit anyway.
     period(&mut it, [whole, last, last, last]);
     let before = rate(&it);
     period(&mut it, [whole; 4]);
     assert!(rate(&it) > before);
-    // Marks: g goes to 0.5 and 0.75, and the rate falls by half of what is above 0.3, down to 0.9 of a fair part.
+    // The average share of marks rises to 0.5 and 0.75. The rate falls by half of the excess over 0.3, down to 0.9 of
+    // the fair share.
     period(&mut it, [whole, marked, marked, marked]);
     period(&mut it, [marked; 4]);
     let before = rate(&it);
@@ -195,8 +196,8 @@ fn an_oversubscribed_core_slows_grants_by_its_trims_and_marks() {
 }
 
 proptest! {
-    /// For any requests at any times, grants leave one after the other at the rate of the link, in the order of the
-    /// requests, and each context gets the amount that it requested. The model is a list of waiting contexts.
+    /// Tests any requests at any times: grants are sent one after the other at the rate of the link and in the order of
+    /// the requests, and each context gets the amount that it requested. The model is a list of waiting contexts.
     #[test]
     fn grants_are_those_of_a_queue(
         steps in prop::collection::vec((0usize..6, 1u32..200, 0u64..3_000_000), 1..100),
