@@ -61,7 +61,7 @@ pub struct Context<'a> {
     files: Files<'a>,
     findings: Vec<Diagnostic>,
     errors: usize,
-    /// Expanded names of single stations, with the patterns that they come from.
+    /// Names of single nodes that patterns were expanded to, with these patterns.
     aliases: Vec<Alias>,
     /// Flow controls that are checked when all flows are known, and their places in the text.
     later: Vec<(FlowControl, Place)>,
@@ -124,7 +124,7 @@ impl<'a> Context<'a> {
         }
         left.is_some()
     }
-    /// Returns the expanded names of single stations.
+    /// Returns the names that patterns were expanded to.
     fn aliases(&self) -> &[Alias] {
         &self.aliases
     }

@@ -32,8 +32,8 @@ pub fn with_job(text: &str) -> String {
 }
 
 impl Session {
-    /// Opens a scenario, which `load` reads from its text, the name of its file and the seed. Adds a job with `session
-    /// = true` if the scenario has none.
+    /// Opens a scenario, which `load` reads from its text, the name of its file and the seed. It adds a job with
+    /// `session = true` if the scenario has none.
     ///
     /// # Errors
     /// If the scenario cannot be run, or has several such jobs.

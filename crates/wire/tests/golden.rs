@@ -293,8 +293,8 @@ fn with_stamps(mut tcp: etherparse::TcpHeader) -> etherparse::TcpHeader {
     tcp
 }
 
-/// Frame created by scapy 2.8.0, with its invariant CRC: `Ether(...)/IP(tos=0x6a, id=0)/UDP(chksum=0)/BTH(opcode=0x81,
-/// dqpn=0x1234, becn=1, pkey=0xffff)/CNPPadding()`.
+/// Frame created by scapy 2.8.0, with its invariant CRC:
+/// `Ether(...)/IP(tos=0x6a, id=0)/UDP(chksum=0)/BTH(opcode=0x81, dqpn=0x1234, becn=1, pkey=0xffff)/CNPPadding()`.
 #[test]
 fn a_congestion_notification_packet() {
     let frame = Frame::new(B, A, Contents::Ipv4(WAY.roce(Roce::cnp(0x1234).unwrap()).unwrap()));

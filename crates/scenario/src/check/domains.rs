@@ -95,7 +95,7 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         .faults
         .iter()
         .any(|fault| matches!(fault, FaultSpec::ControlFrame { content: ControlContent::Domain(_), .. }));
-    // Shared settings by place: true if any of the stations excludes frames, and the first error.
+    // Shared settings by place: true if `alternate_priority` has an effect at any of the stations, and the first error.
     let mut sharing: BTreeMap<String, (Place, bool, Option<Remark>)> = BTreeMap::new();
     for (node, ports) in spec.nodes.iter().zip(spec.defences_by_node()) {
         let Some((keys, at)) = settings(model, node) else { continue };

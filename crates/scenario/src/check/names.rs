@@ -67,8 +67,8 @@ fn meant(text: &str, role: NodeRole, fabric: &Fabric) -> Option<String> {
 
 /// Returns the neighbours of these switches that the texts name, ascending.
 ///
-/// A text that names no neighbour of these switches is reported if it is written for them alone (`is_own`), or if it
-/// names no neighbour of any switch that the same pattern selects.
+/// If the texts are written for these switches alone (`is_own`), a text that names no neighbour of them is reported,
+/// unless it names one of another switch that the same pattern selects.
 pub fn neighbours(
     texts: &[String],
     (of, is_own): (&[NodeId], bool),

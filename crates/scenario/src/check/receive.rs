@@ -163,7 +163,8 @@ fn count(key: &str, count: Option<u64>, most: u64, at: &Place, context: &mut Con
     Some(count as u32)
 }
 
-/// Checks a processing time. `nothing` is the message for a time with which no frame would pass.
+/// Checks a processing time. `nothing` is the advice for a host that is to process no frames; it is part of the
+/// message.
 fn time(time: Option<Time>, nothing: &str, at: &Place, context: &mut Context<'_>) -> Option<Time> {
     if time.is_some_and(|time| time > SLOWEST) {
         context.error(

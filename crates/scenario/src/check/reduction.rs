@@ -24,7 +24,7 @@ pub struct Units {
     settings: Option<(Option<BitRate>, Time, String)>,
 }
 
-/// Rates of units are rounded to multiples of this many bits per second.
+/// The default rate of a unit is rounded up to a multiple of this many bits per second.
 const STEP: u64 = 1_000_000_000;
 
 impl Units {

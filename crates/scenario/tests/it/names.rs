@@ -35,7 +35,7 @@ fn senders_by_range_and_by_switch() {
     assert_eq!(senders("\"leaf1..leaf2/h*1\""), ["h11"]);
     assert_eq!(senders("\"leaf*/h3..h4\""), ["h3", "h4"]);
     assert_eq!(senders("[\"leaf2/*\", \"h8\"]"), ["h8", "h9", "h10", "h11"]);
-    // A range is a pattern: the receiver is left out without a warning.
+    // A range is a pattern: the receiver is omitted from the senders without a warning.
     assert_eq!(senders("\"h0..h2\""), ["h1", "h2"]);
 }
 
