@@ -156,10 +156,11 @@ impl WorkloadKeys {
         self.eager.map_or(EAGER, Bytes::get)
     }
 
-    /// The collective of `ranks` ranks, and remarks on keys without effect; `None`: it is a program or a list of messages.
+    /// Returns the collective of `ranks` ranks, and remarks on keys without effect. The collective is `None` for a
+    /// program or a list of messages.
     ///
     /// # Errors
-    /// All that is wrong.
+    /// One remark for each invalid value.
     pub fn spec(&self, ranks: u64) -> Result<(Option<CollectiveSpec>, Vec<Remark>), Vec<Remark>> {
         let given = [
             ("collective", self.collective.is_some()),

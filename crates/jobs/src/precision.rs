@@ -63,7 +63,7 @@ impl Precision {
         self.interval(times).is_some_and(|own| own.half_width <= self.half_width / 100.0 * own.mean)
     }
 
-    /// Returns a remark if no job of a scenario has more iterations than the least that are simulated.
+    /// Checks that some job of a scenario has more iterations than the minimum that is simulated.
     ///
     /// # Errors
     /// If no job has more; the remark says what to change.
