@@ -133,7 +133,7 @@ int main(void) {
 #[test]
 fn the_back_end_for_astra_sim_drives_a_ring() {
     if Command::new("c++").arg("--version").output().is_err() {
-        return; // no compiler for C++ on this machine
+        return; // this machine has no C++ compiler
     }
     let stub = here().join("tests/astra_stub");
     let flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", stub.to_str().unwrap()];

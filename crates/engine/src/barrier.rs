@@ -229,7 +229,7 @@ mod tests {
                     std::panic::resume_unwind(Box::new("as the test wants"));
                 });
                 assert!(panics.join().is_err());
-                waits.join().expect("does not panic itself")
+                waits.join().expect("the waiting thread does not panic")
             });
             assert_eq!(met, Err(Broken));
         }

@@ -51,9 +51,9 @@ pub(crate) struct Coming {
     window: u64,
     /// Maximum number of windows ahead.
     reach: u64,
-    /// A slot of that window's list, which is read before the window begins.
+    /// Next slot of that window's list, which is read before the window begins.
     later: u32,
-    /// Number of events that the walk has passed in each window.
+    /// Slots of that list that have been read so far. [`Coming::fetch_list`] prefetches them again.
     passed_by: Vec<u32>,
 }
 

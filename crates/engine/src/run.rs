@@ -486,7 +486,7 @@ mod tests {
             self.seen.len() % 2 == 1
         }
         fn fetch<const STEP: usize>(&self, _: &Token, found: u32) -> u32 {
-            assert_eq!(found as usize, STEP, "a step follows another one");
+            assert_eq!(found as usize, STEP, "steps run in order");
             found + 1
         }
         fn is_common(&self, token: &Token) -> bool {

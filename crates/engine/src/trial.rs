@@ -149,7 +149,7 @@ mod tests {
         let (_, together) = overhead(|piece| if piece % 7 == 0 { 5.0 } else { 0.5 }, 1_000);
         assert!(together > 0.9, "{together}");
         let (_, together) = overhead(|_| 0.95, 1_000);
-        assert!(together < 0.05, "a gain that small is not worth a processor");
+        assert!(together < 0.05, "such a small gain does not justify more threads");
     }
 
     #[test]

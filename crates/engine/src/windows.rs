@@ -15,8 +15,8 @@ const RING: usize = 16_384;
 const WORDS: usize = RING / 64;
 /// Windows that run between two scans of the heap beyond the ring.
 const STRETCH: u64 = RING as u64 / 2;
-/// Minimum number of windows per look-ahead. With so many, a node mostly has one event in a window, which needs no
-/// sorting.
+/// Target number of windows per look-ahead. With so many windows, a node mostly has at most one event in each, which
+/// needs no sorting.
 const WINDOWS_A_LOOK_AHEAD: u64 = 512;
 /// Minimum width of a window in picoseconds, chosen so that the ring covers most events.
 const NARROW: u64 = 1 << 16;
@@ -156,7 +156,7 @@ impl<E: Event> Windows<E> {
     /// Creates an empty queue. `look_ahead` is the minimum delay with which one node can affect another, 2 ps or more.
     /// `places` (see [`crate::World::places`]) are divided among `parts` parts.
     pub fn new(look_ahead: Time, places: usize, parts: usize) -> Windows<E> {
-        assert!(look_ahead.ps() >= 2, "without look-ahead there is no order between nodes");
+        assert!(look_ahead.ps() >= 2, "the look-ahead must be at least 2 ps");
         let widest = look_ahead.ps().min(1 << (u64::BITS - ORDER_BITS));
         // Each of several parts has fewer events in the same time.
         let narrow = (widest / WINDOWS_A_LOOK_AHEAD).max(NARROW) << parts.max(1).ilog2();

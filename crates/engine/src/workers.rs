@@ -455,7 +455,7 @@ mod tests {
                     };
                     sender.send(end)
                 });
-                let end = receiver.recv_timeout(Duration::from_secs(60)).expect("nobody waits for ever");
+                let end = receiver.recv_timeout(Duration::from_secs(60)).expect("no thread waits forever");
                 assert_eq!(end, Err(Panicked { message: format!("a tick at {panics_at} ps") }), "{way:?}");
             }
         }

@@ -55,7 +55,8 @@ pub enum UetPacket {
 /// Fields of a UET packet that do not fit into the word of its frame. Packet sequence numbers (PSN) are the low 24 bits of 32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UetHeader {
-    /// Word of the packet. Of a request: its PSN and flags. Of an ACK: the cumulative PSN. Of a NACK: the PSN that it names.
+    /// Word of the packet. In a request: PSN and flags. In an ACK: the cumulative PSN. In a NACK: the PSN that it
+    /// reports.
     pub word: u32,
     /// Packet delivery context, numbered by its hosts.
     pub context: u32,

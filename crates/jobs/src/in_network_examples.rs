@@ -85,7 +85,7 @@ proptest! {
         used.sort_unstable();
         used.dedup();
         let leaf_of: Vec<u32> =
-            at.iter().map(|leaf| used.binary_search(leaf).expect("it is used") as u32).collect();
+            at.iter().map(|leaf| used.binary_search(leaf).expect("every leaf is in the list") as u32).collect();
         let ranks = leaf_of.len() as u32;
         let tree = Arc::new(tree(&leaf_of, used.len() as u32, is_chain));
         let own = InNetworkSpec { tree: tree.clone(), segment, outstanding };

@@ -169,7 +169,7 @@ impl TableBuilder {
         text: impl Fn(K) -> String,
     ) -> TableBuilder {
         let (mut names, mut known) = (Vec::new(), BTreeMap::new());
-        let mut last = None; // rows of a key often follow each other
+        let mut last = None; // rows with the same key are often adjacent
         let of = keys.into_iter().map(|key| match last {
             Some((same, number)) if same == key => number,
             _ => {

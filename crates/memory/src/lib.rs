@@ -5,7 +5,7 @@
 //!
 //! ```
 //! let counters: Vec<u64> = memory::filled(0, 1_000);
-//! memory::fetch_at(&counters, 500); // is in the caches by the time it is read
+//! memory::fetch_at(&counters, 500); // in the caches by the time it is read
 //! assert_eq!(counters[500], 0);
 //! ```
 

@@ -202,7 +202,7 @@ fn measured(
     });
     let made = py.detach(|| simulation.tables());
     if hops >= LEAST_HOPS {
-        spawn(move || drop(simulation)); // nobody waits until memory has been given back
+        spawn(move || drop(simulation)); // frees the memory in the background
     }
     let table_names = made.iter().map(|table| table.spec.name.to_string()).collect();
     let mut by_name = BTreeMap::new();

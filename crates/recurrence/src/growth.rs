@@ -95,7 +95,7 @@ impl Growth {
         };
         let before = self.before[self.visited];
         self.visited += 1;
-        debug_assert!(value >= before, "counters do not fall");
+        debug_assert!(value >= before, "a counter has decreased");
         (value - before) * u128::from(periods)
     }
 
@@ -122,7 +122,7 @@ impl Growth {
         };
         let before = self.kept[self.visited_kept].downcast_ref::<T>().cloned();
         self.visited_kept += 1;
-        debug_assert!(before.is_some(), "both visits have the same order");
+        debug_assert!(before.is_some(), "the visits differ in their order");
         before.map(|before| (before, periods))
     }
 }

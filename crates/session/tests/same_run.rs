@@ -195,7 +195,7 @@ fn a_message_that_cannot_end_is_named_with_its_cause() {
     session.send("h0", "h1", 10_000_000, None).unwrap();
     let why = loop {
         match session.next_event(1 << 16) {
-            Ok(event) => assert!(event.is_some(), "a message is lost without a word"),
+            Ok(event) => assert!(event.is_some(), "a message was lost without an error"),
             Err(why) => break why.to_string(),
         }
     };

@@ -161,7 +161,10 @@ impl Rank {
     /// after them, but earlier by that duration. No further steps are recorded.
     pub fn skip_phases(&mut self, phases: u32, takes: Time) {
         let end = self.phases.end.min(self.phases().unwrap_or_default() * ACTIONS_OF_PHASE);
-        debug_assert!((self.phases_begun() + phases) * ACTIONS_OF_PHASE <= end, "the last phase is run");
+        debug_assert!(
+            (self.phases_begun() + phases) * ACTIONS_OF_PHASE <= end,
+            "the last phase must not be skipped"
+        );
         self.phases.end = end - phases * ACTIONS_OF_PHASE;
         let last = self.phases.skipped.last().map_or((0, Time::ZERO), |own| (own.phases, own.takes));
         let iteration = self.times.len() - 1;

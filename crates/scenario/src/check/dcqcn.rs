@@ -58,8 +58,8 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Queue pairs whose bottleneck is this port. Their total rate is that of the port, as long as there is no other
-/// traffic.
+/// Describes the queue pairs whose bottleneck is this port. Their total rate is that of the port, as long as there is
+/// no other traffic.
 fn crowd(found: &Bottleneck, pairs: &QueuePairSpec) -> DcqcnCrowd {
     // If CNPs of several queue pairs share a minimum interval, those of each queue pair are rarer by this factor.
     let sharing = if pairs.cnp_scope == CnpScope::Port { found.many.div_ceil(found.receivers) } else { 1 };

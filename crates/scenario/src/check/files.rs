@@ -97,7 +97,7 @@ pub fn within(files: Files<'_>, named: &str) -> Result<PathBuf, String> {
     if real(&path)?.starts_with(real(folder)?) { Ok(path) } else { Err(outside()) }
 }
 
-/// An absolute path without "." and "..", resolved lexically: symbolic links are not followed.
+/// Returns an absolute path without "." and "..", resolved lexically: symbolic links are not followed.
 fn lexically(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     absolute.components().fold(PathBuf::new(), |mut found, part| {
