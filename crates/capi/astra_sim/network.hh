@@ -34,8 +34,8 @@ public:
 
     explicit Fabric(const std::string &scenario);
 
-    // Runs until all messages and timers have ended. Throws Error if a rank with a Network has not finished by then; the
-    // text lists the pending receives.
+    // Runs until all messages and timers have ended. Throws Error if a rank with a Network has not finished by then;
+    // the text lists the pending receives.
     void run();
     // Ends the session and writes its tables as CSV. Returns the fingerprint of the run.
     uint64_t finish(const std::string &directory);
