@@ -24,7 +24,7 @@ pub struct Neighbour {
     pub mac: Mac,
     /// Expiry time of its information.
     pub until: Time,
-    /// Its last DCBX announcement.
+    /// Last DCBX announcement of the station.
     pub remote: Remote,
 }
 
@@ -48,9 +48,9 @@ pub struct Remote {
 /// Announcement in a version of DCBX before the standard, converted to version 1.01.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Older {
-    /// The version.
+    /// Version of the announcement.
     pub version: Version,
-    /// Its sequence numbers.
+    /// Sequence numbers of the station.
     pub control: Control,
     /// Priority groups.
     pub groups: Option<Feature<Groups>>,

@@ -1,15 +1,17 @@
-//! Clock, event windows, named random streams and the run loop of a discrete-event simulation. It is independent of networks.
+//! Clock, event windows, named random streams and the run loop of a discrete-event simulation. It is independent of
+//! networks.
 //!
-//! The engine drives a [`World`] of nodes that can only affect each other after a *look-ahead*: an event
-//! that one node schedules for another lies at least that far in the future. All events within a window
-//! no wider than the look-ahead are therefore known when it begins, and each node handles its own in their order,
-//! independently of the others. No order between nodes is defined, so the trajectory does not depend on the order in
-//! which nodes run or on the number of threads.
+//! The engine drives a [`World`] of nodes that can only affect each other after a *look-ahead*: an event that one node
+//! schedules for another lies at least that far in the future. All events within a window no wider than the look-ahead
+//! are therefore known when it begins, and each node handles its own events in order, independently of the others. No
+//! order between nodes is defined, so the trajectory does not depend on the order in which nodes run or on the number
+//! of threads.
 //!
-//! The order within a node is the key (time, kind, index): it depends on the scenario alone, never on the
-//! order in which events were inserted.
+//! The order within a node is the key (time, kind, index): it depends only on the scenario, and never on the order in
+//! which events were inserted.
 //!
-//! The nodes implement [`World`], and a [`Runner`] dispatches their events. Two nodes that send a ball to and fro, with 5 ns between them:
+//! The nodes implement [`World`], and a [`Runner`] dispatches their events. Two nodes that send a ball back and forth,
+//! with 5 ns between them:
 //!
 //! ```
 //! use engine::{Event, RunStatus, Runner, Windows, World};

@@ -7,7 +7,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-/// The generator behind every stream.
+/// Generator of every stream.
 pub type Stream = Xoshiro256PlusPlus;
 
 /// Returns the stream called `name` in a simulation with this seed.
@@ -28,7 +28,7 @@ mod tests {
 
     #[test]
     fn streams_are_pinned() {
-        // These values are part of the format: a change of them changes every result.
+        // These values are part of the format: changing them changes every result.
         assert_eq!(stream(1, "flow/a").next_u64(), stream(1, "flow/a").next_u64());
         assert_ne!(stream(1, "flow/a").next_u64(), stream(1, "flow/b").next_u64());
         assert_ne!(stream(1, "flow/a").next_u64(), stream(2, "flow/a").next_u64());

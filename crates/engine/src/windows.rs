@@ -248,7 +248,7 @@ impl<E: Event> Windows<E> {
         self.crowd.1
     }
 
-    /// The number of the running window.
+    /// Returns the number of the running window.
     pub(crate) fn current(&self) -> u64 {
         self.current
     }
@@ -457,7 +457,7 @@ impl<E: Event> Windows<E> {
             + size_of_val(&self.occupied)
     }
 
-    /// All pending events, including those in transit to another thread, in no particular order.
+    /// Returns all pending events, including those in transit to another thread, in no particular order.
     pub fn pending(&self) -> impl Iterator<Item = &E> {
         let mail = self.outbox.iter().flat_map(|outbox| outbox.boxes.iter().flatten());
         let near = self.ring.iter().flat_map(|&first| self.slots.list(first));

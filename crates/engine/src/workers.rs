@@ -147,7 +147,8 @@ impl<W: World<Event: Send> + Send> Workers<W> {
         self.rounds_together
     }
 
-    /// Runs all parts, with the arguments of [`Runner::run`]; returns after some milliseconds even if the budget lasts longer.
+    /// Runs all parts, with the arguments of [`Runner::run`]; returns after about 20 ms even if the budget is not used
+    /// up.
     ///
     /// # Errors
     /// If a part panics. The others stop at their next meeting.

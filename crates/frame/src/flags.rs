@@ -163,8 +163,8 @@ impl Flags {
     pub const fn is_pushed(self) -> bool {
         self.is_among(1 << FrameKind::Raw as u8 | 1 << FrameKind::Part as u8)
     }
-    /// Returns true if a node originates frames of this kind itself (CNPs, congestion messages, returned tags): they enter a queue without
-    /// being pulled from an endpoint, a rate limiter or a source.
+    /// Returns true if a node originates frames of this kind itself (CNPs, congestion notification messages, returned
+    /// tags). Such frames enter a queue without being pulled from an endpoint, a rate limiter or a source.
     #[inline]
     pub const fn is_originated(self) -> bool {
         self.is_among(1 << FrameKind::Cnp as u8 | 1 << FrameKind::Cnm as u8 | 1 << FrameKind::Tag as u8)

@@ -58,7 +58,7 @@ pub struct UetHeader {
     /// Word of the packet. In a request: PSN and flags. In an ACK: the cumulative PSN. In a NACK: the PSN that it
     /// reports.
     pub word: u32,
-    /// Packet delivery context, numbered by its hosts.
+    /// Number of the packet delivery context, assigned by its hosts.
     pub context: u32,
     /// Type of the packet.
     pub packet: UetPacket,

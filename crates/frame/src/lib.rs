@@ -34,13 +34,13 @@ pub use telemetry::{MOST_STAMPS, Stamp, Stamps, Telemetry};
 
 use units::Time;
 
-/// The smallest Ethernet frame, DA to FCS (IEEE 802.3 clause 4.4.2).
+/// Minimum length of an Ethernet frame in bytes, DA to FCS (IEEE 802.3 clause 4.4.2).
 pub const MIN_FRAME_BYTES: u16 = 64;
-/// The largest VLAN-tagged frame without jumbo support.
+/// Maximum length of a VLAN-tagged frame without jumbo support, in bytes.
 pub const MAX_TAGGED_FRAME_BYTES: u16 = 1522;
-/// Preamble, start delimiter (8 B) and inter-frame gap (12 B) around every frame on a wire.
+/// Line overhead of each frame in bytes: preamble and start delimiter (8 B), and inter-frame gap (12 B).
 pub const LINE_OVERHEAD_BYTES: u64 = 20;
-/// A MAC Control frame (PAUSE or PFC), DA to FCS.
+/// Length of a MAC Control frame (PAUSE or PFC) in bytes, DA to FCS.
 pub const CONTROL_FRAME_BYTES: u16 = 64;
 /// Bytes of the Ethernet header, without a VLAN tag, and of the FCS.
 pub const HEADER_BYTES: u16 = 18;
@@ -107,7 +107,7 @@ index!(
 pub struct Frame {
     /// Time at which its node created the frame. Latency is measured from this time.
     pub created: Time,
-    /// The path of the flow or connection that it belongs to.
+    /// Path of the flow or connection that the frame belongs to.
     pub path: PathId,
     /// Next hop.
     pub route: Route,
@@ -116,7 +116,7 @@ pub struct Frame {
     pub word: u32,
     /// Length in bytes from DA to FCS.
     pub bytes: u16,
-    /// Its priority, kind and ECN bits.
+    /// Priority, kind and ECN bits, and flags.
     pub flags: Flags,
 }
 

@@ -13,7 +13,7 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// Creates an occupancy of these bytes and frames.
+    /// Returns the bytes and the frames.
     #[inline]
     pub fn both(self) -> [u64; 2] {
         [self.bytes, self.frames]

@@ -1,4 +1,5 @@
-//! The workload of an iteration: a collective with its algorithm, as a generator of messages, or a program of operations.
+//! Workload of an iteration: a collective with its algorithm, as a generator of messages; a program of operations; or a
+//! list of messages.
 
 use crate::collectives::ring::Steps;
 use crate::collectives::{

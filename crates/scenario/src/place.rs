@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place(Vec<Step>);
 
-/// Keys or indices in a table that a pattern in the text was expanded to.
+/// Keys or indices in a table to which a pattern in the text was expanded.
 #[derive(Clone, Debug)]
 pub struct Alias {
     /// The table or list.

@@ -33,7 +33,7 @@ view! {
     }
 }
 
-/// A message of a congestion point to the source of a sampled frame.
+/// A congestion notification message (CNM), sent by a congestion point to the source of a sampled frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cnm {
     feedback: u8,

@@ -1577,7 +1577,7 @@ fn maps_of_switches() {
     check(&text, Severity::Error, "maps beside channels", "other channels");
 }
 
-/// A rate change to the rate that the link already has is refused.
+/// A rate change to the current rate of the link is rejected.
 #[test]
 fn a_new_rate_is_another_one() {
     let rates = |of: [&str; 3]| {

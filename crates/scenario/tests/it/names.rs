@@ -119,7 +119,7 @@ fn explicit_topologies_by_range() {
     let hosts = [("h08", "s0"), ("h09", "s0"), ("h10", "s0"), ("h11", "s0")];
     assert_eq!(ends[..4], hosts);
     assert_eq!(ends[4..], [("s0", "a"), ("s0", "a"), ("s1", "a"), ("s1", "a")]);
-    // Errors in one of them are reported at the line that it comes from.
+    // An error in a name of a range is reported at the line of the range.
     let unknown = refused(&text(&RANGES.replace("\"h08..h11\", \"s0\"", "\"h08..h12\", \"s0\""), ""));
     let one = unknown.errors().next().unwrap();
     assert_eq!((one.line, one.message.as_str()), (7, "unknown node \"h12\""), "{one:?}");

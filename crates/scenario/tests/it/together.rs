@@ -1,4 +1,4 @@
-//! Sources of a host that together send more than its link takes.
+//! Sources of a host that together exceed the rate of its link.
 
 use scenario::load;
 
