@@ -81,7 +81,7 @@ impl Trial {
         self.now
     }
 
-    /// Records the cost of a piece that ran as [`Trial::way`] returned, with parts for `threads` threads.
+    /// Records the cost of a piece that ran as [`Trial::way`] returned. `threads` is the number of parts.
     pub(crate) fn learn(&mut self, piece: Spent, threads: usize) {
         self.spent.wall += piece.wall;
         self.spent.events += piece.events;

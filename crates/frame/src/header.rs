@@ -87,7 +87,7 @@ pub struct UetHeader {
 /// Header fields of a RoCEv2 packet that do not fit into the word of its frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RdmaHeader {
-    /// Payload word of the packet, in place of its frame's.
+    /// Payload word of the packet, without the number of the queue pair.
     pub word: u32,
     /// Number of the queue pair among those between its two hosts.
     pub pair: u32,

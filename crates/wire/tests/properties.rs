@@ -269,7 +269,8 @@ fn frame() -> impl Strategy<Value = Frame> {
     prop_oneof![1 => control, 4 => tagged]
 }
 
-/// Runs 1000 cases, or `PROPTEST_CASES` if that is more. Failures are turned into tests by hand, not into files.
+/// Runs 1000 cases, or `PROPTEST_CASES` if that is more. Failing cases are not stored in files; they are to become
+/// tests.
 fn cases() -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { cases: usual.cases.max(1_000), failure_persistence: None, ..usual }

@@ -101,7 +101,7 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     polarisation(model, spec, context);
 }
 
-/// Warns of tiers with the same hash (polarisation).
+/// Warns of successive tiers with the same hash seed, which make the same choices (polarisation).
 fn polarisation(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let pairs = fabric::forwarding::polarised(spec);
     let Some(&[first, _]) = pairs.first() else { return };
@@ -119,7 +119,7 @@ fn polarisation(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     );
 }
 
-/// Returns the name of a node without digits, which is the name of its tier.
+/// Returns the name of a node's tier: the name of the node with `*` in place of numbers.
 fn tier(name: &str) -> String {
     let mut tier = String::new();
     for letter in name.chars() {
