@@ -1,27 +1,29 @@
 //! The workloads on which Penstock's speed is measured. `docs/performance.md` has the results.
 //!
 //! - *star*: 8 senders at 1.1875 Gb/s each to one receiver, links of 10 Gb/s and 1 us.
-//! - *fat-tree* of k ports: host i sends to host i + N/2, 5 Gb/s, 1500-byte frames, links of 10 Gb/s and
-//!   1 us: six hops per frame. Routes are those of the programs for the peers: no two flows share a link upwards.
-//! - *hashed*: the same with flows spread over equal paths by hash, so that some links get more than they carry
-//!   and frames wait.
+//! - *fat-tree* of k ports: host i sends to host i + N/2, 5 Gb/s, 1500-byte frames, links of 10 Gb/s and 1 us: six hops
+//!   per frame. Routes are those of the programs for the peers: no two flows share a link upwards.
+//! - *hashed*: *fat-tree* with flows distributed over equal-cost paths by hash, so that some links are overloaded and
+//!   frames wait.
 //! - *incast*: n senders at line rate to one receiver, with PFC.
 //! - *flows*: n flows between the 16 hosts of a star, with a total load of half of every link.
-//! - *spray*: as *hashed*, but each switch draws a port for each frame.
+//! - *spray*: *hashed*, with a random port chosen by each switch for each frame.
 //! - *requests*: the hosts of *hashed* exchange requests and responses of one 1500-byte frame, four at a time each.
 //! - *window*: the star with transfers of four 1500-byte frames in flight each, clocked by acknowledgements.
-//! - *red*: the same with RED that marks at the switch.
+//! - *red*: *window* with RED marking at the switch.
 //! - *tcp*: on the paths of *fat-tree*, a transfer over TCP from each host, with a window of 64 KiB.
-//! - *dcqcn*: n queue pairs at one receiver under DCQCN, links of 100 Gb/s, frames of 1,090 bytes, RED marks; with PFC armed.
-//! - *dcqcn-tree*: such queue pairs on the paths of *hashed*.
-//! - *rdma*, *rdma-tree*: as *dcqcn* and *dcqcn-tree*, without a control.
-//! - *transfers*: on the paths of *hashed*, 13 transfers over TCP of 15 kB each from each host to 13 others, which begin within
-//!   100 us.
+//! - *dcqcn*: n queue pairs at one receiver under DCQCN, links of 100 Gb/s, frames of 1,090 bytes, RED marks; with PFC
+//!   armed.
+//! - *dcqcn-tree*: queue pairs under DCQCN on the paths of *hashed*.
+//! - *rdma*, *rdma-tree*: *dcqcn* and *dcqcn-tree* without congestion control.
+//! - *transfers*: on the paths of *hashed*, 13 transfers over TCP of 15 kB each from each host to 13 others, which
+//!   begin within 100 us.
 //! - *bottleneck*: 10 transfers over TCP share 50 Mb/s behind a queue of 100 frames, as `peers/ns2.tcl` has it.
-//! - *classes*, *classes-credits*: seven service classes over an n-tree, as plain Ethernet and with credits and crossbars
-//!   (`service_classes`).
-//! - *qcn*, *fecn*: the star under a congestion control at layer 2: every frame passes a rate limiter and two congestion points.
-//!   With *-limiters* or *-points*, only one of both parts: identical frames and rates, without the control's loop.
+//! - *classes*, *classes-credits*: seven service classes over an n-tree, as plain Ethernet and with credits and
+//!   crossbars (`service_classes`).
+//! - *qcn*, *fecn*: the star under a congestion control at layer 2: every frame passes a rate limiter and two
+//!   congestion points. With *-limiters* or *-points*, only one of the two parts: identical frames and rates, without
+//!   the control loop.
 
 mod queue_pairs;
 mod service_classes;
@@ -47,22 +49,23 @@ use transport::{
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{Arrivals, ConstantParams, Destinations, FrameSizes, RateBasis, SourceSpec};
 
-/// Options of a workload other than its traffic.
+/// Options of a workload, independent of its traffic.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// PFC on all priorities in use, with ingress accounting.
     pub pfc: bool,
     /// An additional congestion control at layer 2: "qcn" or "fecn".
     pub control: Option<&'static str>,
-    /// Time series and the log of pauses.
+    /// True to record time series and the log of pauses.
     pub probes: bool,
     /// Simulated time.
     pub duration: Time,
 }
 
-/// The workload of this name: `star`, `qcn`, `fecn`, `qcn-limiters`, `qcn-points`, `window`, `red`, `bottleneck`, `classes`,
-/// `classes-credits`, `dcqcn-N`, `dcqcn-tree-K`, `rdma-N`, `rdma-tree-K`, `dynamic-threshold-N` and `pools-N` (an incast of N whose switch shares its
-/// memory), `fat-tree-K`, `tcp-K`, `transfers-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`, `flows-N`.
+/// Returns the workload of this name: `star`, `qcn`, `fecn`, `qcn-limiters`, `qcn-points`, `window`, `red`,
+/// `bottleneck`, `classes`, `classes-credits`, `dcqcn-N`, `dcqcn-tree-K`, `rdma-N`, `rdma-tree-K`,
+/// `dynamic-threshold-N` and `pools-N` (an incast of N whose switch shares its memory), `fat-tree-K`, `tcp-K`,
+/// `transfers-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`, `flows-N`.
 pub fn workload(name: &str, options: Options) -> Option<Spec> {
     if let Some(control) = options.control {
         let mut spec = workload(name, Options { control: None, ..options })?;
@@ -144,7 +147,7 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
         let rate = Arrivals::Constant(ConstantParams { rate, random_phase: true });
         // Each host sends to all others in round-robin order.
         let flow = |i: usize| FlowSpec {
-            // A name of its own; otherwise all flows of a host would draw the same phase.
+            // Each flow needs a name of its own; otherwise all flows of a host would draw the same phase.
             name: i.to_string(),
             ..flow(hosts[i % 16], hosts[(i % 16 + 1 + i / 16 % 15) % 16], rate.clone())
         };
@@ -167,7 +170,7 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
     Some(spec(&graph, flows, options))
 }
 
-/// A fat-tree of `k` ports where each host sends to the one half way round.
+/// Creates a fat-tree of `k` ports in which each host sends to the host N/2 further on.
 fn half_way(kind: &str, k: usize, cable: Cable, options: Options) -> Option<Spec> {
     let graph = FatTree::new(k as u64, cable).graph().ok()?;
     let hosts: Vec<NodeId> = graph.hosts().collect();
@@ -190,7 +193,7 @@ fn half_way(kind: &str, k: usize, cable: Cable, options: Options) -> Option<Spec
 /// Transfers of each host of *transfers*.
 const TRANSFERS: usize = 13;
 
-/// Short transfers over TCP from each host of a fat-tree of `k` ports to hosts far and near.
+/// Creates short TCP transfers from each host of a fat-tree of `k` ports to hosts near and far.
 fn transfers(k: usize, cable: Cable, options: Options) -> Option<Spec> {
     let graph = FatTree::new(k as u64, cable).graph().ok()?;
     let hosts: Vec<NodeId> = graph.hosts().collect();
@@ -199,7 +202,7 @@ fn transfers(k: usize, cable: Cable, options: Options) -> Option<Spec> {
     let application = Application::Tcp(sized.into());
     let flows = (0..n * TRANSFERS).map(|nth| {
         let (from, to) = (nth % n, (nth % n + 1 + nth / n * (n / TRANSFERS)) % n);
-        // Spreads the starts without a pattern.
+        // Distributes the start times without a pattern.
         let start = Time::from_ns((nth * 7_919 % 100_000) as u64);
         let transport = ConnectionSpec { start, stop: None, application: application.clone() };
         let flow = flow(hosts[from], hosts[to], Arrivals::Greedy);
@@ -208,7 +211,7 @@ fn transfers(k: usize, cable: Cable, options: Options) -> Option<Spec> {
     Some(spec(&graph, flows.collect(), options))
 }
 
-/// Ten transfers over TCP that begin 100 ms apart.
+/// Creates ten TCP transfers that start 100 ms apart.
 fn bottleneck(cable: Cable, options: Options) -> Option<Spec> {
     let graph = Star::new(11, cable).graph().ok()?;
     let hosts: Vec<NodeId> = graph.hosts().collect();
@@ -244,8 +247,9 @@ fn tcp(keys: &TcpKeys) -> Option<Application> {
     Some(Application::Tcp(keys.sized(None, 1500, 64).ok()?.into()))
 }
 
-/// The path from one host of a fat-tree to another, for flows to the host half way round: up by the number of the
-/// host at its edge switch, then by that of the edge switch in its pod. `half`: uplinks of a switch.
+/// Returns the path from one host of a fat-tree to the host N/2 further on. The uplinks are selected by the number of
+/// the host at its edge switch, then by that of the edge switch in its pod. `half` is the number of uplinks of a
+/// switch.
 fn apart(graph: &Graph, half: usize, from: usize, to: usize) -> Vec<NodeId> {
     let (pod, edge, port) = (from / (half * half), from / half % half, from % half);
     let (to_pod, to_edge) = (to / (half * half), to / half % half);
@@ -261,7 +265,7 @@ fn apart(graph: &Graph, half: usize, from: usize, to: usize) -> Vec<NodeId> {
     names.iter().filter_map(id).map(|at| NodeId(at as u32)).collect()
 }
 
-/// Puts both parts of a congestion control on a fabric.
+/// Adds both parts of a congestion control to a fabric.
 fn notify(spec: &mut Spec, (control, point): (RateControlSpec, ManagerSpec)) {
     change_switches(spec, |switch| switch.managers = vec![Some(point); 8].into());
     let limiters = LimiterSpec {
@@ -274,8 +278,9 @@ fn notify(spec: &mut Spec, (control, point): (RateControlSpec, ManagerSpec)) {
     change_hosts(spec, |host| host.limiters = Some(limiters));
 }
 
-/// The host part and the switch part of a congestion control of this name. FECN expects `sources` flows per link: its first
-/// rate is then at least that of a flow, so that frames pass at once where no source has to slow down.
+/// Returns the host part and the switch part of the congestion control of this name. FECN expects `sources` flows per
+/// link: its initial rate is then at least that of a flow, so that frames pass immediately if no source has to slow
+/// down.
 fn notified(name: &str, sources: u32) -> Option<(RateControlSpec, ManagerSpec)> {
     match name {
         "qcn" => {
@@ -324,11 +329,11 @@ fn connection(from: NodeId, to: NodeId, application: Application) -> FlowSpec {
     FlowSpec { transport: Some(Arc::new(transport)), ..flow(from, to, Arrivals::Greedy) }
 }
 
-/// The memory of a switch, and the headroom in it.
+/// Memory of a switch in bytes, followed by the headroom in it.
 const MEMORY: u64 = 1_000_000;
 const HEADROOM: u64 = 300_000;
 
-/// All lossless queues have alpha 1.
+/// Shared memory in which all lossless queues have alpha 1.
 fn memory() -> SharedMemorySpec {
     SharedMemorySpec {
         total: MEMORY,
@@ -339,7 +344,7 @@ fn memory() -> SharedMemorySpec {
     }
 }
 
-/// This memory in pools, as switches are configured.
+/// The memory in pools, as switches are configured.
 fn pools() -> PoolsSpec {
     let pool =
         |name: &str, side, headroom| PoolSpec { name: name.into(), side, size: MEMORY - HEADROOM, headroom };

@@ -1,5 +1,5 @@
-//! Runs a workload once and prints one JSON line: `benches WORKLOAD DURATION [pfc] [qcn|fecn] [probes] [two|auto]`. `two`: on two
-//! threads from beginning to end; `auto`: on up to two, as it pays.
+//! Runs a workload once and prints one JSON line: `benches WORKLOAD DURATION [pfc] [qcn|fecn] [probes] [two|auto]`.
+//! `two` uses two threads throughout; `auto` uses up to two, whichever is faster.
 
 use benches::{Options, workload};
 use fabric::{Simulation, Threads};

@@ -1,4 +1,4 @@
-//! Queue pairs, under DCQCN or without a control.
+//! Queue pairs, under DCQCN or without congestion control.
 
 use crate::{Options, change_switches, connection, spec};
 use fabric::spec::Spec;
@@ -8,8 +8,9 @@ use queueing::{Action, ManagerSpec, RedParams};
 use transport::{Application, DcqcnPreset, NoControlKeys, RdmaControlKeys, RdmaKeys};
 use units::{Amount, BitRate, Time};
 
-/// The workload `kind`: queue pairs of `size` hosts to one, or, if its name ends with `tree`, of each host of a fat-tree of `size` ports to
-/// the one half way round. Those of *dcqcn* have that control, those of *rdma* none.
+/// Creates the workload `kind`: queue pairs of `size` hosts to one or, if its name ends with `tree`, of each host of a
+/// fat-tree of `size` ports to the host N/2 further on. Those of *dcqcn* use DCQCN, those of *rdma* no congestion
+/// control.
 pub fn fabric(kind: &str, size: u64, options: Options) -> Option<Spec> {
     let tree = kind.ends_with("tree");
     let gbps = if tree { 10 } else { 100 };
@@ -28,7 +29,7 @@ pub fn fabric(kind: &str, size: u64, options: Options) -> Option<Spec> {
     let senders = if tree { 0..hosts.len() } else { 1..hosts.len() };
     let flows = senders.map(|i| connection(hosts[i], to(i), application.clone()));
     let mut spec = spec(&graph, flows.collect(), options);
-    // Kmin and Kmax by the rate of the link, as the authors of HPCC set them.
+    // Kmin and Kmax depend on the rate of the link, as the authors of HPCC set them.
     let red = RedParams {
         weight: 1.0,
         min: Amount::Bytes(4_000 * gbps),

@@ -1,10 +1,11 @@
-//! The fabric of Martinez 2006, section 6: 64 hosts, 48 switches of eight ports, 2 Gb/s, seven service classes at a load of 0.9.
+//! The fabric of Martinez 2006, section 6: 64 hosts, 48 switches of eight ports, 2 Gb/s, seven service classes at a
+//! load of 0.9.
 //!
 //! - *classes-credits*: cut-through switches with crossbars, credits of seven channels, MinBW at every egress port.
 //! - *classes*: the same links, routes and frames as plain Ethernet: output queues, store-and-forward, strict priority.
 //!
-//! Each host sends each class to random others. Voice, video and controlled load are Poisson processes here, in place of
-//! many connections; the cost of a hop does not depend on that.
+//! Each host sends each class to random others. Voice, video and controlled load are Poisson processes here instead of
+//! many connections, which does not affect the cost of a hop.
 
 use crate::{FlowSpec, Options, Spec};
 use crate::{change_hosts, change_switches, flow, spec};
@@ -21,14 +22,14 @@ use workload::{
     Arrivals, BurstsParams, Destinations, FrameSizes, Others, PoissonParams, SizeShape, SourceSpec,
 };
 
-/// The channel, and class, of each priority.
+/// Channel, and class, of each priority.
 const CHANNELS: [u32; 8] = [1, 0, 0, 2, 3, 4, 5, 6];
-/// The weights of channels; network control has none.
+/// Weights of channels; network control has none.
 const WEIGHTS: [u32; 7] = [1, 2, 5, 12, 12, 16, 0];
-/// Best-effort frames: their length is the mean of the paper's.
+/// Length of best-effort frames, the mean in the paper.
 const BEST_EFFORT_BYTES: f64 = 182.9;
 
-/// The fabric with credits, or as plain Ethernet.
+/// Creates the fabric with credits, or as plain Ethernet.
 pub(crate) fn fabric(credits: bool, options: Options) -> Option<Spec> {
     let cable = Cable { overhead: Bytes::new(0), ..Cable::new(BitRate::from_gbps(2), Time::from_ns(20)) };
     let graph = NTree::new(4, 3, cable).graph().ok()?;

@@ -1,4 +1,4 @@
-//! Transfers that wait for others, for libFuzzer: see `fuzz/src/lib.rs`.
+//! Transfers with dependencies, for libFuzzer: see `fuzz/src/lib.rs`.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Invariants of a DCBX agent for any received frames: the operational state is legal, the number of neighbours is bounded, and
-//! transmissions are limited.
+//! Invariants of a DCBX agent for any received frames: the operational state is valid, the number of neighbours is
+//! bounded, and the transmission rate is limited.
 
 use dcbx::{Administered, Agent, Dialect, NEIGHBOURS_MOST, Profile, TieBreak};
 use units::Time;
@@ -8,10 +8,11 @@ use wire::{Mac, PrioritySet};
 
 const STEP: usize = 8;
 
-/// Two agents exchange frames, changed or not: the first three bytes choose their settings, the rest are steps.
+/// Lets two agents exchange frames, some of which are changed. The first three bytes select their settings, the rest
+/// are steps.
 ///
 /// # Errors
-/// The broken invariant.
+/// The violated invariant.
 pub fn check(bytes: &[u8]) -> Result<(), String> {
     let Some((&[first, second, third], steps)) = bytes.split_first_chunk() else { return Ok(()) };
     let mut agents = [agent(1, first, third)?, agent(2, second, third >> 4)?];
@@ -30,7 +31,7 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
             }
             1 => agents[nth].receive(&last, now),
             2 => {
-                // Changed in some places, truncated or extended.
+                // Changes some octets, and truncates or extends the frame.
                 for change in step[3..].chunks_exact(2) {
                     let at = usize::from(change[0]) % last.len().max(1);
                     if let Some(byte) = last.get_mut(at) {
@@ -45,7 +46,7 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
             _ => agents[nth].age(now),
         }
         holds(&agents[nth])?;
-        // Five at once, and one per second.
+        // Five frames at once, and one per second.
         if sent[nth] > 6 + now.ps() / 1_000_000_000_000 {
             return Err(format!("{} frames in {now}", sent[nth]));
         }

@@ -1,24 +1,24 @@
-//! Random changes of texts and bytes, which often leave them valid.
+//! Random changes of texts and bytes that often leave them valid.
 
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Random bits.
+/// Generator of random bits.
 pub type Random = Xoshiro256PlusPlus;
 
-/// The root of the tree.
+/// Returns the root of the source tree.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The scenarios in the package, and those of `fuzz/seeds`, by name.
+/// Returns the scenarios in the package and in `fuzz/seeds`, sorted by name.
 ///
 /// # Errors
-/// If they cannot be read.
+/// If a file cannot be read.
 ///
-/// Those of the largest fabrics are left out: they take longer than a fuzzer should wait.
+/// Omits those of the largest fabrics, which take too long for a fuzzer.
 pub fn scenarios() -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
     let mut files = Vec::new();
     for directory in ["python/penstock/scenarios", "fuzz/seeds"] {
@@ -34,10 +34,10 @@ pub fn scenarios() -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
     files.into_iter().map(|file| Ok((file.clone(), fs::read(file)?))).collect()
 }
 
-/// Scenarios of hundreds and thousands of hosts.
+/// Scenarios with hundreds or thousands of hosts.
 const LARGE: [&str; 3] = ["dcn-plus", "hpn-7", "spectrum-x"];
 
-/// Values that can take each other's place.
+/// Groups of values that can replace each other.
 const WORDS: &[&[&str]] = &[
     &["\"ingress\"", "\"egress\""],
     &["\"greedy\"", "{ constant = { rate = \"1 Gb/s\" } }", "{ poisson = { rate = \"3 Gb/s\" } }"],
@@ -87,8 +87,8 @@ const WORDS: &[&[&str]] = &[
     &["\"1 ms\"", "\"0 s\"", "\"10 ms\"", "\"1 ps\"", "\"200 days\""],
 ];
 
-/// Changes a text in some places: a number is replaced, a line removed or moved, a byte flipped, a value replaced by another of its
-/// kind.
+/// Changes a text in a few places: replaces a number, removes or moves a line, changes a byte, or replaces a value by
+/// another one of its group.
 pub fn change(text: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..random.random_range(1..5) {
         match random.random_range(0..11) {

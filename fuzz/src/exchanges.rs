@@ -14,10 +14,10 @@ fn rng(seed: u8) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed.into())
 }
 
-/// FCoE: the first two bytes choose operation, block and queue depth, the rest are steps.
+/// Checks FCoE. The first two bytes select operation, block and queue depth, the rest are steps.
 ///
 /// # Errors
-/// The broken invariant.
+/// The violated invariant.
 pub fn fcoe(bytes: &[u8]) -> Result<(), String> {
     let Some((&[first, second], steps)) = bytes.split_first_chunk() else { return Ok(()) };
     let keys = FcoeKeys {
@@ -45,10 +45,10 @@ fn holds(end: &Fcoe) -> Result<(), String> {
     Ok(())
 }
 
-/// iWARP over a TCP connection: the first two bytes choose operation, markers and message, the rest are steps.
+/// Checks iWARP over a TCP connection. The first two bytes select operation, markers and message, the rest are steps.
 ///
 /// # Errors
-/// The broken invariant.
+/// The violated invariant.
 pub fn iwarp(bytes: &[u8]) -> Result<(), String> {
     let Some((&[first, second], steps)) = bytes.split_first_chunk() else { return Ok(()) };
     let operation =

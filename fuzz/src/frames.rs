@@ -1,4 +1,4 @@
-//! Invariants of decoding any bytes as a frame: they are refused with a reason, or encoded back identically.
+//! Invariants of decoding any bytes as a frame: they are rejected with a reason, or encoded identically again.
 //!
 //! Shared by the fuzz target and by tests of the crate `wire`, which need no fuzzer.
 
@@ -6,12 +6,12 @@ use wire::ethernet::LEAST;
 use wire::lldp::Lldpdu;
 use wire::{Contents, Frame};
 
-/// Decodes, describes and encodes; the error names the broken invariant.
+/// Decodes, describes and encodes the bytes. The error describes the violated invariant.
 pub fn check(bytes: &[u8]) -> Result<(), String> {
     check_received(bytes.get(14..).unwrap_or_default())?;
     let Ok(frame) = Frame::decode(bytes) else { return Ok(()) };
     let written = frame.to_bytes();
-    // Reserved bits, and padding behind the end, are dropped; nothing is added but padding and an End TLV.
+    // Reserved bits, and padding after the end, are dropped. Only padding and an End TLV are added.
     if written.len() > (bytes.len() + 2).max(LEAST) {
         return Err(format!("{} octets became {}", bytes.len(), written.len()));
     }
@@ -29,7 +29,7 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The part of an LLDPDU that a receiver keeps is legal, and the rest is reported.
+/// Checks that the part of an LLDPDU that a receiver keeps is valid, and that the rest is reported.
 fn check_received(bytes: &[u8]) -> Result<(), String> {
     let Ok(received) = Lldpdu::receive(bytes) else { return Ok(()) };
     let frame = Frame::lldp(wire::Mac::default(), received.pdu.clone());

@@ -1,4 +1,4 @@
-//! Invariants of loading any bytes as a scenario: they are refused with a reason, or they run.
+//! Invariants of loading any bytes as a scenario: they are rejected with a reason, or they run.
 //!
 //! Shared by the fuzz target and by a test of the crate `scenario`, which needs no fuzzer.
 
@@ -7,7 +7,7 @@ use fabric::{Simulation, State};
 use measure::{Table, Values};
 use units::Time;
 
-/// Events to run.
+/// Maximum number of events to run.
 const EVENTS: u64 = 100_000;
 
 /// Outcome of a case.
@@ -15,13 +15,13 @@ const EVENTS: u64 = 100_000;
 pub enum Fate {
     /// Not a scenario.
     Refused,
-    /// A scenario that takes longer than a fuzzer should wait.
+    /// The scenario takes too long for a fuzzer.
     TooLarge,
     /// The scenario ran.
     Ran,
 }
 
-/// Loads a scenario, runs it for a while and checks the result; the error names the broken invariant.
+/// Loads a scenario, runs it for a while and checks the result. The error describes the violated invariant.
 pub fn check(bytes: &[u8]) -> Result<Fate, String> {
     let mut spec = match scenario::load_bytes(bytes, "fuzz.toml", None) {
         Ok(scenario) => scenario.spec,
@@ -37,7 +37,7 @@ pub fn check(bytes: &[u8]) -> Result<Fate, String> {
         None => return Ok(Fate::Refused),
     };
     check_tables(&once.1)?;
-    // The run in small steps, as far as both went.
+    // Repeats the run in small steps, as far as both runs went.
     if !once.2 {
         return Ok(Fate::Ran);
     }
@@ -61,7 +61,7 @@ fn is_small(spec: &Spec) -> bool {
     spec.nodes.len() <= 128 && spec.links.len() <= 300 && paths <= 2_000
 }
 
-/// Series of millions of bins cost memory, without additional coverage.
+/// Removes series of millions of bins, which use memory without improving coverage.
 fn limit_bins(spec: &mut Spec) {
     let fine = |bin: Time| spec.duration.ps() / bin.ps().max(1) > 2_000;
     let chosen = spec.probes.chosen.iter().flatten().filter_map(|probe| probe.every);
@@ -72,7 +72,7 @@ fn limit_bins(spec: &mut Spec) {
 
 type Outcome = (u64, Vec<Table>, bool);
 
-/// Returns fingerprint, tables and true if the run came to its end; nothing if it cannot be built.
+/// Returns fingerprint, tables, and true if the run reached its end; `None` if the simulation cannot be built.
 fn run(spec: &Spec, threads: usize, budget: u64) -> Result<Option<Outcome>, String> {
     let mut simulation = match Simulation::on_threads(spec, threads) {
         Ok(simulation) => simulation,
@@ -82,13 +82,14 @@ fn run(spec: &Spec, threads: usize, budget: u64) -> Result<Option<Outcome>, Stri
     let finished = loop {
         match simulation.advance(budget) {
             Ok(State::Running) if simulation.events() >= EVENTS => {
-                // Promises broken meanwhile are those of the scenario.
+                // The scenario is responsible for guarantees that are violated meanwhile.
                 let _ = simulation.cut_short();
                 break false;
             }
             Ok(State::Running) => {}
             Ok(State::Finished) => break true,
-            // A scenario may lose frames of a class that it declares lossless; the simulator must count them correctly.
+            // A scenario may lose frames of a class that it declares lossless, but the simulator must count them
+            // correctly.
             Err(why)
                 if ["not conserved", "bug in the simulator"]
                     .iter()
@@ -130,7 +131,7 @@ fn check_tables(tables: &[Table]) -> Result<(), String> {
     if total("drops", "frames") != total("ports", "drops") {
         return Err("ports and drops do not agree on losses".into());
     }
-    // Frames beside those of a flow, such as acknowledgements, are lost at ports and not counted by flows.
+    // Frames that are not part of a flow's data, such as acknowledgements, are lost at ports and not counted by flows.
     let sent: u64 = tables.iter().filter(|table| table.spec.name == "drops").map(sent_and_lost).sum();
     if total("flows", "frames_dropped") != sent {
         return Err("flows and drops do not agree on losses".into());
@@ -143,7 +144,7 @@ fn check_tables(tables: &[Table]) -> Result<(), String> {
     Ok(())
 }
 
-/// Lost frames of flows, from the table of losses.
+/// Returns the lost frames of flows, from the table of losses.
 fn sent_and_lost(drops: &Table) -> u64 {
     match (drops.values("part"), drops.values("frames")) {
         (Some(Values::Text(parts)), Some(Values::Integer(frames))) => {

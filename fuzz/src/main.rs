@@ -1,6 +1,7 @@
-//! Tries targets with random inputs: `fuzz [TARGET...] [--seconds N] [--seed N]`.
+//! Tests targets with random inputs: `fuzz [TARGET...] [--seconds N] [--seed N]`.
 //!
-//! Without a target all are tried, each for N seconds (default 60), from a seed that is printed (default: a new one).
+//! Without a target, all are tested, each for N seconds (default 60), starting from a seed that is printed (default: a
+//! new one).
 
 use fuzz::edits::{Random, root, scenarios};
 use fuzz::targets::{TARGETS, Target};
@@ -12,7 +13,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{env, fs, thread};
 
-/// A case that takes longer counts as hanging.
+/// Duration after which a case counts as hanging.
 const LONGEST: Duration = Duration::from_secs(120);
 
 struct Arguments {
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
 }
 
 fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
-    // The clock is random enough for a seed.
+    // The clock is a sufficiently random seed.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
     let mut found = Arguments { targets: Vec::new(), seconds: 60, seed: now % 1_000_000_000 };
     while let Some(word) = words.next() {
@@ -72,11 +73,12 @@ fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments, Strin
     Ok(found)
 }
 
-/// Runs one case after the other until the time is over, in a thread, so that a hanging case can be reported.
+/// Runs one case after the other until the time is over. A separate thread runs them, so that a hanging case can be
+/// reported.
 fn run(target: &Target, valid: &[Vec<u8>], lasts: Duration, seed: u64) -> Result<(), String> {
     let (target, valid) = (*target, valid.to_vec());
     let (sender, cases) = channel();
-    // The text of a panic is part of the message.
+    // The panic message is part of the returned message.
     std::panic::set_hook(Box::new(|_| {}));
     thread::spawn(move || {
         for case in 0.. {
@@ -123,6 +125,6 @@ fn broken(target: &Target, bytes: &[u8], case: u64, why: &str) -> String {
 }
 
 fn say(text: &str) {
-    // A closed stderr is no reason to stop.
+    // A closed stderr must not end the program.
     let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -1,14 +1,15 @@
-//! Invariants of the memory of a switch after frames enter and leave in any order: it is the sum of the queues, and no
-//! limit is exceeded.
+//! Invariants of a switch's memory when frames enter and leave in any order: its occupancy is the sum of the queues,
+//! and no limit is exceeded.
 
 use queueing::{Alpha, Holding, Limit, Part, Pool, Refused, Rules, SharedMemory};
 
 const QUEUES: usize = 6;
 
-/// Pools, rules of queues, then frames: two bytes each, the first of which selects the queue and the direction.
+/// Checks a memory. The input has pools and rules of queues, then frames of two bytes each, the first of which selects
+/// the queue and the direction.
 ///
 /// # Errors
-/// The broken invariant.
+/// The violated invariant.
 pub fn check(bytes: &[u8]) -> Result<(), String> {
     let Some((head, steps)) = bytes.split_first_chunk::<32>() else { return Ok(()) };
     let size = |at: usize| u64::from(u16::from_le_bytes([head[at], head[at + 1]]));
@@ -87,7 +88,7 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
     is_empty.then_some(()).ok_or_else(|| "something is left when all queues are empty".into())
 }
 
-/// Checks that pools hold the sum of their queues.
+/// Checks that the occupancy of each pool is the sum of its queues.
 fn sums(memory: &SharedMemory, rules: &[Rules], held: &[Holding]) -> Result<(), String> {
     for (number, pool) in memory.pools().iter().enumerate() {
         let own = || rules.iter().zip(held).filter(|(rules, _)| usize::from(rules.pool) == number);

@@ -1,30 +1,31 @@
-//! Two ends of a connection that exchange their segments, changed or not, and forged ones.
+//! Two ends of a connection that exchange segments, some of which are changed or forged.
 
 use frame::{FrameKind, Header, Trim};
 use std::collections::VecDeque;
 use transport::{Protocol, Received, Segment};
 use units::Time;
 
-/// Bytes of a step.
+/// Number of bytes of a step.
 pub const STEP: usize = 16;
-/// Segments kept for delivery to the other end.
+/// Maximum number of segments that are kept for delivery to the other end.
 const KEPT: usize = 256;
 
-/// Makes a frame from the bytes of a step; `like`: a segment that the peer has sent.
+/// Function that creates a frame from the bytes of a step, possibly similar to a segment that the peer has sent.
 pub type Forge<'a> = &'a dyn Fn(&[u8], Option<&Segment>, Time) -> Received;
 
-/// An end, and its invariant after each call.
+/// One end of a connection, with an invariant that is checked after each call.
 pub struct End<'a, P> {
     /// The endpoint.
     pub it: &'a mut P,
-    /// The error names the broken invariant.
+    /// Checks the invariant. The error describes the violation.
     pub holds: &'a dyn Fn(&P) -> Result<(), String>,
 }
 
-/// Plays steps to two ends: each receives the other's segments, in order, twice, changed or never, timeouts, and forged frames.
+/// Runs steps at both ends. Each receives the segments of the other, some of which are duplicated, changed or lost,
+/// timeouts, and forged frames.
 ///
 /// # Errors
-/// The broken invariant.
+/// The violated invariant.
 pub fn play<A: Protocol, B: Protocol>(
     mut near: End<'_, A>,
     mut far: End<'_, B>,
@@ -63,7 +64,7 @@ impl<P: Protocol> End<'_, P> {
                 let many = if step[3] & 1 == 0 { 1 } else { arriving.len() };
                 for _ in 0..many {
                     let Some(segment) = arriving.pop_front() else { break };
-                    // Some are lost, some are duplicated.
+                    // Some segments are lost, some are duplicated.
                     for _ in 0..[1, 1, 1, 0, 2][usize::from(step[4]) % 5] {
                         self.it.handle_frame(now, &received(&segment, step[5] & 1 != 0, now));
                     }
@@ -71,7 +72,7 @@ impl<P: Protocol> End<'_, P> {
             }
             4 => self.expire(now)?,
             5 => {
-                // Advances to its next timeout.
+                // Advances to the next timeout.
                 if let Some(at) = self.it.poll_timeout().filter(|&at| at > now && at < Time::from_ms(10_000))
                 {
                     self.expire(at)?;
@@ -110,7 +111,7 @@ impl<P: Protocol> End<'_, P> {
     }
 }
 
-/// A segment as it arrives.
+/// Converts a segment to the form in which it is received.
 pub fn received(segment: &Segment, marked: bool, created: Time) -> Received {
     Received {
         kind: segment.kind,
@@ -124,14 +125,14 @@ pub fn received(segment: &Segment, marked: bool, created: Time) -> Received {
     }
 }
 
-/// A kind of frame.
+/// Returns a kind of frame.
 pub fn kind(byte: u8) -> FrameKind {
     const KINDS: [FrameKind; 5] =
         [FrameKind::Data, FrameKind::Ack, FrameKind::MarkedAck, FrameKind::Cnp, FrameKind::Cnm];
     KINDS[usize::from(byte) % KINDS.len()]
 }
 
-/// A word that differs from another in a few bits, or is arbitrary.
+/// Returns a word that differs from another one in a few bits, or is arbitrary.
 pub fn word_near(word: u32, step: &[u8]) -> u32 {
     match step[6] % 4 {
         0 => word,
@@ -141,7 +142,7 @@ pub fn word_near(word: u32, step: &[u8]) -> u32 {
     }
 }
 
-/// A frame with only a word.
+/// Creates a frame with only a word.
 pub fn plain(step: &[u8], like: Option<&Segment>, now: Time) -> Received {
     let header: Option<Header> = like.and_then(|like| like.header);
     Received {

@@ -1,5 +1,5 @@
-//! Invariants of GOAL schedules, as text and binary: they are refused with a place and a reason, or read, and a schedule that is read
-//! is written and read back identically in both formats.
+//! Invariants of GOAL schedules, as text and binary. An invalid schedule is rejected with a place and a reason. A valid
+//! one can be written and read back identically in both formats.
 //!
 //! The first byte of an input selects the format of the rest.
 
@@ -11,7 +11,7 @@ const TEXT: &str = "num_ranks 3\nrank 0 {\nl1: calc 1000 cpu 1\nl2: send 64b to 
     c: recv 8b from 2\nc irequires l2\nl77: send 0b to 9999\nl77 requires c\n}\nrank 1 {\n// any\nrecv 64b from -1 tag -1\n}\n\
     rank 2 {\nsend 8b to 0 /* answered */\n}\n";
 
-/// A changed schedule.
+/// Generates a changed schedule.
 pub fn draw(_: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let binary: bool = random.random();
     let mut file = TEXT.as_bytes().to_vec();
@@ -25,10 +25,10 @@ pub fn draw(_: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     file
 }
 
-/// Reads it; the error names the broken invariant.
+/// Reads the schedule.
 ///
 /// # Errors
-/// The broken invariant.
+/// The violated invariant.
 pub fn check(input: &[u8]) -> Result<(), String> {
     let Some((&which, file)) = input.split_first() else { return Ok(()) };
     let read = if which % 2 == 1 { read_binary(file) } else { read_text(file) };

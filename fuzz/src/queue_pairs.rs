@@ -1,5 +1,5 @@
-//! Invariants of RDMA queue pairs for any received packets: no panic, no acknowledgement of unsent data is accepted, a
-//! queue pair in error sends nothing, and the state of both ends is bounded.
+//! Invariants of RDMA queue pairs for any received packets: they do not panic, do not accept acknowledgements of unsent
+//! data, and send nothing in the error state, and the memory of both ends is bounded.
 
 use crate::pair::{End, kind, play, word_near};
 use frame::{Header, Ports, RdmaHeader, Telemetry, Trim};
@@ -14,13 +14,13 @@ use workload::Due;
 const SIZES: [u64; 6] = [1, 70, 1_000, 5_000, 40_000, 300];
 const VERBS: [RdmaVerb; 3] = [RdmaVerb::Send, RdmaVerb::Write, RdmaVerb::Read];
 const PAIRS: [QueuePairs; 3] = [QueuePairs::One, QueuePairs::Free, QueuePairs::Each];
-/// Bound of a receiver's state per queue pair: up to 2^16 packets out of order, and packets to be sent.
+/// Maximum state of a receiver per queue pair in bytes: up to 2^16 packets out of order, and packets to send.
 const MOST_BYTES: usize = 2 << 20;
 
-/// The first three bytes choose verb, recovery and control, the rest are steps.
+/// Checks a pair of ends. The first three bytes select verb, recovery and control, the rest are steps.
 ///
 /// # Errors
-/// The broken invariant.
+/// The violated invariant.
 pub fn check(bytes: &[u8]) -> Result<(), String> {
     let Some((&[first, second, third], steps)) = bytes.split_first_chunk() else { return Ok(()) };
     let control = match second % 5 {
@@ -70,7 +70,7 @@ fn sender_holds(sender: &RdmaSender) -> Result<(), String> {
     let bytes = sender.counts().bytes;
     let outcomes = sender.outcomes().len();
     let all: u64 = SIZES.iter().sum();
-    // Responses to READs from a forged request do not belong to the list of messages.
+    // READ responses to a forged request are not in the list of messages.
     if !sender.is_read() && (bytes > all || outcomes > SIZES.len()) {
         return Err(format!("{bytes} B acknowledged of {all} B, {outcomes} outcomes"));
     }
@@ -88,7 +88,7 @@ fn receiver_holds(receiver: &RdmaReceiver) -> Result<(), String> {
     Ok(())
 }
 
-/// A packet: with numbers near those of a sent one, or arbitrary.
+/// Creates a packet, with numbers close to those of a sent one, or arbitrary.
 fn forged(step: &[u8], like: Option<&Segment>, now: Time) -> Received {
     let known = like.map(|like| match like.header {
         Some(Header::Rdma(header)) => header,

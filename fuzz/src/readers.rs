@@ -1,4 +1,4 @@
-//! Invariants of reading files that a scenario names, and captures: they are refused with a reason, or read.
+//! Invariants of reading files that a scenario names, and captures: they are rejected with a reason, or read.
 //!
 //! The first byte of an input selects the kind of file of the rest.
 
@@ -9,7 +9,7 @@ use std::{env, fs, process};
 use wire::Frame;
 use wire::capture::{Interface, Reader, Record, Writer};
 
-/// A kind of file that a scenario names: a valid one, and the tables that name it as `input.csv`.
+/// A kind of file that a scenario names: a valid file, and the tables of a scenario that name it as `input.csv`.
 struct Kind {
     valid: &'static str,
     tables: &'static str,
@@ -37,7 +37,7 @@ const KINDS: [Kind; 4] = [
 const FABRIC: &str =
     "[simulation]\nduration = \"20 us\"\n[topology.star]\nhosts = 3\nrate = \"10 Gb/s\"\nphy = \"none\"\n";
 
-/// An input: a changed file, or a changed capture.
+/// Generates an input: a changed file, or a changed capture.
 pub fn draw(_: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let which = random.random_range(0..=KINDS.len());
     let mut file = KINDS.get(which).map_or_else(capture, |kind| kind.valid.as_bytes().to_vec());
@@ -50,7 +50,7 @@ pub fn draw(_: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     file
 }
 
-/// A capture with two frames.
+/// Creates a capture with two frames.
 fn capture() -> Vec<u8> {
     let interface = Interface { name: "h0".into(), speed_bps: None };
     let written = Writer::new(Vec::new(), &[interface]).and_then(|mut out| {
@@ -61,10 +61,10 @@ fn capture() -> Vec<u8> {
     written.unwrap_or_default()
 }
 
-/// Reads it; the error names the broken invariant.
+/// Reads the file.
 ///
 /// # Errors
-/// The broken invariant.
+/// The violated invariant.
 pub fn check(input: &[u8]) -> Result<(), String> {
     let Some((&which, file)) = input.split_first() else { return Ok(()) };
     match KINDS.get(usize::from(which)) {
@@ -84,7 +84,7 @@ fn named(kind: &Kind, file: &[u8]) -> Result<(), String> {
     }
 }
 
-/// A directory private to this process.
+/// Creates a directory private to this process.
 fn directory() -> Result<PathBuf, String> {
     let directory = env::temp_dir().join(format!("penstock-fuzz-{}", process::id()));
     fs::create_dir_all(&directory).map_err(|why| why.to_string())?;

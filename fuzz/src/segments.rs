@@ -1,4 +1,5 @@
-//! What must hold whatever segments TCP or queue pairs receive: no panic, and nothing is believed that cannot be.
+//! Invariants of TCP and queue pairs for any received segments: they do not panic, and do not accept impossible
+//! acknowledgements or data.
 //!
 //! Shared by the fuzz target and by a test of the crate `transport`, which needs no fuzzer.
 
@@ -12,9 +13,9 @@ use transport::{
 };
 use units::{BitRate, Bytes, Time};
 
-/// Bytes of the transfer.
+/// Size of the transfer in bytes.
 const TOTAL: u64 = 200_000;
-/// Of a path without switches.
+/// Properties of a path without switches.
 pub(crate) const FACTS: PathFacts = PathFacts {
     rate: BitRate::from_gbps(10),
     arrival_rate: BitRate::from_gbps(10),
@@ -25,12 +26,12 @@ pub(crate) const FACTS: PathFacts = PathFacts {
     planes: 1,
     trims: false,
 };
-/// Bytes of a step.
+/// Number of bytes of a step.
 const STEP: usize = 16;
 const PRESETS: [TcpPreset; 5] =
     [TcpPreset::Rfc, TcpPreset::Ns2, TcpPreset::Linux, TcpPreset::Mcalpine2005, TcpPreset::Datacenter];
 
-/// The first byte chooses a preset, the rest are steps; the error says which promise was broken.
+/// Checks an endpoint. The first byte selects a preset, the rest are steps. The error describes the violated invariant.
 pub fn check(bytes: &[u8]) -> Result<(), String> {
     let Some((&first, steps)) = bytes.split_first() else { return Ok(()) };
     let keys = TcpKeys { handshake: first & 8 != 0, ..PRESETS[usize::from(first) % PRESETS.len()].keys() };
@@ -61,7 +62,7 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Queue pairs of either recovery without messages of their own.
+/// Creates queue pairs with either recovery, without messages of their own.
 fn queue_pairs(first: u8) -> Result<Arc<RdmaSpec>, String> {
     let recovery = if first & 16 == 0 { RdmaRecovery::GoBackN } else { RdmaRecovery::Selective };
     let keys = RdmaKeys { recovery, ..RdmaKeys::default() };
@@ -85,7 +86,8 @@ fn talk(transport: Transport) -> ConversationSpec {
     }
 }
 
-/// Plays steps to an endpoint; `number` says what it must keep, and a number that segments may be near.
+/// Runs steps at an endpoint. `number` checks its invariants, and returns a sequence number that received segments may
+/// be close to.
 fn drive<P: Protocol>(
     endpoint: &mut P,
     steps: &[u8],
@@ -114,7 +116,7 @@ fn drive<P: Protocol>(
     Ok(())
 }
 
-/// A segment: each number near what was sent, or anything.
+/// Creates a segment in which each number is close to a sent one, or arbitrary.
 fn received(step: &[u8], sent: u32, now: Time) -> Received {
     let near = |at: usize| {
         let byte = u32::from(step[at]);

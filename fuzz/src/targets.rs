@@ -1,4 +1,4 @@
-//! The fuzz targets: their checks, and how a case is drawn.
+//! The fuzz targets: their checks, and how their cases are generated.
 
 use crate::edits::{Random, byte, change};
 use crate::{agents, exchanges, frames, harness, memory, programs, queue_pairs, readers, segments, waits};
@@ -7,11 +7,11 @@ use rand::RngExt;
 /// A target.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// Draws an input, derived from some valid ones.
+    /// Generates an input from some valid ones.
     pub draw: fn(&[Vec<u8>], &mut Random) -> Vec<u8>,
-    /// Checks the invariants; the error names the broken one.
+    /// Checks the invariants. The error describes the violated one.
     pub check: fn(&[u8]) -> Result<(), String>,
 }
 
@@ -41,11 +41,11 @@ fn bytes(most: usize, random: &mut Random) -> Vec<u8> {
     (0..length).map(|_| random.random()).collect()
 }
 
-/// EtherTypes that the decoder handles: VLAN tags, LLDP, MAC control, congestion messages and tags, IPv4.
+/// EtherTypes that the decoder handles: VLAN tags, LLDP, MAC Control, congestion notification messages and tags, IPv4.
 const ETHER_TYPES: [[u8; 2]; 7] =
     [[0x81, 0x00], [0x88, 0xa8], [0x88, 0xcc], [0x88, 0x08], [0x22, 0xe7], [0x22, 0xe9], [0x08, 0x00]];
 
-/// A frame of a known kind, with a body of TLVs or of arbitrary bytes.
+/// Generates a frame of a known kind, with a body of TLVs or of arbitrary bytes.
 fn frame(_: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let mut frame = match random.random_range(0..3) {
         0 => vec![0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e],

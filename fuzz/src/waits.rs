@@ -1,5 +1,5 @@
-//! Invariants of transfers that wait for others, in any combination: each begins when those have ended and not before, and runs
-//! on one thread and on two have identical results.
+//! Invariants of transfers with dependencies, in any combination. Each starts when those that it depends on have ended,
+//! and not before, and runs on one thread and on two have identical results.
 
 use fabric::{Simulation, State};
 use measure::{Table, Values};
@@ -16,10 +16,11 @@ const OVER: [&str; 4] = [
     "{ tcp = {} }",
 ];
 
-/// The first byte chooses the transport of the transfers, then four bytes describe one: its ends, its size and its dependencies.
+/// Checks a list of transfers. The first byte selects their transport. Four more bytes describe each transfer: its
+/// ends, its size and its dependencies.
 ///
 /// # Errors
-/// The broken invariant.
+/// The violated invariant.
 pub fn check(bytes: &[u8]) -> Result<(), String> {
     let Some((&first, rest)) = bytes.split_first() else { return Ok(()) };
     let folder = env::temp_dir().join(format!("penstock-fuzz-{}", process::id()));
@@ -30,7 +31,7 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
     let mut ends: Vec<[u8; 2]> = Vec::new();
     for (nth, own) in rest.chunks_exact(4).take(MOST).enumerate() {
         let before = |byte: u8| (byte & 128 != 0 && nth > 0).then(|| usize::from(byte & 127) % nth);
-        // The host that begins it observes only the ends of transfers from it and to it.
+        // The host that starts the transfer observes only the ends of transfers from it and to it.
         let first_one = before(own[2]);
         let begins = first_one.map_or(own[0] % HOSTS, |other| ends[other][usize::from(own[0] & 1)]);
         let second_one = before(own[3]).filter(|&other| ends[other].contains(&begins));
@@ -70,7 +71,7 @@ fn run(spec: &fabric::spec::Spec, threads: usize) -> Result<(u64, Vec<Table>), S
     Ok((simulation.fingerprint(), simulation.tables()))
 }
 
-/// Each transfer begins after those that it waits for have been delivered.
+/// Checks that each transfer starts after those that it depends on have been delivered.
 fn in_order(tables: &[Table], after: &[Vec<usize>]) -> Result<(), String> {
     let Some(table) = tables.iter().find(|table| table.spec.name == "transfers") else {
         return Err("no transfers".into());

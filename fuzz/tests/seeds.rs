@@ -1,5 +1,5 @@
-//! The invariants hold for all scenarios in the package, and for those of `fuzz/seeds`: faults, slow receivers, watchdogs,
-//! connections, lists of frames, transfers.
+//! Checks that the invariants hold for all scenarios in the package and in `fuzz/seeds`: faults, slow receivers,
+//! watchdogs, connections, lists of frames, transfers.
 
 use fuzz::edits::{Random, scenarios};
 use fuzz::harness::{self, Fate};
@@ -15,7 +15,7 @@ fn every_seed_runs() {
     }
 }
 
-/// Each target draws some cases that are refused and some that are not: otherwise the test would cover nothing.
+/// Each target must generate both valid and invalid cases; otherwise the test would cover nothing.
 #[test]
 fn some_cases_of_each_target_hold() {
     let valid: Vec<Vec<u8>> = scenarios().expect("there").into_iter().map(|(_, text)| text).collect();

@@ -1,11 +1,11 @@
 //! Cost of a scheduler's decision: one JSON line per scheduler and number of queues.
 //!
-//! `schedulers [DECISIONS [NAME QUEUES LOAD]]` (default 2000000, all). With a name only that one runs, or with
-//! `none` the loop without a scheduler, so that instructions can be counted (`benches/schedulers.py`). Two loads: *backlogged*, where
-//! every queue always has a frame (arrive, pick, sent, completed with the next head), and *sparse*, where a frame finds its queue
-//! empty and a few others waiting (arrive, activate, pick, sent, completed). Frames are of random sizes. Time is taken in short
-//! batches and the best tenth counts, so that other load on the machine has little effect; the cost of the loop without a
-//! scheduler is subtracted.
+//! `schedulers [DECISIONS [NAME QUEUES LOAD]]` (default 2000000, all). With a name, only that scheduler runs, or with
+//! `none` only the loop without a scheduler, so that instructions can be counted (`benches/schedulers.py`). Two loads:
+//! *backlogged*, where every queue always has a frame (arrive, pick, sent, completed with the next head), and *sparse*,
+//! where a frame arrives at an empty queue while a few other queues have frames (arrive, activate, pick, sent,
+//! completed). Frames have random sizes. Time is measured in short batches, and the result is the mean of the fastest
+//! tenth, so that other load on the machine has little effect. The cost of the loop without a scheduler is subtracted.
 
 use scheduling::{
     AccountedLength, ClassShaper, Configuration, DTableParams, Discipline, DrrAwcParams, DrrParams, EtsClass,
@@ -16,10 +16,10 @@ use std::io::Write;
 use std::time::Instant;
 use units::{BitRate, Time};
 
-/// Decisions of a batch: some hundred microseconds at most, so that few are interrupted.
+/// Number of decisions in a batch: a few hundred microseconds at most, so that few batches are interrupted.
 const BATCH: usize = 1024;
 
-/// Sizes and choices, drawn beforehand.
+/// Random sizes and choices, drawn in advance.
 struct Draws {
     sizes: Vec<u32>,
     choices: Vec<u32>,
@@ -41,7 +41,7 @@ impl Draws {
     }
 }
 
-/// The loop without a scheduler: queues in turn.
+/// The loop without a scheduler, which serves queues in turn.
 struct Nobody {
     queues: u32,
     next: u32,
@@ -64,12 +64,12 @@ impl Discipline for Nobody {
     }
 }
 
-/// At 10 Gb/s, without the exact clock, which is not measured here.
+/// Returns the time of a frame at 10 Gb/s, without the exact clock, which is not measured here.
 fn span(bytes: u32) -> Time {
     Time::from_ps(u64::from(bytes + 20) * 800)
 }
 
-/// Nanoseconds per step; the mean of the best tenth of the batches.
+/// Returns the nanoseconds per step: the mean of the fastest tenth of the batches.
 fn in_batches(steps: usize, mut step: impl FnMut(usize)) -> f64 {
     let mut batches: Vec<f64> = (0..steps.div_ceil(BATCH))
         .map(|batch| {
@@ -111,7 +111,7 @@ fn sparse(scheduler: &mut impl Discipline, queues: u32, decisions: usize, draws:
             scheduler.arrive(queue, bytes, now);
             scheduler.activate(queue, bytes, now);
         }
-        // The first few wait, then one leaves for each that arrives.
+        // The first few frames wait; then one leaves for each that arrives.
         if n >= 4
             && let Some(queue) = scheduler.pick(now)
         {
@@ -123,7 +123,7 @@ fn sparse(scheduler: &mut impl Discipline, queues: u32, decisions: usize, draws:
     })
 }
 
-/// All schedulers for a number of queues.
+/// Returns all schedulers for a number of queues.
 fn specs(queues: u32, draws: &Draws) -> Vec<SchedulerSpec> {
     let weights: Vec<u32> = (0..queues).map(|queue| 1 + draws.choices[queue as usize % DRAWS] % 8).collect();
     let accounted = AccountedLength::WIRE;
@@ -200,14 +200,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 const LOADS: [(&str, Load, Empty); 2] = [("backlogged", backlogged, backlogged), ("sparse", sparse, sparse)];
 
-/// All schedulers, each with its port; that of FIFO has one queue.
+/// Returns all schedulers, each with its port; the port of FIFO has one queue.
 fn ports(queues: u32, draws: &Draws) -> Vec<(SchedulerSpec, PortFacts)> {
     let port = PortFacts { queues, ..PortFacts::ethernet(BitRate::from_gbps(10)) };
     let fifo = (SchedulerSpec::Fifo, PortFacts { queues: 1, ..port });
     std::iter::once(fifo).chain(specs(queues, draws).into_iter().map(|spec| (spec, port))).collect()
 }
 
-/// Runs one scheduler, or the loop, without output.
+/// Runs one scheduler, or the loop without one, and prints nothing.
 fn one_alone(
     name: &str,
     queues: u32,

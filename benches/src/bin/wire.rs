@@ -1,9 +1,10 @@
 //! Cost of encoding and decoding frames: one JSON line for each kind, with frames per second.
 //!
-//! `wire [FRAMES]` (default 1000000). Decoded are a PFC frame and the published LLDP frame of a real agent with four
-//! TLVs of DCBX; encoded is a capture of PFC frames with direction and comment, into memory. Time is taken in short
-//! batches and the best tenth counts, so that other load on the machine has little effect. The last line is a whole file of FRAMES
-//! frames of a connection, with real headers: its seconds are wall-clock time.
+//! `wire [FRAMES]` (default 1000000). Decoding is measured with a PFC frame, and with the published LLDP frame of a
+//! real agent with four DCBX TLVs. Encoding is measured with a capture in memory of PFC frames with direction and
+//! comment. Time is measured in short batches, of which the fastest tenth counts, so that other load on the machine has
+//! little effect. The last line is a complete file of FRAMES frames of a connection, with real headers; its seconds are
+//! wall-clock time.
 
 use frame::Ports;
 use std::fs::File;
@@ -60,7 +61,7 @@ fn main() -> std::io::Result<()> {
     )
 }
 
-/// Writes a capture of that many frames of a connection, as `penstock capture` does, and returns its size.
+/// Writes a capture of this number of frames of a connection, as `penstock capture` does. Returns its size.
 fn file(frames: usize) -> std::io::Result<u64> {
     let path = std::env::temp_dir().join(format!("penstock-{}.pcapng", std::process::id()));
     let ports = [Interface { name: "sw.0".into(), speed_bps: None }];
@@ -99,7 +100,7 @@ fn file(frames: usize) -> std::io::Result<u64> {
     Ok(written)
 }
 
-/// Frames per second of the best tenth of the batches.
+/// Returns the frames per second of the fastest tenth of the batches.
 fn best(frames: usize, mut batch: impl FnMut()) -> f64 {
     let mut seconds: Vec<f64> = (0..frames.div_ceil(BATCH).max(10))
         .map(|_| {

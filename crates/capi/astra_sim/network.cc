@@ -12,7 +12,7 @@ int32_t checked(int32_t code, const char *call) {
     return code;
 }
 
-// Picoseconds of a time of ASTRA-sim, to the nearest.
+// Converts a time of ASTRA-sim to picoseconds, rounded to nearest.
 uint64_t picoseconds(AstraSim::timespec_t time) {
     long double unit = 0;
     switch (time.time_res) {
@@ -72,7 +72,7 @@ void Fabric::schedule(uint64_t delay_ps, Call due) {
     timers[id] = due;
 }
 
-// Bytes have arrived: receives take them in the order of posting. A handler may post another receive of the same key.
+// Passes arrived bytes to receives, in order of posting. A handler may post another receive with the same key.
 void Fabric::match(const Key &key, uint64_t bytes) {
     inboxes[key].arrived += bytes;
     for (;;) {

@@ -1,11 +1,12 @@
-// A network back end of ASTRA-sim 2.x over a session of Penstock.
+// A network back end for ASTRA-sim 2.x that uses a session of Penstock.
 //
 //     penstock_astra::Fabric fabric("fabric.toml");
-//     std::vector<std::unique_ptr<penstock_astra::Network>> networks;   // one for each rank, given to its Sys
+//     std::vector<std::unique_ptr<penstock_astra::Network>> networks;   // one per rank, passed to its Sys
 //     ... start the workloads ...
 //     fabric.run();
 //
-// Rank i is the i-th host of the session. Sizes have 64 bits throughout. ASTRA-sim counts a GB/s as 2^30 B/s, Penstock 10^9 bits of a Gb/s.
+// Rank i is the i-th host of the session. All sizes have 64 bits. A GB/s of ASTRA-sim is 2^30 B/s, a Gb/s of Penstock
+// 10^9 b/s.
 #pragma once
 
 #include <astra-sim/common/AstraNetworkAPI.hh>
@@ -20,23 +21,23 @@
 
 namespace penstock_astra {
 
-// An error of the session, or ranks that wait for ever.
+// An error of the session, or a deadlock of ranks.
 class Error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-// The session that all ranks share, with their sends, receives and timers.
+// The session shared by all ranks, with their sends, receives and timers.
 class Fabric {
 public:
     using Handler = void (*)(void *);
 
     explicit Fabric(const std::string &scenario);
 
-    // Goes on until nothing is under way. Throws Error if a rank that has a Network has not finished then: the text names the receives
-    // that wait.
+    // Runs until all messages and timers have ended. Throws Error if a rank with a Network has not finished by then;
+    // the text lists the pending receives.
     void run();
-    // Ends the session and writes its tables as CSV; returns the fingerprint of the run.
+    // Ends the session and writes its tables as CSV. Returns the fingerprint of the run.
     uint64_t finish(const std::string &directory);
 
     uint32_t ranks() const;
@@ -58,7 +59,7 @@ private:
         uint64_t bytes;
         Call done;
     };
-    // Receives that wait, in the order of posting, and bytes that no receive has taken.
+    // Pending receives, in order of posting, and bytes that no receive has taken.
     struct Inbox {
         std::deque<Receive> waiting;
         uint64_t arrived = 0;

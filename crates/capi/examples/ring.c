@@ -1,4 +1,4 @@
-/* Drives a ring: each host passes a message on as soon as it has received one.
+/* Drives a ring: each host forwards a message as soon as it has received one.
  *
  *     cc ring.c -I include -L target/release -lpenstock -o ring
  *     ring fabric.toml 6 1000000

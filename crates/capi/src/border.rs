@@ -1,19 +1,19 @@
-//! The border between C and Rust: pointers are checked, panics become codes, errors become texts.
+//! The boundary between C and Rust: checks pointers, and converts panics to codes and errors to texts.
 
 use session::{Session, SessionError};
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A session as C holds it.
+/// A session handle of C.
 pub struct Handle {
-    /// `None`: it is finished.
+    /// The session; `None` after it has been finished.
     pub(crate) session: Option<Session>,
     /// Names of hosts, by rank.
     pub(crate) hosts: Vec<CString>,
 }
 
-/// An error: its code and its text.
+/// An error with code and text.
 pub(crate) struct Wrong {
     code: i32,
     text: String,
@@ -29,7 +29,7 @@ thread_local! {
 }
 
 impl Wrong {
-    /// A file that cannot be used.
+    /// Creates an error about a file that cannot be read or written.
     pub fn input(text: String) -> Wrong {
         Wrong { code: INPUT, text }
     }
@@ -48,20 +48,20 @@ impl From<SessionError> for Wrong {
     }
 }
 
-/// A value that cannot be used.
+/// Creates an error about an invalid value.
 pub(crate) fn argument(text: &str) -> Wrong {
     Wrong { code: ARGUMENT, text: text.to_string() }
 }
-/// A session that is null.
+/// Creates an error about a null session.
 pub(crate) fn no_session() -> Wrong {
     argument("the session is NULL")
 }
-/// A session that takes no calls any more.
+/// Creates an error about a session that has been finished.
 pub(crate) fn is_finished() -> Wrong {
     argument("the session is finished: penstock_close() is the only call left")
 }
 
-/// The text of the last error.
+/// Returns the text of the last error of this thread.
 pub(crate) fn last_error() -> *const c_char {
     LAST_ERROR.with(|last| last.try_borrow().map_or(c"".as_ptr(), |text| text.as_ptr()))
 }
@@ -71,7 +71,7 @@ fn note(text: &str) {
     LAST_ERROR.with(|last| *last.borrow_mut() = text);
 }
 
-/// Does work that may fail or panic. An error leaves its text, and becomes its code.
+/// Runs work that may fail or panic. Stores the text of an error, and returns its code.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, Wrong>) -> Result<T, i32> {
     let wrong = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(value)) => {
@@ -85,64 +85,64 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, Wrong>) -> Result<T, i
     Err(wrong.code)
 }
 
-/// Calls a session that is not finished.
+/// Calls `work` with a session that has not been finished.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed and that nothing else uses.
+/// `session` must be null, or a session that is not closed and not in use elsewhere.
 pub(crate) unsafe fn with(
     session: *mut Handle,
     work: impl FnOnce(&mut Session) -> Result<i32, Wrong>,
 ) -> i32 {
     let done = guarded(|| {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         let handle = unsafe { session.as_mut() }.ok_or_else(no_session)?;
         work(handle.session.as_mut().ok_or_else(is_finished)?)
     });
     done.unwrap_or_else(|code| code)
 }
 
-/// Reads a session that is not finished.
+/// Calls `work` with read access to a session that has not been finished.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed and that nothing else changes.
+/// `session` must be null, or a session that is not closed and not modified elsewhere.
 pub(crate) unsafe fn read(session: *const Handle, work: impl FnOnce(&Session) -> Result<i32, Wrong>) -> i32 {
     let done = guarded(|| {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         let handle = unsafe { session.as_ref() }.ok_or_else(no_session)?;
         work(handle.session.as_ref().ok_or_else(is_finished)?)
     });
     done.unwrap_or_else(|code| code)
 }
 
-/// A number of a session; 0 if it is null or finished.
+/// Returns a number from a session; 0 if the session is null or finished.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed and that nothing else changes.
+/// `session` must be null, or a session that is not closed and not modified elsewhere.
 pub(crate) unsafe fn number(session: *const Handle, of: impl FnOnce(&Session) -> u64) -> u64 {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { session.as_ref() }.and_then(|own| own.session.as_ref()).map_or(0, of)
 }
 
-/// A text of the caller.
+/// Converts a C string of the caller.
 ///
 /// # Safety
-/// `pointer` is null, or a C string that lives as long as the result.
+/// `pointer` must be null, or a C string that lives as long as the result.
 pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str, Wrong> {
     if pointer.is_null() {
         return Err(argument(&format!("{name} is NULL: expected a text")));
     }
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     let text = unsafe { CStr::from_ptr(pointer) };
     text.to_str().map_err(|_| argument(&format!("{name} is not UTF-8 text")))
 }
 
-/// Writes a value, if there is a place for it.
+/// Writes a value, unless the pointer is null.
 ///
 /// # Safety
-/// `place` is null or writable.
+/// `place` must be null or writable.
 pub(crate) unsafe fn write_to<T>(place: *mut T, value: T) {
     if !place.is_null() {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { place.write(value) };
     }
 }

@@ -1,6 +1,7 @@
 //! The C interface of Penstock: sessions behind opaque handles. `include/penstock.h` describes each function.
 //!
-//! Every function checks its pointers for null, catches panics, and leaves the text of an error for [`penstock_last_error`].
+//! Every function checks its pointers for null, catches panics, and stores the text of an error for
+//! [`penstock_last_error`].
 
 #![warn(clippy::too_many_lines)]
 #![allow(unsafe_code)]
@@ -15,38 +16,38 @@ use std::path::Path;
 use std::ptr;
 use units::Time;
 
-/// Version of the header; see `PENSTOCK_ABI_VERSION` there.
+/// Version of the interface; equal to `PENSTOCK_ABI_VERSION` in the header.
 pub const ABI_VERSION: u32 = 1;
-/// Events of the engine in a piece of a run.
+/// Number of events between two checks of a run.
 const BUDGET: u64 = 1 << 20;
 
-/// An event, laid out as in the header.
+/// An event, with the layout of the header.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PenstockEvent {
-    /// When, in picoseconds.
+    /// Time in picoseconds.
     pub time: u64,
     /// Id of the message, computation or timer.
     pub id: u64,
-    /// Bytes of the message.
+    /// Size of the message in bytes.
     pub bytes: u64,
     /// Kind; see [`session::Kind`].
     pub kind: u32,
-    /// Rank that sends, or computes.
+    /// Rank that sends the message, or that computes.
     pub from: u32,
-    /// Rank that receives, or computes.
+    /// Rank that receives the message, or that computes.
     pub to: u32,
     /// Padding.
     pub unused: u32,
 }
 
-/// Version of the interface.
+/// Returns the version of the interface.
 #[unsafe(no_mangle)]
 pub extern "C" fn penstock_abi_version() -> u32 {
     ABI_VERSION
 }
 
-/// Version of the library.
+/// Returns the version of the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn penstock_version() -> *const c_char {
     const VERSION: &CStr =
@@ -57,20 +58,20 @@ pub extern "C" fn penstock_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// Text of the last error of this thread.
+/// Returns the text of the last error of this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn penstock_last_error() -> *const c_char {
     border::last_error()
 }
 
-/// Opens a file.
+/// Opens a scenario file.
 ///
 /// # Safety
-/// `path` is null or a C string; `seed` is null or points to a number.
+/// `path` must be null or a C string; `seed` must be null or point to a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn penstock_open(path: *const c_char, seed: *const u64) -> *mut Handle {
     let opened = guarded(|| {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         let (path, seed) = unsafe { (text(path, "path")?, seed.as_ref()) };
         let source = std::fs::read_to_string(path);
         let source = source.map_err(|why| Wrong::input(format!("cannot read \"{path}\": {why}")))?;
@@ -79,10 +80,10 @@ pub unsafe extern "C" fn penstock_open(path: *const c_char, seed: *const u64) ->
     opened.unwrap_or(ptr::null_mut())
 }
 
-/// Opens a text.
+/// Opens the text of a scenario.
 ///
 /// # Safety
-/// `scenario` and `name` are null or C strings; `seed` is null or points to a number.
+/// `scenario` and `name` must be null or C strings; `seed` must be null or point to a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn penstock_open_text(
     scenario: *const c_char,
@@ -90,7 +91,7 @@ pub unsafe extern "C" fn penstock_open_text(
     seed: *const u64,
 ) -> *mut Handle {
     let opened = guarded(|| {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         let (scenario, name, seed) = unsafe { (text(scenario, "text")?, text(name, "name")?, seed.as_ref()) };
         open(scenario, name, seed)
     });
@@ -106,11 +107,11 @@ fn open(scenario: &str, name: &str, seed: Option<&u64>) -> Result<*mut Handle, W
 /// Closes a session.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed; it must not be used any more.
+/// `session` must be null, or a session that is not closed. It must not be used afterwards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn penstock_close(session: *mut Handle) {
     if !session.is_null() {
-        // SAFETY: it comes from `open`, and the caller gives it back.
+        // SAFETY: the pointer comes from `open`, and the caller passes back ownership.
         let handle = unsafe { Box::from_raw(session) };
         let _ = guarded(|| {
             drop(handle);
@@ -119,23 +120,23 @@ pub unsafe extern "C" fn penstock_close(session: *mut Handle) {
     }
 }
 
-/// Number of ranks.
+/// Returns the number of ranks.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed.
+/// `session` must be null, or a session that is not closed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn penstock_ranks(session: *const Handle) -> u32 {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { session.as_ref() }.map_or(0, |own| own.hosts.len() as u32)
 }
 
-/// Rank of a host.
+/// Looks up the rank of a host.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed; `host` is null or a C string; `rank` is null or writable.
+/// `session` must be null, or a session that is not closed; `host` null or a C string; `rank` null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn penstock_rank(session: *const Handle, host: *const c_char, rank: *mut u32) -> i32 {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         border::read(session, |session| {
             let found = session.rank(text(host, "host")?)?;
@@ -145,48 +146,48 @@ pub unsafe extern "C" fn penstock_rank(session: *const Handle, host: *const c_ch
     }
 }
 
-/// Host of a rank.
+/// Returns the name of a rank's host.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed.
+/// `session` must be null, or a session that is not closed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn penstock_host(session: *const Handle, rank: u32) -> *const c_char {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     let host = unsafe { session.as_ref() }.and_then(|own| own.hosts.get(rank as usize));
     host.map_or(ptr::null(), |host| host.as_ptr())
 }
 
-/// Present time.
+/// Returns the current time of the run.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed.
+/// `session` must be null, or a session that is not closed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn penstock_now(session: *const Handle) -> u64 {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { border::number(session, |session| session.now().ps()) }
 }
 
-/// Duration of the scenario.
+/// Returns the duration of the scenario.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed.
+/// `session` must be null, or a session that is not closed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn penstock_duration(session: *const Handle) -> u64 {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { border::number(session, |session| session.duration().ps()) }
 }
 
-/// Messages, computations and timers that have not ended.
+/// Returns the number of messages, computations and timers that have not ended.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed.
+/// `session` must be null, or a session that is not closed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn penstock_under_way(session: *const Handle) -> u64 {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { border::number(session, |session| session.under_way() as u64) }
 }
 
-/// A start: [`u64::MAX`] is the present.
+/// Converts a start time; [`u64::MAX`] is the current time.
 fn start(at: u64) -> Option<Time> {
     (at != u64::MAX).then(|| Time::from_ps(at))
 }
@@ -194,7 +195,7 @@ fn start(at: u64) -> Option<Time> {
 /// Sends a message.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed; `id` is null or writable.
+/// `session` must be null, or a session that is not closed; `id` must be null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn penstock_send(
     session: *mut Handle,
@@ -204,7 +205,7 @@ pub unsafe extern "C" fn penstock_send(
     at: u64,
     id: *mut u64,
 ) -> i32 {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         with(session, |session| {
             write_to(id, session.send_ranks((from, to), bytes, start(at))?);
@@ -216,7 +217,7 @@ pub unsafe extern "C" fn penstock_send(
 /// Occupies the processor of a rank.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed; `id` is null or writable.
+/// `session` must be null, or a session that is not closed; `id` must be null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn penstock_compute(
     session: *mut Handle,
@@ -225,7 +226,7 @@ pub unsafe extern "C" fn penstock_compute(
     at: u64,
     id: *mut u64,
 ) -> i32 {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         with(session, |session| {
             write_to(id, session.compute_rank(rank, Time::from_ps(time), start(at))?);
@@ -237,10 +238,10 @@ pub unsafe extern "C" fn penstock_compute(
 /// Starts a timer.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed; `id` is null or writable.
+/// `session` must be null, or a session that is not closed; `id` must be null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn penstock_timer(session: *mut Handle, at: u64, id: *mut u64) -> i32 {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         with(session, |session| {
             write_to(id, session.timer(Time::from_ps(at))?);
@@ -252,21 +253,21 @@ pub unsafe extern "C" fn penstock_timer(session: *mut Handle, at: u64, id: *mut 
 /// Cancels a timer.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed.
+/// `session` must be null, or a session that is not closed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn penstock_cancel(session: *mut Handle, id: u64) -> i32 {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { with(session, |session| Ok(session.cancel(id).into())) }
 }
 
-/// Goes on to the next events.
+/// Runs up to the next events.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed.
+/// `session` must be null, or a session that is not closed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn penstock_run(session: *mut Handle, until: u64) -> i32 {
     let until = Time::from_ps(until);
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         with(session, |session| {
             loop {
@@ -290,14 +291,14 @@ pub unsafe extern "C" fn penstock_run(session: *mut Handle, until: u64) -> i32 {
 /// Takes events.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed; `events` is null, or has room for `capacity` events.
+/// `session` must be null, or a session that is not closed; `events` must be null, or have room for `capacity` events.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn penstock_take_events(
     session: *mut Handle,
     events: *mut PenstockEvent,
     capacity: usize,
 ) -> usize {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     let Some(session) = (unsafe { session.as_mut() }).and_then(|own| own.session.as_mut()) else { return 0 };
     let capacity = if events.is_null() { 0 } else { capacity };
     let mut taken = 0;
@@ -313,20 +314,20 @@ pub unsafe extern "C" fn penstock_take_events(
             to: own.to,
             unused: 0,
         };
-        // SAFETY: there is room, as the caller promises.
+        // SAFETY: the caller guarantees room for `capacity` events.
         unsafe { events.add(taken).write(event) };
         taken += 1;
     }
     taken
 }
 
-/// Records requests.
+/// Starts recording requests.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed.
+/// `session` must be null, or a session that is not closed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn penstock_record(session: *mut Handle) -> i32 {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         with(session, |session| {
             session.record();
@@ -338,10 +339,10 @@ pub unsafe extern "C" fn penstock_record(session: *mut Handle) -> i32 {
 /// Writes the recorded requests.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed; `path` is null or a C string.
+/// `session` must be null, or a session that is not closed; `path` must be null or a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn penstock_write_messages(session: *const Handle, path: *const c_char) -> i32 {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         border::read(session, |session| {
             let path = text(path, "path")?;
@@ -358,7 +359,8 @@ pub unsafe extern "C" fn penstock_write_messages(session: *const Handle, path: *
 /// Ends a session, and writes its result.
 ///
 /// # Safety
-/// `session` is null, or a session that is not closed; `directory` is null or a C string; `fingerprint` is null or writable.
+/// `session` must be null, or a session that is not closed; `directory` null or a C string; `fingerprint` null or
+/// writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn penstock_finish(
     session: *mut Handle,
@@ -366,9 +368,9 @@ pub unsafe extern "C" fn penstock_finish(
     fingerprint: *mut u64,
 ) -> i32 {
     let finished = guarded(|| {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         let handle = unsafe { session.as_mut() }.ok_or_else(border::no_session)?;
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         let directory = if directory.is_null() {
             None
         } else {
@@ -376,7 +378,7 @@ pub unsafe extern "C" fn penstock_finish(
         };
         let session = handle.session.take().ok_or_else(border::is_finished)?;
         let (_, mut simulation) = session.finish(BUDGET, || true)?;
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { write_to(fingerprint, simulation.fingerprint()) };
         if let Some(directory) = directory {
             tables::write(&simulation.tables(), directory)?;

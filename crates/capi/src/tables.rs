@@ -1,11 +1,11 @@
-//! Tables as CSV files.
+//! Writes tables as CSV files.
 
 use crate::border::Wrong;
 use measure::{Table, Values};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Writes each table to a file of its name; makes the directory.
+/// Writes each table to a file with its name, and creates the directory.
 pub(crate) fn write(tables: &[Table], directory: &Path) -> Result<(), Wrong> {
     let failed = |path: &Path, why: std::io::Error| {
         Wrong::input(format!("cannot write \"{}\": {why}", path.display()))
@@ -34,9 +34,9 @@ fn csv(table: &Table) -> String {
     text
 }
 
-/// A value; nothing for null. Numbers read back as they were.
+/// Appends a value; null is empty. Numbers are written so that parsing them returns the same value.
 fn value(values: &Values, row: usize, text: &mut String) {
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = match values {
         Values::Integer(all) => write!(text, "{}", all[row]),
         Values::Real(all) if all[row].is_nan() => Ok(()),

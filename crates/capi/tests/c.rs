@@ -1,4 +1,4 @@
-//! Programs in C and C++ against the header and the static library.
+//! Compiles and runs programs in C and C++ with the header and the static library.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -13,14 +13,14 @@ fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folder of the static library that was built with this test.
+/// Returns the folder of the static library that was built with this test.
 fn library() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let found = test.ancestors().find(|folder| folder.join("libpenstock.a").exists());
     found.expect("a static library beside the test").join("libpenstock.a")
 }
 
-/// Compiles sources with a compiler, and returns the program.
+/// Compiles sources, and returns the program.
 fn compile(compiler: &str, flags: &[&str], sources: &[PathBuf], name: &str) -> PathBuf {
     let program = folder().join(name);
     let mut command = Command::new(compiler);
@@ -52,7 +52,7 @@ fn the_example_in_c_drives_the_run_that_its_messages_give() {
     let printed = text(&done.stdout);
     let lines: Vec<&str> = printed.lines().collect();
     assert!(lines[0].starts_with("h0 to h3: ") && lines[0].ends_with(" ps"), "{printed}");
-    // The file of its messages gives the same run.
+    // The recorded file of messages reproduces the run.
     let job = "[[jobs]]\nname = \"session\"\nranks = \"all\"\nworkload = { messages = \"ring.csv\", pairs = \"all\" }\n";
     let scenario = scenario::load(&format!("{FABRIC}{job}"), "replayed.toml", messages.parent());
     let scenario = scenario.unwrap_or_else(|why| panic!("{}", why.render(false)));
@@ -133,7 +133,7 @@ int main(void) {
 #[test]
 fn the_back_end_for_astra_sim_drives_a_ring() {
     if Command::new("c++").arg("--version").output().is_err() {
-        return; // no compiler for C++ on this machine
+        return; // this machine has no C++ compiler
     }
     let stub = here().join("tests/astra_stub");
     let flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", stub.to_str().unwrap()];

@@ -1,10 +1,10 @@
 //! The agent of one port.
 //!
-//! Source: IEEE 802.1AB clause 9.2 (timers: transmission each 30 s, each second for four frames after a change or a
+//! Source: IEEE 802.1AB clause 9.2 (timers: one frame every 30 s, one per second for four frames after a change or a
 //! new neighbour, at most five frames at once), IEEE 802.1Q clause 38.
 //!
-//! It does no I/O and has no clock: frames and the time are passed in, frames and settings are returned. Received data that is not legal
-//! changes nothing, and is counted.
+//! It does no I/O and has no clock: frames and the time are passed in, frames and settings are returned. Invalid
+//! received data is counted and otherwise ignored.
 
 use crate::handshake::Handshake;
 use crate::neighbours::{self, Neighbour, Older};
@@ -21,9 +21,9 @@ use wire::{Error, Frame, Mac, PrioritySet};
 const SECOND: Time = Time::from_ms(1_000);
 /// Time between frames when nothing changes.
 const SLOW: Time = Time::from_ms(30_000);
-/// Time that a frame's information is valid: four transmission intervals, as in other agents.
+/// Validity time of the information in a frame: four transmission intervals, as in other agents.
 const TTL_S: u16 = 120;
-/// Number of frames sent at intervals of a second after a change.
+/// Number of frames that are sent at intervals of one second after a change.
 const FAST_FRAMES: u8 = 4;
 /// Maximum transmission credit, in frames; it grows by one per second.
 const CREDIT_MOST: u8 = 5;
@@ -39,17 +39,21 @@ pub struct Operational {
     pub pfc: PrioritySet,
     /// Origin of the PFC priorities.
     pub pfc_origin: Origin,
-    /// Priorities of applications: the administrator's, and those of the peer.
+    /// Application priorities: the administrator's, and those of the peer.
     pub applications: Vec<Application>,
     /// Conditions that require an administrator's attention.
     pub conditions: Vec<Condition>,
 }
 
 impl Operational {
-    /// Makes these settings, in force at an uplink, the administered settings and recommendation of another port. An error if that port
-    /// supports PFC for fewer priorities, or has fewer traffic classes.
+    /// Makes the settings in force at this port, an uplink, the administered settings and the recommendation of another
+    /// port.
     ///
-    /// The standard has no such rule for switches between core and hosts: Hagen 2012 section 3.2.4 names the gap.
+    /// The standard has no such rule for switches between core and hosts: Hagen 2012 section 3.2.4 points out the gap.
+    ///
+    /// # Errors
+    ///
+    /// If the other port supports PFC for fewer priorities, or has fewer traffic classes.
     pub fn bequeath(&self, admin: &mut Administered) -> Result<(), Error> {
         if let Some(class) = self.ets.classes().into_iter().find(|&class| class >= admin.classes) {
             let (what, accepted) = ("a traffic class of the uplink", "those below traffic_classes");
@@ -68,9 +72,9 @@ impl Operational {
 pub struct Counters {
     /// Valid LLDPDUs received.
     pub received: u64,
-    /// LLDPDUs with a fault in a mandatory part: they were ignored.
+    /// LLDPDUs that were ignored because of an error in a mandatory part.
     pub discarded: u64,
-    /// TLVs that were faulty or repeated: they were ignored.
+    /// TLVs that were ignored because they were invalid or repeated.
     pub faulty_tlvs: u64,
     /// LLDPDUs sent.
     pub sent: u64,
@@ -93,7 +97,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Creates the agent of the port with this address. An error if the administered settings do not fit a
+    /// Creates the agent of the port with this address. Returns an error if the administered settings do not fit into a
     /// frame.
     pub fn new(mac: Mac, admin: Administered, profile: Profile, now: Time) -> Result<Agent, Error> {
         let operational = decide(mac, &admin, profile, &[]);
@@ -135,10 +139,10 @@ impl Agent {
         &self.admin
     }
 
-    /// Replaces the administered settings. An error if they do not fit a frame: then nothing changes.
+    /// Replaces the administered settings. Returns an error, and changes nothing, if they do not fit into a frame.
     pub fn administer(&mut self, admin: Administered, now: Time) -> Result<(), Error> {
         let old = std::mem::replace(&mut self.admin, admin);
-        // The announcement is longest if nothing is adopted.
+        // The announcement is longest if no setting is adopted from the peer.
         let alone = decide(self.mac, &self.admin, self.profile, &[]);
         let old_operational = std::mem::replace(&mut self.operational, alone);
         if let Err(error) = self.announcement(TTL_S) {
@@ -150,8 +154,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Processes a received frame. Frames that are not LLDP frames to the nearest bridge, and the port's own,
-    /// are ignored.
+    /// Processes a received frame. Ignores the port's own frames, and frames other than LLDP frames to the nearest
+    /// bridge address.
     pub fn receive(&mut self, frame: &[u8], now: Time) {
         self.age(now);
         let Ok(view) = EthernetView::new(frame) else { return };
@@ -198,17 +202,17 @@ impl Agent {
         self.fast_frames = self.fast_frames.saturating_sub(1);
         self.next_send = now.saturating_add(if self.fast_frames > 0 { SECOND } else { SLOW });
         self.counters.sent += 1;
-        // The settings fitted a frame when they were set, and still do: adopted values take no more octets.
+        // The settings fitted into a frame when they were set. They still do: adopted values take no more octets.
         self.announcement(TTL_S).ok().map(|frame| frame.to_bytes())
     }
 
-    /// Time of the next event, unless a frame is received earlier.
+    /// Returns the time of the next timer event. A received frame may change it.
     pub fn next_time(&self) -> Time {
         let aged = self.neighbours.iter().map(|one| one.until).min();
         self.next_time_to_send().min(aged.unwrap_or(Time::NEVER))
     }
 
-    /// Returns the frame to send last: it makes the peer discard the port at once.
+    /// Returns the shutdown frame, which makes the peer discard the port's information at once.
     pub fn shut_down(self) -> Option<Vec<u8>> {
         self.announcement(0).ok().map(|frame| frame.to_bytes())
     }
@@ -238,7 +242,7 @@ impl Agent {
         self.operational = new;
     }
 
-    /// Returns the only peer, if the dialect to use with it is the older one.
+    /// Returns the announcement of the only peer if the version to use with it is one before the standard.
     fn older_peer(&self) -> Option<&Older> {
         let only = rules::peer(&self.neighbours).ok()?;
         let speaks = |version| match self.profile.dialect {
@@ -250,13 +254,13 @@ impl Agent {
         only.remote.older.as_ref().filter(|older| speaks(older.version))
     }
 
-    /// Sends at once, and a few more frames at short intervals.
+    /// Starts fast transmission: a frame is sent at once, and a few more at short intervals.
     fn hurry(&mut self, now: Time) {
         self.next_send = now;
         self.fast_frames = FAST_FRAMES;
     }
 
-    /// Willing bits are the administrator's; values are those in force.
+    /// Creates the announcement, with the administrator's willing bits and the values in force.
     fn announcement(&self, ttl_s: u16) -> Result<Frame, Error> {
         let mut tlvs = Vec::new();
         let (_, only_before) = self.profile.dialect.before_standard();

@@ -1,21 +1,23 @@
-//! Representation of settings in versions 1.01 (CEE) and 1.00 (CIN) of DCBX: ETS as priority groups, applications as sets of priorities.
+//! Representation of settings in versions 1.01 (CEE) and 1.00 (CIN) of DCBX: ETS as priority groups, applications as
+//! sets of priorities.
 //!
-//! Version 1.00 has one application, FCoE; its groups have for each priority its part of the group.
+//! Version 1.00 has one application, FCoE; its groups list the share of each priority within its group.
 //!
 //! Source: `DCB Capability Exchange Protocol Base Specification` 1.01 and 1.00, in the layout of the open agent lldpad.
 //!
-//! Not modelled: DSCPs as applications, which neither version supports; states of logical links; parts of a group that differ within it.
+//! Not modelled: DSCPs as applications, which neither version supports; states of logical links; different shares
+//! within a group.
 
 use wire::baseline::{BaselineApplication, CinGroups, CinPriority, Feature, Groups, NO_LIMIT};
 use wire::ieee::{Algorithm, Application, EtsTable, Selector};
 use wire::{Pcp, PrioritySet};
 
-/// The EtherType of the one application of version 1.00.
+/// EtherType of FCoE, the only application of version 1.00.
 const FCOE: u16 = 0x8906;
 const STRICT_OF_LINK: u8 = 1;
 
-/// Converts a table to priority groups: group n is traffic class n, and strict classes have no limit. `None` if these versions cannot
-/// express how a class is served.
+/// Converts an ETS table to priority groups: group n is traffic class n, and strict classes have no limit. Returns
+/// `None` if these versions cannot express how a class is served.
 pub(crate) fn groups_of(table: &EtsTable, classes: u8) -> Option<Groups> {
     let algorithms = table.algorithms();
     let strict = |class: u8| algorithms[usize::from(class)] == Algorithm::Strict;
@@ -27,8 +29,8 @@ pub(crate) fn groups_of(table: &EtsTable, classes: u8) -> Option<Groups> {
     Groups::new(groups, percent, classes).ok()
 }
 
-/// Converts priority groups to a table: priorities without a limit are in the highest class that no group needs. `None` if there is no such
-/// class, or without shares.
+/// Converts priority groups to an ETS table. Priorities without a limit are assigned to the highest class that no group
+/// uses. Returns `None` if there is no such class, or no shares.
 pub(crate) fn table_of(groups: &Groups) -> Option<EtsTable> {
     let (of, percent) = (groups.groups(), groups.percent());
     let needed = |class: u8| of.contains(&class) || percent[usize::from(class)] > 0;
@@ -44,7 +46,7 @@ pub(crate) fn table_of(groups: &Groups) -> Option<EtsTable> {
     EtsTable::new(classes, percent, algorithms).ok()
 }
 
-/// Converts groups of version 1.00 to those of 1.01.
+/// Converts priority groups of version 1.00 to version 1.01.
 pub(crate) fn of_cin(feature: &Feature<CinGroups>) -> Option<Feature<Groups>> {
     let of = feature.value.priorities();
     let group = |one: CinPriority| if one.is_strict_of_link() { NO_LIMIT } else { one.group() };
@@ -52,8 +54,8 @@ pub(crate) fn of_cin(feature: &Feature<CinGroups>) -> Option<Feature<Groups>> {
     Some(with(feature, groups))
 }
 
-/// Converts groups of version 1.01 to those of 1.00: the priorities of a group have equal parts of it, and
-/// the first has the remainder.
+/// Converts priority groups of version 1.01 to version 1.00. The priorities of a group have equal shares; the first
+/// also has the remainder.
 pub(crate) fn to_cin(feature: &Feature<Groups>) -> Option<Feature<CinGroups>> {
     let groups = feature.value.groups();
     let mut priorities = [CinPriority::default(); 8];
@@ -70,7 +72,7 @@ pub(crate) fn to_cin(feature: &Feature<Groups>) -> Option<Feature<CinGroups>> {
     Some(with(feature, CinGroups::new(feature.value.percent(), priorities).ok()?))
 }
 
-/// Converts applications to those of version 1.01: one entry for each protocol.
+/// Converts applications to version 1.01, with one entry per protocol.
 pub(crate) fn entries_of(applications: &[Application]) -> Vec<BaselineApplication> {
     let mut entries: Vec<BaselineApplication> = Vec::new();
     for one in applications {
@@ -88,8 +90,7 @@ pub(crate) fn entries_of(applications: &[Application]) -> Vec<BaselineApplicatio
     entries
 }
 
-/// Converts entries of version 1.01 to applications: an application of any transport for each priority of an
-/// entry.
+/// Converts entries of version 1.01 to applications: one per priority of an entry, for any transport.
 pub(crate) fn applications_of(entries: &[BaselineApplication]) -> Vec<Application> {
     let priorities = |entry: &BaselineApplication| {
         let set = entry.priorities;
@@ -117,7 +118,7 @@ pub(crate) fn to_fcoe(feature: &Feature<Vec<BaselineApplication>>) -> Feature<Pr
     with(feature, fcoe.map_or_else(PrioritySet::default, |entry| entry.priorities))
 }
 
-/// Returns a feature with another value.
+/// Returns the feature with another value.
 fn with<A, B>(feature: &Feature<A>, value: B) -> Feature<B> {
     let Feature { operating_version, max_version, enabled, willing, error, subtype, .. } = *feature;
     Feature { operating_version, max_version, enabled, willing, error, subtype, value }

@@ -1,16 +1,18 @@
-//! DCBX before the standard, versions 1.01 (CEE) and 1.00 (CIN): both ends synchronise by sequence numbers, and then compare their
-//! announcements.
+//! DCBX before the standard, versions 1.01 (CEE) and 1.00 (CIN): both ends synchronise sequence numbers, and then
+//! compare their announcements.
 //!
-//! An end increments its sequence number with each change of its announcement; the other end acknowledges the last number that it has
-//! received. Values are those of the administrator, not those in force. A willing end adopts from one that is not. If both are willing, or
-//! neither is, and their values differ, both set the error bit, and the feature is off.
+//! An end increments its sequence number with each change of its announcement; the other end acknowledges the last
+//! number that it has received. The announced values are the administered ones, not those in force. A willing end
+//! adopts from one that is not. If both are willing, or neither is, and their values differ, both set the error bit,
+//! and the feature is disabled.
 //!
-//! Applications are compatible unless both ends have one with different priorities; the applications of a willing end are as willing as its
-//! PFC. An end replies in the version of its peer.
+//! Applications are compatible unless both ends list the same one with different priorities. The willing bit for
+//! applications is that of PFC. An end replies in the version of its peer.
 //!
 //! Source: `DCB Capability Exchange Protocol Base Specification` 1.01 (control and feature state machines).
 //!
-//! Not modelled: logical links. ETS that is off is that of the administrator: a port serves its classes somehow.
+//! Not modelled: logical links. If ETS is disabled, the administered table is in force, because a port needs a way to
+//! serve its classes.
 
 use crate::agent::Operational;
 use crate::before_standard::{applications_of, entries_of, groups_of, table_of, to_cin, to_fcoe};
@@ -30,7 +32,7 @@ pub(crate) struct Handshake {
 
 type AllSettled = (Settled<Groups>, Settled<BaselinePfc>, Settled<Vec<BaselineApplication>>);
 
-/// Features that an end announces. A feature that is not part of the exchange is `None`.
+/// Features that an end announces; `None` for a feature that is not part of the exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Features {
     groups: Option<Feature<Groups>>,
@@ -38,25 +40,25 @@ struct Features {
     applications: Option<Feature<Vec<BaselineApplication>>>,
 }
 
-/// Result of comparing a feature of both ends.
+/// Result of comparing the settings of a feature at both ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Settled<T> {
     /// The administrator's setting is in force.
     Ours(Because),
     /// The peer's setting is in force.
     Theirs(T),
-    /// The feature is off.
+    /// The feature is disabled.
     Off(Because),
 }
 
 impl Handshake {
-    /// Creates a handshake in which nothing was received yet.
+    /// Creates a handshake in which no announcement has been received yet.
     pub fn new(admin: &Administered, version: Version) -> Handshake {
         let control = Control { sequence: 1, ..Control::default() };
         Handshake { version, control, sent: Features::of(admin), settled: None }
     }
 
-    /// Processes the peer's last announcement. Returns true if there is something to send in reply.
+    /// Processes the peer's last announcement. Returns true if a reply has to be sent.
     pub fn receive(&mut self, admin: &Administered, theirs: &Older) -> bool {
         let mut own = Features::of(admin);
         let groups = settle(own.groups.as_mut(), theirs.groups.as_ref(), |a, b| {
@@ -75,7 +77,7 @@ impl Handshake {
         owed || changed
     }
 
-    /// Resets the handshake: no peer speaks this dialect.
+    /// Resets the handshake. Called when no peer speaks this version.
     pub fn forget(&mut self, admin: &Administered) {
         self.control.acknowledged = 0;
         self.settled = None;
@@ -162,7 +164,7 @@ impl Features {
     }
 }
 
-/// Compares the settings of both ends, and sets the error bit of ours accordingly.
+/// Compares the settings of both ends, and sets the error bit of this end accordingly.
 fn settle<T: Clone>(
     own: Option<&mut Feature<T>>,
     theirs: Option<&Feature<T>>,

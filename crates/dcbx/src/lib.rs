@@ -1,11 +1,11 @@
-//! Data-center bridging exchange (DCBX): two stations of a link announce their settings of ETS, PFC and applications to each other in LLDP,
-//! and a willing station adopts those of its peer.
+//! Data-center bridging exchange (DCBX): two stations of a link announce their settings of ETS, PFC and applications to
+//! each other in LLDP, and a willing station adopts those of its peer.
 //!
-//! Source: IEEE 802.1Qaz (802.1Q clause 38), IEEE 802.1AB clause 9 for LLDP. Where the standard leaves a choice, the agent follows the open
-//! agent lldpad, or [`Profile`].
+//! Source: IEEE 802.1Qaz (802.1Q clause 38), IEEE 802.1AB clause 9 for LLDP. Where the standard leaves a choice, the
+//! agent follows the open agent lldpad, or [`Profile`].
 //!
-//! With a peer that supports only DCBX before the standard (version 1.01 or 1.00) the agent uses that version
-//! too, unless its administrator has set the dialect.
+//! With a peer that supports only a version of DCBX before the standard (1.01 or 1.00), the agent also uses that
+//! version, unless the administrator has set the version to use.
 //!
 //! Two agents on a link; the second one is willing and adopts the PFC priorities of the first:
 //!
@@ -37,7 +37,7 @@
 //! # Ok::<_, wire::Error>(())
 //! ```
 //!
-//! Not modelled: management addresses and other TLVs of LLDP are not sent.
+//! Not modelled: management addresses and other LLDP TLVs, which are not sent.
 
 #![warn(clippy::too_many_lines)]
 

@@ -1,18 +1,20 @@
-//! The two ends of a link, which exchange frames until nothing changes.
+//! The two ends of a link, which exchange frames until their settings are stable.
 //!
-//! Not modelled: how long a frame takes. Agents exchange frames in seconds, and links carry them in microseconds.
+//! Not modelled: the delay of a frame. Agents send frames at intervals of seconds, and links deliver them within
+//! microseconds.
 
 use crate::agent::Agent;
 use units::Time;
 
 const SECOND: Time = Time::from_ms(1_000);
-/// Maximum time for the two ends to settle: the fast transmissions after a change, five frames at once and one per second, twice over.
+/// Maximum time for the two ends to settle: twice the duration of the fast transmissions after a change (five frames at
+/// once, and one per second).
 const PATIENCE: Time = Time::from_ms(20_000);
-/// Ends that have not changed for this long have settled: all fast transmissions are over.
+/// Duration without changes after which the ends have settled: all fast transmissions are over.
 const CALM: Time = Time::from_ms(6_000);
 
-/// Lets two agents that begin at time zero exchange frames through the codec, until the settings in force at both have been unchanged for a
-/// while. Returns false if that never happens.
+/// Passes frames between two agents that start at time zero, encoded and decoded, until the settings in force at both
+/// have been stable for a while. Returns false if they do not become stable.
 pub fn settle(agents: &mut [Agent; 2]) -> bool {
     let (mut now, mut changed) = (Time::ZERO, Time::ZERO);
     while now <= changed.saturating_add(CALM) {

@@ -9,36 +9,37 @@ use wire::ieee::{Application, EtsTable, PfcTlv};
 use wire::lldp::{Id, Lldpdu};
 use wire::tlv::Tlv;
 
-/// Maximum number of neighbours that an agent stores. With more than one that speaks DCBX none counts, so further ones change nothing.
+/// Maximum number of neighbours that an agent stores. If more than one speaks DCBX, none of them is used, so that
+/// further ones make no difference.
 pub const NEIGHBOURS_MOST: usize = 8;
 
 /// A station on the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbour {
-    /// Its chassis.
+    /// Chassis ID.
     pub chassis: Id,
-    /// Its port.
+    /// Port ID.
     pub port: Id,
-    /// The address that its frames come from.
+    /// Source address of its frames.
     pub mac: Mac,
-    /// Time until which its information is valid.
+    /// Expiry time of its information.
     pub until: Time,
-    /// Its last DCBX announcement.
+    /// Last DCBX announcement of the station.
     pub remote: Remote,
 }
 
 /// DCBX announcement in a station's last LLDPDU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Remote {
-    /// ETS table that it recommends.
+    /// ETS table that the station recommends.
     pub recommendation: Option<EtsTable>,
-    /// ETS table that it uses, and its willingness.
+    /// ETS table that the station uses, and its willing bit.
     pub ets: Option<wire::ieee::EtsConfiguration>,
-    /// PFC priorities that it uses.
+    /// PFC priorities that the station uses.
     pub pfc: Option<PfcTlv>,
-    /// Its application priorities.
+    /// Application priorities of the station.
     pub applications: Vec<Application>,
-    /// Its announcement in version 1.01 or 1.00, before the standard.
+    /// Announcement of the station in version 1.01 or 1.00.
     pub older: Option<Older>,
     standard: bool,
     before: bool,
@@ -47,24 +48,24 @@ pub struct Remote {
 /// Announcement in a version of DCBX before the standard, converted to version 1.01.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Older {
-    /// The version.
+    /// Version of the announcement.
     pub version: Version,
-    /// Its sequence numbers.
+    /// Sequence numbers of the station.
     pub control: Control,
-    /// Its priority groups.
+    /// Priority groups.
     pub groups: Option<Feature<Groups>>,
-    /// Its PFC.
+    /// PFC.
     pub pfc: Option<Feature<BaselinePfc>>,
-    /// Its applications.
+    /// Application priorities.
     pub applications: Option<Feature<Vec<BaselineApplication>>>,
 }
 
 impl Older {
-    /// Returns its priority groups as a table; `None` without priority groups.
+    /// Returns the priority groups as an ETS table; `None` without priority groups.
     pub fn ets(&self) -> Option<EtsTable> {
         self.groups.as_ref().and_then(|groups| table_of(&groups.value))
     }
-    /// Returns `None` without sequence numbers.
+    /// Converts an announcement; `None` if it has no sequence numbers.
     fn of(baseline: &Baseline) -> Option<Older> {
         let (mut control, mut groups, mut pfc, mut applications) = (None, None, None, None);
         for one in baseline.sub_tlvs() {
@@ -103,11 +104,11 @@ impl Remote {
         remote
     }
 
-    /// Returns true if the station speaks DCBX of the standard.
+    /// Returns true if the station speaks the standard version of DCBX.
     pub fn is_standard(&self) -> bool {
         self.standard
     }
-    /// Returns true if the station speaks DCBX before the standard.
+    /// Returns true if the station speaks a version of DCBX before the standard.
     pub fn is_before_standard(&self) -> bool {
         self.before
     }
@@ -116,7 +117,7 @@ impl Remote {
     }
 }
 
-/// Stores a station's announcement. A TTL of 0 removes the station at once; one beyond the maximum is not
+/// Stores a station's announcement. A TTL of 0 removes the station at once. Stations beyond the maximum number are not
 /// stored.
 pub(crate) fn receive(neighbours: &mut Vec<Neighbour>, mac: Mac, pdu: &Lldpdu, now: Time) {
     let place = neighbours.iter().position(|one| (&one.chassis, &one.port) == (&pdu.chassis, &pdu.port));

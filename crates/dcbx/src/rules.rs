@@ -19,7 +19,7 @@ pub struct Administered {
     pub classes: u8,
     /// True if the port adopts the ETS recommendation of its peer. No default.
     pub ets_willing: bool,
-    /// ETS table recommended to the peer; `None` is not sent. No default.
+    /// ETS table recommended to the peer; `None` sends no recommendation. No default.
     pub recommendation: Option<EtsTable>,
     /// Priorities with PFC. No default.
     pub pfc: PfcTlv,
@@ -56,7 +56,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// Returns the version to begin with where the standard's is not used, and true if it is the only one.
+    /// Returns the older version to start with, and true if the agent speaks only that one.
     pub(crate) fn before_standard(self) -> (Version, bool) {
         match self {
             Dialect::Either | Dialect::Standard => (Version::Cee, false),
@@ -71,7 +71,8 @@ impl Dialect {
 pub struct Profile {
     /// DCBX version of the agent. Default: either.
     pub dialect: Dialect,
-    /// Rule by which one of two willing stations adopts. Both must have the same, or neither or both adopt. Default: the lower.
+    /// Rule for two willing stations. Both ends must use the same rule; otherwise neither or both adopt. Default: the
+    /// lower address adopts.
     pub tie_break: TieBreak,
 }
 
@@ -91,30 +92,32 @@ pub enum Because {
     NotWilling,
     /// No station on the link speaks DCBX.
     NoPeer,
-    /// Several stations on the link speak DCBX: none of them counts.
+    /// Several stations on the link speak DCBX, so that none of them is used.
     SeveralPeers,
-    /// The peer does not send its setting.
+    /// The peer does not send this setting.
     NotSent,
-    /// Both are willing, and the peer adopts.
+    /// Both ends are willing, and the peer adopts.
     Tie,
-    /// The peer has PFC for more priorities than the port can have.
+    /// The peer has PFC for more priorities than the port supports.
     BeyondCapability,
-    /// The administrator excludes it from the exchange.
+    /// The administrator has excluded the setting from the exchange.
     Off,
-    /// The peer has not acknowledged the port's settings (before the standard).
+    /// The peer has not acknowledged the port's settings yet (versions before the standard).
     NotSynchronised,
-    /// Both have the same setting (before the standard).
+    /// Both ends have the same setting (versions before the standard).
     Alike,
-    /// Both are willing, or neither is, and their settings differ: the feature is off (before the standard).
+    /// Both ends are willing, or neither is, and their settings differ: the feature is disabled (versions before the
+    /// standard).
     Disagree,
-    /// The peer has it off, or reports an error: it is off here too (before the standard).
+    /// The peer has disabled the feature or reports an error, so that it is disabled here too (versions before the
+    /// standard).
     PeerOff,
 }
 
 /// Condition that requires an administrator's attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// This many stations speak DCBX on the link; none of them counts.
+    /// Number of stations on the link that speak DCBX; none of them is used.
     SeveralPeers(usize),
     /// The ends have PFC for different priorities.
     PfcMismatch {
@@ -123,11 +126,11 @@ pub enum Condition {
         /// Priorities with PFC that the peer announces.
         theirs: PrioritySet,
     },
-    /// The peer supports only another dialect of DCBX.
+    /// The peer speaks only a version of DCBX that this end does not use.
     OtherDialect,
-    /// The peer supports only a version before the standard, and the port uses that version too.
+    /// The peer speaks only a version before the standard, and the port uses that version too.
     FellBack,
-    /// The peer uses both dialects; that of the standard counts.
+    /// The peer speaks both the standard and an older version; the standard one is used.
     BothDialects,
 }
 
@@ -184,7 +187,8 @@ pub(crate) fn peer(neighbours: &[Neighbour]) -> Result<&Neighbour, Because> {
     }
 }
 
-/// ETS is asymmetric: only the peer's recommendation counts, not its own configuration or willingness.
+/// Selects the ETS table. ETS is an asymmetric parameter: only the peer's recommendation counts, not its own
+/// configuration or willing bit.
 pub(crate) fn ets(admin: &Administered, peer: Result<&Neighbour, Because>) -> (EtsTable, Origin) {
     let recommended = match peer {
         _ if !admin.ets_willing => Err(Because::NotWilling),
@@ -197,7 +201,7 @@ pub(crate) fn ets(admin: &Administered, peer: Result<&Neighbour, Because>) -> (E
     }
 }
 
-/// PFC is symmetric: if both are willing, addresses decide.
+/// Selects the PFC priorities. PFC is a symmetric parameter: if both ends are willing, their addresses decide.
 pub(crate) fn pfc(
     admin: &Administered,
     mac: Mac,
@@ -228,7 +232,7 @@ pub(crate) fn pfc(
     }
 }
 
-/// Application priorities: the administrator's, and those of the peer for other applications.
+/// Selects the application priorities: the administrator's, and those of the peer for other applications.
 pub(crate) fn applications(admin: &Administered, peer: Result<&Neighbour, Because>) -> Vec<Application> {
     let mut merged = admin.applications.clone();
     let of_peer = peer.map(|peer| &peer.remote.applications[..]).unwrap_or_default();

@@ -49,15 +49,15 @@ impl Settings {
         found.map(|(key, _)| (key, "exchanged = true")).collect()
     }
 
-    /// Returns the administered settings and the profile. An error if the port has fewer traffic classes than
-    /// are used.
+    /// Returns the administered settings and the profile. Returns an error if the port has fewer traffic classes than
+    /// the settings use.
     pub fn administered(&self) -> Result<(Administered, Profile), Error> {
         let nothing = Beside { ets: EtsTable::STRICT, pfc: PrioritySet::default() };
         self.administered_by(self.pfc.tlv, &nothing)
     }
 
-    /// Variant of `administered` that fills omitted keys from other settings of a station. Also an error if the port supports PFC for fewer
-    /// priorities.
+    /// Variant of `administered` that fills omitted keys from other settings of a station. Also returns an error if the
+    /// port supports PFC for fewer priorities.
     pub fn administered_beside(&self, beside: &Beside) -> Result<(Administered, Profile), Error> {
         let own = self.pfc.tlv;
         let enabled = if self.pfc.says_priorities { own.enabled() } else { beside.pfc };
@@ -89,7 +89,7 @@ impl Settings {
     }
 }
 
-/// Reads priorities of applications, and refuses duplicates.
+/// Reads application priorities, and rejects duplicates.
 fn all_different<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Entry>, D::Error> {
     let list: Vec<Entry> = Vec::deserialize(deserializer)?;
     let known_as = |entry: &Entry| (entry.0.selector, entry.0.protocol);
@@ -222,7 +222,7 @@ impl TryFrom<TableKeys> for Table {
     }
 }
 
-/// Expands a list that may be shorter to one value for each traffic class.
+/// Expands a list to one value per traffic class, with `rest` for the classes that it omits.
 fn of_classes<T: Copy>(key: &str, list: &[T], rest: T) -> Result<[T; 8], String> {
     if list.len() > 8 {
         return Err(format!("{key} has {} entries, expected at most 8: one a traffic class", list.len()));
@@ -348,7 +348,7 @@ impl TryFrom<EntryKeys> for Entry {
     }
 }
 
-/// Message of a scenario's reader, which separates the wrong value from the accepted ones.
+/// Formats an error as the scenario's reader does, with the invalid value apart from the accepted ones.
 fn message(error: Error) -> String {
     match error {
         Error::Value { what, accepted, got } => format!("{what} is {got}, expected {accepted}"),

@@ -1,4 +1,4 @@
-//! One agent, and frames of all kinds: the cases of a conformance list, by their numbers there.
+//! Tests of one agent with frames of all kinds: the cases of a conformance list, by their numbers in it.
 
 mod common;
 
@@ -15,8 +15,8 @@ use wire::{Frame, Mac, Pcp, PrioritySet};
 const OTHER: Mac = Mac([2, 0, 0, 0, 0, 0xFD]);
 const OWN: PrioritySet = PrioritySet(0x20);
 
-/// Creates an agent that is willing in all features; its port has the higher address, so that a lower one
-/// yields.
+/// Creates an agent that is willing in all features, at a port with the higher address, so that a peer with a lower
+/// address adopts.
 fn willing() -> Agent {
     let admin = Administered { ets_willing: true, pfc: pfc(true, 8, 0x20), ..settings() };
     agent(HIGHER, admin)
@@ -30,13 +30,13 @@ fn pfc_tlv(willing: bool, enabled: u8) -> Tlv {
     Tlv::Pfc(PfcTlv::new(willing, 8, PrioritySet(enabled)).unwrap())
 }
 
-/// Returns an LLDPDU with this TLV of 802.1, for any contents.
+/// Returns an LLDPDU with this 802.1 TLV and arbitrary contents.
 fn raw(subtype: u8, value: &[u8]) -> Vec<u8> {
     let tlv = Organisational::new([0, 0x80, 0xC2], subtype, value.to_vec()).unwrap();
     message(LOWER, 120, vec![Tlv::Organisational(tlv)])
 }
 
-/// Returns the agent's PFC priorities and their origin after these frames, all at once.
+/// Returns the agent's PFC priorities and their origin after receiving these frames at one time.
 fn after(frames: &[Vec<u8>]) -> (PrioritySet, Origin) {
     let mut agent = willing();
     frames.iter().for_each(|frame| agent.receive(frame, Time::ZERO));
@@ -51,7 +51,7 @@ fn kept(why: Because) -> (PrioritySet, Origin) {
 fn dx_02_to_07_who_adopts() {
     let adopted = (PrioritySet(8), Origin::Adopted);
     assert_eq!(after(&[message(LOWER, 120, vec![pfc_tlv(false, 8)])]), adopted);
-    // Willing too: the lower one adopts, and we are higher; then the other way round.
+    // Both ends are willing. First the peer has the lower address and adopts; then the agent has it.
     assert_eq!(after(&[message(LOWER, 120, vec![pfc_tlv(true, 8)])]), kept(Because::Tie));
     assert_eq!(after(&[message(OTHER, 120, vec![pfc_tlv(true, 8)])]), adopted);
     let mut elsewhere = message(LOWER, 120, vec![pfc_tlv(false, 8)]);
@@ -122,7 +122,7 @@ fn dx_12_to_18_tlvs_with_a_fault_change_nothing() {
         agent.receive(&raw(10, &sums), Time::ZERO);
         assert_eq!((agent.operational().ets, agent.counters().faulty_tlvs), (table(70), 1));
     }
-    // Twice: the TLV is repeated before the End TLV, after 14 + 9 + 9 + 4 octets and the first.
+    // The TLV is repeated: inserted before the End TLV, after 14 + 9 + 9 + 4 octets and the first copy.
     let mut twice = message(LOWER, 120, vec![pfc_tlv(false, 8)]);
     let again = twice[36..44].to_vec();
     twice.splice(44..44, again);
@@ -167,8 +167,7 @@ fn dx_23_to_28_neighbours_come_and_go() {
     assert_eq!(receive(&message(OTHER, 120, vec![pfc_tlv(false, 16)]), 1), kept(Because::SeveralPeers));
     assert_eq!(receive(&message(OTHER, 0, vec![]), 2), adopted(8));
     assert_eq!(receive(&message(LOWER, 120, vec![pfc_tlv(false, 16)]), 3), adopted(16));
-    // A neighbour that speaks LLDP and not DCBX does not count; a TLV that is withdrawn is no longer in
-    // force.
+    // A neighbour that speaks LLDP but not DCBX is ignored; a TLV that is withdrawn is no longer in force.
     assert_eq!(receive(&message(OTHER, 120, vec![]), 4), adopted(16));
     assert_eq!(
         receive(&message(LOWER, 3, vec![Tlv::EtsRecommendation(table(40))]), 5),
@@ -210,11 +209,11 @@ fn frames_are_sent_in_time_and_never_in_storms() {
     assert!(agent.send(Time::from_ms(29_999)).is_none());
     assert_eq!(agent.next_time(), seconds(30));
     assert!(agent.send(seconds(30)).is_some());
-    // A new neighbour: at once, then three each second, then slowly again.
+    // A new neighbour: one frame at once, then three at intervals of one second, then slow transmission again.
     agent.receive(&message(LOWER, 120, vec![]), seconds(31));
     let sent: Vec<u64> = (31..=64).filter(|&at| agent.send(seconds(at)).is_some()).collect();
     assert_eq!(sent, [31, 32, 33, 34, 64]);
-    // Changes without end: five at once, then one each second.
+    // Continual changes: five frames at once, then one per second.
     let mut frames = 0;
     for at in 0..10_000 {
         let now = seconds(100) + Time::from_ms(at);
@@ -241,7 +240,7 @@ fn settings_that_do_not_fit_change_nothing() {
     assert!(Agent::new(HIGHER, too_many, dcbx::Profile::default(), Time::ZERO).is_err());
 }
 
-/// Invariants after any received frames.
+/// Checks invariants that hold after any received frames.
 fn lawful(agent: &Agent) {
     let (admin, now) = (agent.administered(), agent.operational());
     let speaking = agent.neighbours().iter().filter(|one| one.remote.is_standard()).count();

@@ -1,4 +1,4 @@
-//! DCBX before the standard: one handshake by hand, and all small configurations of two ends.
+//! Tests of versions of DCBX before the standard: one handshake by hand, and all small configurations of two ends.
 
 mod common;
 
@@ -42,7 +42,7 @@ fn numbers(pdu: &Lldpdu) -> Option<(u32, u32)> {
     Some(control.unwrap())
 }
 
-/// Sequence numbers of both ends, step by step, computed by hand.
+/// Checks the sequence numbers of both ends step by step; the expected ones were computed by hand.
 #[test]
 fn a_handshake() {
     let mut ours = begin(LOWER, &willing(true, 0x08), Dialect::Older);
@@ -52,7 +52,7 @@ fn a_handshake() {
     theirs.receive(&Frame::lldp(LOWER, first).to_bytes(), Time::ZERO);
     let answer = sent(&mut theirs, 0).unwrap();
     assert_eq!(numbers(&answer), Some((1, 1)));
-    // It has acknowledged our number: its setting is adopted, and its number acknowledged.
+    // The peer has acknowledged our number, so its setting is adopted and its number acknowledged.
     assert_eq!(ours.operational().pfc, PrioritySet(0x08));
     ours.receive(&Frame::lldp(HIGHER, answer).to_bytes(), Time::ZERO);
     assert_eq!((ours.operational().pfc, ours.operational().pfc_origin), (PrioritySet(0x20), Origin::Adopted));
@@ -61,7 +61,7 @@ fn a_handshake() {
     assert_eq!(numbers(&third), Some((1, 1)));
     theirs.receive(&Frame::lldp(LOWER, third).to_bytes(), Time::ZERO);
     assert_eq!(theirs.operational().pfc_origin, Origin::Administered(Because::NotWilling));
-    // A change increments the number.
+    // A change of settings increments the number.
     theirs.administer(willing(false, 0x40), Time::ZERO).unwrap();
     let change = sent(&mut theirs, 0).unwrap();
     assert_eq!(numbers(&change), Some((2, 1)));
@@ -69,7 +69,7 @@ fn a_handshake() {
     assert_eq!(ours.operational().pfc, PrioritySet(0x40));
 }
 
-/// Administered settings of one end.
+/// Returns the administered settings to test at each end.
 fn choices() -> Vec<Administered> {
     let mut all = Vec::new();
     for willing in [false, true] {
@@ -85,8 +85,7 @@ fn choices() -> Vec<Administered> {
     all
 }
 
-/// Returns the PFC priorities that must be in force at one end, from the rules of the specification and not
-/// from the code.
+/// Returns the PFC priorities that must be in force at one end, derived from the specification and not from the code.
 fn expected_pfc(own: &Administered, peer: &Administered) -> u8 {
     let (ours, theirs) = (own.pfc.enabled().0, peer.pfc.enabled().0);
     if !own.exchanges_pfc || !peer.exchanges_pfc {
@@ -131,7 +130,7 @@ fn two_ends_agree_or_report_and_never_flap() {
                 let frames = agents.each_ref().map(|agent| agent.counters().sent);
                 assert_eq!(talk(&mut agents, seconds(6), seconds(100)), [0, 0], "{one:?} {other:?}");
                 let more = agents.each_ref().map(|agent| agent.counters().sent);
-                // Four at once after the last change, then one each 30 s.
+                // Four frames at intervals of one second after the last change, then one every 30 s.
                 assert!(
                     frames.iter().zip(more).all(|(before, after)| after - before <= 8),
                     "{one:?} {other:?}"
@@ -141,7 +140,8 @@ fn two_ends_agree_or_report_and_never_flap() {
     }
 }
 
-/// Both support the older dialect: neither uses it. An end limited to one dialect reports the other.
+/// If both ends support the standard, neither uses the older version. An end limited to one version reports a peer that
+/// speaks another.
 #[test]
 fn who_falls_back() {
     let admin = willing(true, 0x08);
@@ -168,7 +168,7 @@ fn who_falls_back() {
     }
 }
 
-/// Strict classes have no limit in this dialect, and come back as one strict class.
+/// Strict classes have no limit in this version, and are decoded as one strict class.
 #[test]
 fn strict_classes_are_adopted() {
     let algorithms = std::array::from_fn(|class| if class < 2 { Algorithm::Ets } else { Algorithm::Strict });
@@ -185,7 +185,8 @@ fn application(selector: Selector, protocol: u16, priority: u8) -> Application {
     Application { selector, protocol, priority: Pcp::new(priority).unwrap() }
 }
 
-/// A willing end adopts the applications of one that is not. Transports are not distinguished in version 1.01, and 1.00 has FCoE alone.
+/// A willing end adopts the applications of one that is not willing. Version 1.01 does not distinguish transports, and
+/// 1.00 has only FCoE.
 #[test]
 fn applications_are_adopted() {
     let summary = vec![
@@ -209,7 +210,7 @@ fn applications_are_adopted() {
     }
 }
 
-/// Both are willing: applications that do not contradict each other stay as they are, others are off.
+/// Both ends are willing: applications without conflicts are unchanged, those with a conflict are disabled.
 #[test]
 fn applications_that_contradict_each_other() {
     for (priority, expected) in [(3, 1), (4, 0)] {
@@ -226,7 +227,7 @@ fn applications_that_contradict_each_other() {
     }
 }
 
-/// Groups of version 1.00 say the part of each priority: those of a group sum to 100.
+/// Priority groups of version 1.00 list the share of each priority; the shares of a group sum to 100.
 #[test]
 fn groups_of_version_1_00() {
     let mut agent = begin(LOWER, &willing(false, 0x08), Dialect::Oldest);
@@ -242,7 +243,7 @@ fn groups_of_version_1_00() {
     assert_eq!(parts.map(|one| one.percent), [16, 14, 14, 100, 14, 14, 14, 14]);
 }
 
-/// Announcement of a peer: its sequence numbers, and PFC with flags.
+/// Encodes the announcement of a peer with its sequence numbers, and PFC with flags.
 fn message(sequence: u32, acknowledged: u32, bits: u8, priorities: u8) -> Vec<u8> {
     let value = BaselinePfc { priorities: PrioritySet(priorities), traffic_classes: Some(8) };
     let pfc = Feature { enabled: bits & 1 == 1, error: bits & 2 == 2, ..Feature::new(bits & 4 == 4, value) };
@@ -255,7 +256,8 @@ fn message(sequence: u32, acknowledged: u32, bits: u8, priorities: u8) -> Vec<u8
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// For any announcements of a peer, valid or not: only permitted values are adopted, and only after its acknowledgement.
+    /// For any announcements of a peer, valid or not: only permitted values are adopted, and only after its
+    /// acknowledgement.
     #[test]
     fn nothing_that_the_rules_forbid_is_adopted(
         steps in vec((0u32..4, 0u32..4, any::<u8>(), any::<u8>(), any::<(u16, u8)>()), 1..60),

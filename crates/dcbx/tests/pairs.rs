@@ -1,4 +1,5 @@
-//! Two agents, all small configurations: they agree or report the mismatch, and settle.
+//! Tests of two agents in all small configurations: they agree or report the mismatch, and their settings become
+//! stable.
 
 mod common;
 
@@ -8,7 +9,7 @@ use units::Time;
 use wire::PrioritySet;
 use wire::ieee::PfcTlv;
 
-/// Administered settings of one end.
+/// Returns the administered settings to test at each end.
 fn choices() -> Vec<Administered> {
     let mut all = Vec::new();
     for willing in [false, true] {
@@ -29,7 +30,7 @@ fn choices() -> Vec<Administered> {
     all
 }
 
-/// Returns the PFC priorities that the standard requires, from its text and not from the code.
+/// Returns the PFC priorities that the standard requires, derived from its text and not from the code.
 fn expected_pfc(own: &PfcTlv, peer: Option<&PfcTlv>, adopts_tie: bool) -> PrioritySet {
     let Some(peer) = peer else { return own.enabled() };
     let adopts = match (own.willing, peer.willing) {
@@ -37,7 +38,7 @@ fn expected_pfc(own: &PfcTlv, peer: Option<&PfcTlv>, adopts_tie: bool) -> Priori
         (true, false) => true,
         (true, true) => adopts_tie,
     };
-    // If the peer adopts, it ends up with our priorities; otherwise it has its own.
+    // If the peer adopts, its priorities become ours; otherwise they are its own.
     if adopts && peer.enabled().len() <= own.capability() { peer.enabled() } else { own.enabled() }
 }
 
@@ -78,7 +79,7 @@ fn two_agents_agree_or_report_and_never_flap() {
                 let begin =
                     |mac, admin: &Administered| Agent::new(mac, admin.clone(), profile, Time::ZERO).unwrap();
                 let mut agents = [begin(LOWER, one), begin(HIGHER, other)];
-                // ETS and PFC change once at most each: from the administrator's to the peer's.
+                // ETS and PFC change at most once each: from the administrator's setting to the peer's.
                 let changes = talk(&mut agents, Time::ZERO, seconds(5));
                 assert!(changes.iter().all(|&times| times <= 2), "{one:?} {other:?}: {changes:?}");
                 check_end(&agents, [one, other], [lower_adopts, !lower_adopts]);
@@ -89,7 +90,7 @@ fn two_agents_agree_or_report_and_never_flap() {
     }
 }
 
-/// Measured with two lldpad back to back: ...0a has priority 3, ...0b priority 5.
+/// Result measured with two lldpad back to back: ...0a has priority 3, ...0b priority 5.
 #[test]
 fn as_two_real_agents() {
     for (willing, expected) in [
@@ -105,14 +106,14 @@ fn as_two_real_agents() {
     }
 }
 
-/// A ran B's recommendation (60/40) while B ran A's (20/80).
+/// Each agent adopts the recommendation of the other: A uses 60/40 from B, B uses 20/80 from A.
 #[test]
 fn recommendations_cross() {
     let admin = |first| Administered { ets_willing: true, recommendation: Some(table(first)), ..settings() };
     let mut agents = [agent(LOWER, admin(20)), agent(HIGHER, admin(60))];
     talk(&mut agents, Time::ZERO, seconds(5));
     assert_eq!(agents.each_ref().map(|agent| agent.operational().ets), [table(60), table(20)]);
-    // Each announces the settings in use, and is still willing.
+    // Each agent announces the settings in force, and is still willing.
     let seen = agents[0].neighbours()[0].remote.ets.unwrap();
     assert!(seen.willing);
     assert_eq!(seen.table, table(20));

@@ -1,23 +1,24 @@
-//! A barrier for threads that meet often: it spins for a bounded time, then parks, and a panic breaks it.
+//! A barrier for threads that meet often: a waiting thread spins for a bounded time and then parks. A panic in one
+//! thread releases all others.
 //!
-//! Arriving and waiting are two calls (a *fuzzy* or split-phase barrier): a thread may do other work in between, and wait for
-//! a meeting that it arrived at before others. Threads with equal mean times per step, but variation between steps, then seldom
-//! wait.
+//! Arriving and waiting are two calls (a *fuzzy* or split-phase barrier): a thread may do other work in between, and
+//! wait for a meeting that it arrived at some meetings ago. Threads with equal mean times per step, but variation
+//! between steps, then seldom wait.
 //!
 //! Spinning takes a microsecond where parking takes tens, but only while every thread has a core of its own. A thread
-//! therefore counts how often its spinning failed, and parks at once while that is the rule.
+//! therefore counts how often its spinning failed, and parks at once while most spins fail.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Maximum time that a thread spins: about the time of parking and waking together, so that a wrong guess costs at most
-/// twice the optimum.
+/// Maximum time that a thread spins. It is about the time that parking and waking take together, so that a wrong guess
+/// costs at most twice the optimum.
 const SPIN_FOR: Duration = Duration::from_micros(50);
 /// Iterations between two reads of the clock.
 const TURNS: u32 = 64;
 
-/// A meeting point of a fixed number of threads.
+/// A barrier at which a fixed number of threads meet again and again.
 pub(crate) struct Barrier {
     /// Number of meetings that each thread has arrived at.
     arrived: Vec<Arrivals>,
@@ -29,12 +30,12 @@ pub(crate) struct Barrier {
     wake: Condvar,
 }
 
-/// Each in a cache line of its own, and in the one that is prefetched with it.
+/// Number of arrivals of one thread. Aligned to two cache lines, since processors prefetch lines in pairs.
 #[derive(Default)]
 #[repr(align(128))]
 struct Arrivals(AtomicU64);
 
-/// A thread has panicked: the others need not wait for it.
+/// Error of a wait: another thread has panicked and will not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Broken;
 
@@ -49,7 +50,8 @@ impl Barrier {
         }
     }
 
-    /// A thread arrives at a meeting. Meetings are numbered from 0, and each thread arrives at all of them in order.
+    /// Records the arrival of a thread at a meeting. Meetings are numbered from 0, and each thread arrives at all of
+    /// them in order.
     pub(crate) fn arrive(&self, thread: usize, meeting: u64) {
         self.arrived[thread].0.store(meeting + 1, Ordering::SeqCst);
         self.wake_all();
@@ -63,7 +65,7 @@ impl Barrier {
         if self.broken.load(Ordering::SeqCst) { Err(Broken) } else { Ok(()) }
     }
 
-    /// Releases all threads that wait now or later: one of them does not arrive again.
+    /// Releases all threads that wait now or later, because one of them will not arrive again.
     pub(crate) fn break_up(&self) {
         self.broken.store(true, Ordering::SeqCst);
         self.wake_all();
@@ -91,8 +93,8 @@ impl Barrier {
     }
 
     fn park(&self, meeting: u64) {
-        // The last thread arrives and then checks for parked threads; this one counts itself and then checks the arrivals.
-        // One of the two sees the other.
+        // The last thread to arrive first stores its arrival and then checks for parked threads. This thread first
+        // counts itself as parked and then checks the arrivals. At least one of the two sees the store of the other.
         self.parked.fetch_add(1, Ordering::SeqCst);
         let mut guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         while !self.is_over(meeting) {
@@ -104,7 +106,7 @@ impl Barrier {
 
     fn wake_all(&self) {
         if self.parked.load(Ordering::SeqCst) > 0 {
-            // A thread whose check has failed is parked once the lock is free.
+            // Taking the lock once ensures that a thread whose check has failed is parked.
             drop(self.lock.lock());
             self.wake.notify_all();
         }
@@ -121,11 +123,11 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// Maximum number of failures that are counted.
+    /// Upper bound of the failure count.
     const MOST: u32 = 8;
-    /// From this count on, spinning is the exception.
+    /// Failure count from which a thread usually parks without spinning.
     const TOO_MANY: u32 = 6;
-    /// One meeting in this many spins nevertheless.
+    /// Number of meetings after which such a thread spins once more, to measure again.
     const TRY_AGAIN: u32 = 32;
 
     fn may_spin(&mut self) -> bool {
@@ -146,7 +148,7 @@ impl Patience {
     }
 }
 
-/// Breaks a barrier when the thread that holds this panics.
+/// Breaks a barrier when the thread that holds this value panics.
 pub(crate) struct BreakOnPanic<'a>(pub(crate) &'a Barrier);
 
 impl Drop for BreakOnPanic<'_> {
@@ -197,8 +199,8 @@ mod tests {
                     for step in 0..300 {
                         steps[thread].store(step, Ordering::Relaxed);
                         barrier.arrive(thread, step);
-                        // The meeting before: the others may be a step behind, or on the way to one for which they need this
-                        // thread at the next.
+                        // Waits for the previous meeting: the other threads may be a step behind, or already waiting
+                        // for this thread at the next one.
                         assert_eq!(barrier.wait(step.saturating_sub(1), &mut patience), Ok(()));
                         for other in steps.iter().map(|other| other.load(Ordering::Relaxed)) {
                             assert!(other + 1 >= step && other <= step + 2, "{step} and {other}");
@@ -227,7 +229,7 @@ mod tests {
                     std::panic::resume_unwind(Box::new("as the test wants"));
                 });
                 assert!(panics.join().is_err());
-                waits.join().expect("does not panic itself")
+                waits.join().expect("the waiting thread does not panic")
             });
             assert_eq!(met, Err(Broken));
         }

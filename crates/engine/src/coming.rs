@@ -1,65 +1,67 @@
 //! Prefetching: fetches the memory of events before they run.
 //!
-//! In a window with many events the nodes that run are known, and their order. A walk over their events stays some way
-//! ahead of the running one: it fetches the event first, and then calls [`World::fetch`] step by step to fetch
-//! the data that the event needs. Each step reads what the previous one has fetched. Where windows hold few events, the walk
-//! covers those of the next windows.
+//! In a window with many events the nodes that run are known, and their order. A walk over their events stays some
+//! events ahead of the running one. For each event it first prefetches the event itself and then, by calls of
+//! [`World::fetch`], the data that the event needs. Each call reads the memory that the previous one has prefetched.
+//! Where windows hold few events, the walk covers those of the next windows.
 //!
-//! All of this is a guess: events are made meanwhile, and a list may change under the walk. A useless fetch costs
-//! time, nothing else.
+//! Prefetching is a guess, because new events may be scheduled, and lists may change during the walk. A useless
+//! prefetch costs time but does not change results.
 
 use crate::windows::{NONE, Windows};
 use crate::{Event, World};
 use std::ops::Range;
 
-/// Steps of [`World::fetch`].
+/// Number of steps of [`World::fetch`].
 const STEPS: usize = 5;
-/// Events between two steps of one event, at least and at most.
+/// Range of the number of events between two steps of one event.
 const APART: std::ops::RangeInclusive<usize> = 10..=40;
-/// With fewer events in a window the walk continues in the following windows. Tests have few.
+/// With fewer events than this in a window, the walk continues in the following windows. Lower in tests, whose windows
+/// hold few events.
 const FEW: u32 = if cfg!(test) { 4 } else { 120 };
-/// There the walk stays about this many events ahead, and at most `MOST_WINDOWS` windows.
+/// When the walk covers several windows, it stays about this many events ahead, and at most `MOST_WINDOWS` windows.
 const MOST_EVENTS: u32 = 120;
 const MOST_WINDOWS: u32 = 64;
-/// More than the number of events between the first step of an event and the event.
+/// Size of the ring. It exceeds the number of events between the first step of an event and its execution.
 const RING: usize = 256;
 
-/// The walk over the events that run soon.
+/// Prefetch walk over the next events.
 pub(crate) struct Coming {
-    /// Slots of events, and the results of their last step.
+    /// Slot of each event, and the result of its last step.
     ring: [(u32, u32); RING],
     /// Number of events that the walk has passed.
     passed: usize,
-    /// Events between two steps.
+    /// Number of events between two steps.
     apart: usize,
-    /// The maximum number of events of a node in the last window. They run in another order than that of the walk, which
-    /// therefore has to be further ahead than that.
+    /// Maximum number of events of one node in the last window. A node's events run in another order than that of the
+    /// walk, which therefore has to be ahead by more than this number.
     pub most_of_node: usize,
-    /// The next slot of the walk, already fetched.
+    /// The next slot of the walk, already prefetched.
     slot: u32,
-    /// The walk is over nodes one after the other, and not over windows.
+    /// True if the walk goes from node to node within a window; false if it goes from window to window.
     by_nodes: bool,
     /// The first event of the next node.
     next_node: u32,
-    /// Position of the walk among the nodes of the window: a word of them, its remaining bits, and the last word.
+    /// Position of the walk among the nodes of the window: the index of the word, the remaining bits of that word, and
+    /// the last word.
     word: usize,
     nodes: u64,
     end: usize,
-    /// The window whose list it is at, or, by nodes, the next one.
+    /// The window whose list the walk has reached or, when it goes by nodes, the next window.
     window: u64,
     /// Maximum number of windows ahead.
     reach: u64,
-    /// A slot of that window's list, which is read before the window begins.
+    /// Next slot of that window's list, which is read before the window begins.
     later: u32,
-    /// Events that the walk has passed there.
+    /// Slots of that list that have been read so far. [`Coming::fetch_list`] prefetches them again.
     passed_by: Vec<u32>,
 }
 
 /// The events of a window by node.
 pub(crate) struct ByNode<'a> {
-    /// Nodes with events, a bit each.
+    /// Bit set of the nodes with events.
     pub touched: &'a [u64],
-    /// The first event of each.
+    /// First event of each node.
     pub head: &'a [u32],
 }
 
@@ -83,13 +85,14 @@ impl Coming {
         }
     }
 
-    /// A window is about to begin: fetches at once the events that its list would otherwise fetch one after the other.
+    /// Prefetches all events of the next window at once, before it begins. Following its list would fetch them one
+    /// after the other.
     #[inline(never)]
     pub fn fetch_list<E: Event>(&mut self, windows: &Windows<E>) {
         self.passed_by.drain(..).for_each(|slot| windows.slots.fetch(slot));
     }
 
-    /// A window begins with events at the nodes of these words.
+    /// Starts the walk for a window whose events are at the nodes in these words.
     #[inline(never)]
     pub fn begin<W: World>(
         &mut self,
@@ -106,27 +109,27 @@ impl Coming {
         }
         let apart = (std::mem::take(&mut self.most_of_node) / 4).clamp(*APART.start(), *APART.end());
         if apart != self.apart {
-            // Steps that have begun are abandoned.
+            // Discards the pending steps of earlier events.
             (self.apart, self.ring) = (apart, [(NONE, 0); RING]);
         }
         (self.word, self.nodes, self.end) = (words.start, window.touched[words.start], words.end);
         self.slot = self.enter_node(windows, window);
         self.next_node = self.enter_node(windows, window);
         self.window = windows.current();
-        // Where all slots are scanned, the list of the next window is not read.
+        // A window that is run by scanning all slots does not read the list of the next window.
         self.later = if windows.was_crowded() { NONE } else { self.enter_window(windows) };
         for _ in 0..apart * (STEPS + 1) {
             self.step_by_nodes(world, windows, window);
         }
     }
 
-    /// An event runs: the walk advances by one as well.
+    /// Advances the walk by one event. Called for each event that runs.
     #[inline(never)]
     pub fn step<W: World>(&mut self, world: &W, windows: &Windows<W::Event>, window: &ByNode) {
         if self.by_nodes {
             self.step_by_nodes(world, windows, window);
         } else {
-            // By two; otherwise the walk would never get ahead.
+            // Two events per step; otherwise the walk would never get ahead.
             self.step_by_windows(world, windows);
             self.step_by_windows(world, windows);
         }
@@ -155,7 +158,7 @@ impl Coming {
     #[inline(always)]
     fn step_by_windows<W: World>(&mut self, world: &W, windows: &Windows<W::Event>) {
         if self.window <= windows.current() {
-            // The run has reached the walk, or passed it.
+            // The run has reached or passed the walk.
             self.window = windows.current();
             self.slot = NONE;
         }
@@ -172,7 +175,7 @@ impl Coming {
     #[inline(always)]
     fn take_steps<W: World>(&mut self, world: &W, windows: &Windows<W::Event>, slot: u32) {
         self.ring[self.passed % RING] = (slot, 0);
-        // Each written out: then the processor learns the target of each branch separately.
+        // The calls are written out, so that the processor predicts the target of each branch separately.
         self.take::<0, W>(world, windows);
         self.take::<1, W>(world, windows);
         self.take::<2, W>(world, windows);
@@ -189,7 +192,7 @@ impl Coming {
         }
     }
 
-    /// Returns the first event of the next node, which is fetched.
+    /// Returns the first event of the next node, and prefetches it.
     #[inline(always)]
     fn enter_node<E: Event>(&mut self, windows: &Windows<E>, window: &ByNode) -> u32 {
         while self.nodes == 0 {
@@ -205,8 +208,8 @@ impl Coming {
         window.head[node]
     }
 
-    /// Returns the first event of the next window, which is fetched. Only some windows ahead: otherwise the fetched lines are
-    /// evicted before they are needed.
+    /// Returns the first event of the next window, and prefetches it. Looks only a few windows ahead, because lines
+    /// that are fetched earlier are evicted before they are needed.
     #[inline(always)]
     fn enter_window<E: Event>(&mut self, windows: &Windows<E>) -> u32 {
         let slot = windows.first_after(&mut self.window, self.reach);
@@ -236,7 +239,7 @@ mod tests {
             self.nth
         }
     }
-    /// Records the number of steps for each pending call, and the number of steps that each handled call had.
+    /// Records the number of steps for each pending call, and the number of steps that had run when a call was handled.
     #[derive(Default)]
     struct Calls {
         steps: RefCell<BTreeMap<u32, usize>>,
@@ -269,7 +272,8 @@ mod tests {
         }
     }
 
-    /// Number of calls per thousand, at this distance, that had all steps before they were handled.
+    /// Number of calls per thousand for which all steps had run before they were handled, with events `apart` from each
+    /// other.
     fn fetched(apart: u64) -> usize {
         let mut world = Calls::default();
         let mut runner = Runner::new(&world, Time::from_us(1), 1);
@@ -281,7 +285,7 @@ mod tests {
 
     #[test]
     fn what_comes_is_fetched_before() {
-        // All in one window; several in each of many; one in each.
+        // All events in one window; several in each of many windows; one in each.
         assert_eq!(fetched(0), 1_000);
         for apart in [30_000, 100_000] {
             let fetched = fetched(apart);

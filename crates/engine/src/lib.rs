@@ -1,15 +1,17 @@
-//! Clock, event windows, named random streams and the run loop of a discrete-event simulation. It is independent of networks.
+//! Clock, event windows, named random streams and the run loop of a discrete-event simulation. It is independent of
+//! networks.
 //!
-//! The engine drives a [`World`] of nodes that can only affect each other after a *look-ahead*: an event
-//! that one node schedules for another lies at least that far in the future. All events within a window
-//! no wider than the look-ahead are therefore known when it begins, and each node handles its own in their order,
-//! independently of the others. No order between nodes is defined, so the trajectory does not depend on the order in
-//! which nodes run or on the number of threads.
+//! The engine drives a [`World`] of nodes that can only affect each other after a *look-ahead*: an event that one node
+//! schedules for another lies at least that far in the future. All events within a window no wider than the look-ahead
+//! are therefore known when it begins, and each node handles its own events in order, independently of the others. No
+//! order between nodes is defined, so the trajectory does not depend on the order in which nodes run or on the number
+//! of threads.
 //!
-//! The order within a node is the key (time, kind, index): it depends on the scenario alone, never on the
-//! order in which events were inserted.
+//! The order within a node is the key (time, kind, index): it depends only on the scenario, and never on the order in
+//! which events were inserted.
 //!
-//! The nodes implement [`World`], and a [`Runner`] dispatches their events. Two nodes that send a ball to and fro, with 5 ns between them:
+//! The nodes implement [`World`], and a [`Runner`] dispatches their events. Two nodes that send a ball back and forth,
+//! with 5 ns between them:
 //!
 //! ```
 //! use engine::{Event, RunStatus, Runner, Windows, World};
@@ -71,12 +73,12 @@ pub use workers::{Panicked, Shard, Workers};
 
 use units::Time;
 
-/// Something that happens at a node at a time. Small and plain: it is copied in and out. Free memory holds the
-/// default value, which is never dispatched.
+/// An event at a node at a point in time. Events are small plain values that are copied in and out of the queue. Unused
+/// slots hold the default value, which is never dispatched.
 pub trait Event: Copy + Default {
     /// Time of the event.
     fn time(&self) -> Time;
-    /// Orders the events of one node at one time; unique among them. Below 2^26.
+    /// Rank of the event among those of the same node at the same time. Unique among them, and below 2^26.
     fn order(&self) -> u32;
 }
 
@@ -84,40 +86,41 @@ pub trait Event: Copy + Default {
 pub trait World {
     /// Event type.
     type Event: Event;
-    /// Data that an event refers to in the part of the world that made it. It is moved separately when the event goes to another part.
+    /// Data to which an event refers, stored in the part of the world that scheduled it. It is moved separately when
+    /// the event goes to another part.
     type Cargo: Send;
     /// Number of nodes.
     fn nodes(&self) -> usize;
-    /// Number of places that schedule events of their own, such as ports and sources: an estimate of the events pending at once.
-    /// The same in all parts of a run, since it sets the width of windows.
+    /// Number of places that schedule events of their own, such as ports and sources. It is an estimate of the number
+    /// of pending events. It must be equal in all parts of a run, because it determines the width of windows.
     fn places(&self) -> usize;
-    /// The node at which the event happens.
+    /// Returns the node that handles the event.
     fn node_of(&self, event: &Self::Event) -> u32;
-    /// Handles an event. New events go to `windows`: for the same node at any time from now on, for another node
-    /// after the look-ahead.
+    /// Handles an event. New events are pushed to `windows`: for the same node at any time from now on, for another
+    /// node after the look-ahead.
     fn handle(&mut self, event: Self::Event, windows: &mut Windows<Self::Event>);
     /// Returns true for the most frequent kinds of event. They are handled within the loop, and all others in a separate function: this
     /// affects speed, not results.
     fn is_common(&self, _event: &Self::Event) -> bool {
         true
     }
-    /// Returns true if the world is so large that prefetching for events pays. Constant during a run.
+    /// Returns true if the world is so large that prefetching pays off. Constant during a run.
     fn is_far(&self) -> bool {
         false
     }
-    /// Prefetches the memory that an event needs shortly before it runs. A step may need the memory that an earlier one fetched: each is
-    /// passed the value that the previous step returned.
+    /// Prefetches memory that an event needs, shortly before it runs. A step may read memory that an earlier step
+    /// prefetched: each is passed the value that the previous step returned.
     fn fetch<const STEP: usize>(&self, _event: &Self::Event, _found: u32) -> u32 {
         0
     }
-    /// Returns true if the run has to end: an invariant is broken.
+    /// Returns true if the run has to end because an invariant is violated.
     fn stopped(&self) -> bool;
-    /// Returns true if [`Runner::run_in_order`] must return after the present instant.
+    /// Returns true if [`Runner::run_in_order`] must return once all events of the current time have run.
     fn pauses(&self) -> bool {
         false
     }
-    /// Events leave for another part: removes their cargo from this part, in their order.
+    /// Removes the cargo of outgoing events from this part, in the order of the events.
     fn pack(&mut self, _mail: &mut [Self::Event], _cargo: &mut Vec<Self::Cargo>) {}
-    /// Events have arrived from another part: adds the cargo that [`World::pack`] removed there.
+    /// Adds the cargo of incoming events, which [`World::pack`] removed from the part that sent them.
     fn unpack(&mut self, _mail: &mut [Self::Event], _cargo: &mut Vec<Self::Cargo>) {}
 }

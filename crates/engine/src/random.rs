@@ -1,19 +1,19 @@
 //! Named random streams.
 //!
-//! Each draw in a simulation comes from a stream with the name of its user ("flow/victim/sizes").
-//! Adding a flow therefore does not shift the draws of another. The generator is xoshiro256++, fixed and
-//! portable; the seed of a stream is a hash of the scenario's seed and the name.
+//! Each draw in a simulation comes from a stream with the name of its user ("flow/victim/sizes"). Adding a flow
+//! therefore does not change the draws of other flows. The generator is xoshiro256++, fixed and portable; the seed of a
+//! stream is a hash of the scenario's seed and the name.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-/// The generator behind every stream.
+/// Generator of every stream.
 pub type Stream = Xoshiro256PlusPlus;
 
-/// The stream called `name` in a simulation with this seed.
+/// Returns the stream called `name` in a simulation with this seed.
 pub fn stream(seed: u64, name: &str) -> Stream {
-    // FNV-1a (64 bit) over the name, from a start that the seed shifts; `seed_from_u64` then spreads the
-    // result over the 256 bits of state with SplitMix64.
+    // FNV-1a (64 bit) of the name, with an initial value that depends on the seed. `seed_from_u64` then expands the
+    // result to the 256 bits of state with SplitMix64.
     let mut hash = 0xcbf2_9ce4_8422_2325 ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for &byte in name.as_bytes() {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
@@ -28,7 +28,7 @@ mod tests {
 
     #[test]
     fn streams_are_pinned() {
-        // These values are part of the format: a change of them changes every result.
+        // These values are part of the format: changing them changes every result.
         assert_eq!(stream(1, "flow/a").next_u64(), stream(1, "flow/a").next_u64());
         assert_ne!(stream(1, "flow/a").next_u64(), stream(1, "flow/b").next_u64());
         assert_ne!(stream(1, "flow/a").next_u64(), stream(2, "flow/a").next_u64());

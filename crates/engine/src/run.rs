@@ -7,30 +7,30 @@ use std::cmp::Reverse;
 use std::ops::Range;
 use units::Time;
 
-/// Up to this number of events of a node are sorted by insertion. Tests have few.
+/// Maximum number of a node's events that are sorted by insertion. Lower in tests, whose nodes have few events.
 const FEW: usize = if cfg!(test) { 3 } else { 24 };
-/// Bits of a number that is sorted for the place of the event: the others are left for its key.
+/// Number of low bits of a sort word that hold the position of the event; the others hold its key.
 const PLACE_BITS: u32 = 17;
 
 /// Outcome of a run: how it ended, or why it returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunStatus {
-    /// The end was reached, or nothing is left to happen before it.
+    /// The limit was reached, or no event is pending before it.
     Done,
-    /// The budget of events is used up; call again.
+    /// The budget of events is used up. Call again to continue.
     More,
     /// The world stopped itself.
     Stopped,
-    /// The world pauses; all that happens until [`Runner::now`] has happened. Call again to go on.
+    /// The world paused. All events up to [`Runner::now`] have run. Call again to continue.
     Paused,
 }
 
-/// Runs a world. Holds the scratch memory of the loop and counts.
+/// Runs a world. Holds the scratch memory and the counters of the loop.
 pub struct Runner<W: World> {
     pub(crate) windows: Windows<W::Event>,
-    /// Head of the list of this window's events, a node.
+    /// First slot of the list of each node's events in this window.
     head: Vec<u32>,
-    /// Nodes with events in this window, a bit each.
+    /// Bit set of the nodes with events in this window.
     touched: Vec<u64>,
     /// This node's events as (key, slot).
     order: Vec<(u64, u32)>,
@@ -40,12 +40,12 @@ pub struct Runner<W: World> {
     /// Prefetch walk over the next events, if the world is large enough for it.
     coming: Option<Box<Coming>>,
     rounds: u64,
-    /// The limit that the run has come to.
+    /// Time limit that the run has reached.
     reached: Time,
 }
 
 impl<W: World> Runner<W> {
-    /// A run of `world`, which is one of this number of parts, from time zero; `look_ahead` as in [`Windows::new`].
+    /// Creates a runner of `world`, which is one of `parts` parts, from time zero. `look_ahead` as in [`Windows::new`].
     pub fn new(world: &W, look_ahead: Time, parts: usize) -> Runner<W> {
         Runner {
             windows: Windows::new(look_ahead, world.places(), parts),
@@ -60,15 +60,15 @@ impl<W: World> Runner<W> {
         }
     }
 
-    /// Pending events; also the place to push the first ones.
+    /// Returns the pending events. The first events of a run are pushed here.
     pub fn windows(&mut self) -> &mut Windows<W::Event> {
         &mut self.windows
     }
-    /// Events that happened, those included that were done ahead of their time.
+    /// Number of events that have run, including those processed ahead of their time.
     pub fn events(&self) -> u64 {
         self.windows.events()
     }
-    /// Rounds that were run: look-aheads in which anything happened, or a few more.
+    /// Number of rounds: look-ahead periods in which at least one event ran, or a few more.
     pub fn rounds(&self) -> u64 {
         self.rounds
     }
@@ -80,7 +80,7 @@ impl<W: World> Runner<W> {
         self.windows.start().max(self.reached)
     }
 
-    /// Bytes of pending events and scratch memory.
+    /// Memory of pending events and scratch buffers, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.windows.memory_bytes()
             + self.head.capacity() * size_of::<u32>()
@@ -89,7 +89,8 @@ impl<W: World> Runner<W> {
             + self.numbers.capacity() * size_of::<u64>()
     }
 
-    /// The last window before `limit`, and the number of events at which to return; `None`: there is no such window.
+    /// Returns the last window before `limit`, and the event count at which to return; `None` if there is no such
+    /// window.
     fn bounds(&mut self, limit: Time, budget: u64) -> Option<(u64, u64)> {
         self.windows.settle();
         Some((self.windows.last_before(limit)?, self.events().saturating_add(budget)))
@@ -99,7 +100,7 @@ impl<W: World> Runner<W> {
     pub fn run(&mut self, world: &mut W, limit: Time, budget: u64) -> RunStatus {
         let Some((last, stop_at)) = self.bounds(limit, budget) else { return RunStatus::Done };
         while self.events() < stop_at {
-            // On one thread nothing has to be done between two rounds.
+            // A single thread has nothing to do between two rounds.
             let first = self.windows.first();
             if first > last {
                 self.reached = limit;
@@ -124,8 +125,9 @@ impl<W: World> Runner<W> {
         RunStatus::More
     }
 
-    /// Runs like [`Runner::run`], the nodes of a window together in the order of time, and comes back when the world pauses: then no
-    /// node is ahead of another, and events may be pushed for any node at [`Runner::now`] or later.
+    /// Variant of [`Runner::run`] that runs the nodes of a window together in order of time, and returns when the world
+    /// pauses. At that point no node is ahead of another, and events may be pushed for any node at [`Runner::now`] or
+    /// later.
     pub fn run_in_order(&mut self, world: &mut W, limit: Time, budget: u64) -> RunStatus {
         let Some((last, stop_at)) = self.bounds(limit, budget) else { return RunStatus::Done };
         while self.events() < stop_at {
@@ -155,7 +157,7 @@ impl<W: World> Runner<W> {
         RunStatus::Done
     }
 
-    /// Runs the windows from `first` on to `end`, which is no more than a round later, and says whether that came to `limit`.
+    /// Runs the windows from `first` to `end`, which is at most a round later. Returns true if the run reached `limit`.
     pub(crate) fn run_windows(&mut self, world: &mut W, first: u64, end: u64, limit: Time) -> bool {
         let Some(last) = self.windows.last_before(limit) else { return true };
         if first > last {
@@ -172,7 +174,7 @@ impl<W: World> Runner<W> {
         end > last
     }
 
-    /// Runs the window in which the limit falls, comparing the time of each of its events.
+    /// Runs the window that contains the limit, and compares the time of each event with it.
     fn run_last(&mut self, world: &mut W, last: u64, limit: Time) {
         if let Some(slot) = self.windows.open_next(last + 1) {
             self.run_nodes::<false>(world, slot, limit);
@@ -189,7 +191,8 @@ impl<W: World> Runner<W> {
         }
     }
 
-    /// Where memory is far. Compiled by itself, so that small fabrics do not pay for it: two hundredths of their time.
+    /// Runs a window of a world that exceeds the caches, with prefetching. A separate function, so that small fabrics
+    /// do not pay for it (2 % of their run time).
     #[inline(never)]
     fn run_far_window(&mut self, world: &mut W, slot: u32) {
         self.run_events::<true>(world, slot, Time::NEVER);
@@ -209,7 +212,7 @@ impl<W: World> Runner<W> {
         }
     }
 
-    /// A window with several events, in a list from `slot` on.
+    /// Runs a window with several events, in a list from `slot` on.
     #[inline(never)]
     fn run_nodes<const FAR: bool>(&mut self, world: &mut W, slot: u32, limit: Time) {
         if FAR && let Some(coming) = &mut self.coming {
@@ -224,7 +227,7 @@ impl<W: World> Runner<W> {
             let window = ByNode { touched: &self.touched, head: &self.head };
             coming.begin(world, &self.windows, &window, lowest..highest);
         }
-        // In the order of their numbers, so that large fabrics are gone through as they lie in memory.
+        // In ascending order of nodes, so that large fabrics are traversed in the order of memory.
         for word in lowest..highest {
             let mut nodes = std::mem::take(&mut self.touched[word]);
             while nodes != 0 {
@@ -245,10 +248,12 @@ impl<W: World> Runner<W> {
         }
     }
 
-    /// Gives each node the events of a list. The words of [`Runner::touched`] that show nodes with any.
+    /// Distributes the events of a list to the lists of their nodes. Returns the range of words of [`Runner::touched`]
+    /// that contain such nodes.
     #[inline(always)]
     fn hand_out(&mut self, world: &W, mut slot: u32) -> Range<usize> {
-        // The last event made is the first of its bucket; turned round, each node's come in the order of making.
+        // The event inserted last is the first of its bucket. Reversing the list gives each node its events in order of
+        // insertion.
         let (mut lowest, mut highest, mut events) = (usize::MAX, 0, 0);
         while slot != NONE {
             let node = world.node_of(self.windows.slots.event(slot)) as usize;
@@ -262,7 +267,7 @@ impl<W: World> Runner<W> {
         lowest..highest + 1
     }
 
-    /// Variant of `hand_out` for a window that contains a large part of all events: it scans the slots in order,
+    /// Variant of `hand_out` for a window that contains a large part of all events: it scans the slots in memory order,
     /// which a processor prefetches, instead of following the list.
     #[inline(never)]
     fn hand_out_crowd(&mut self, world: &W, slot: u32) -> Range<usize> {
@@ -282,7 +287,7 @@ impl<W: World> Runner<W> {
         0..self.touched.len()
     }
 
-    /// An event of this window runs: what runs some time later is fetched.
+    /// Advances the prefetch walk. Called for each event that runs.
     #[inline(always)]
     fn fetch_ahead<const FAR: bool>(&mut self, world: &W) {
         if FAR && let Some(coming) = &mut self.coming {
@@ -290,8 +295,8 @@ impl<W: World> Runner<W> {
         }
     }
 
-    /// One node's events of this window, those included that it makes for itself on the way. With `PAUSES` those of all nodes, and only
-    /// up to the instant in which the world pauses.
+    /// Runs the events of one node in this window, including those that it schedules for itself meanwhile. With
+    /// `PAUSES`, runs the events of all nodes, up to the time at which the world pauses.
     #[inline(never)]
     fn run_node<const FAR: bool, const PAUSES: bool>(&mut self, world: &mut W, head: u32, mut limit: Time) {
         let mut slot = head;
@@ -340,17 +345,18 @@ impl<W: World> Runner<W> {
         self.windows.follows = u64::MAX;
     }
 
-    /// Brings a node's events of a window into their order.
+    /// Sorts a node's events of a window.
     #[inline(always)]
     fn sort_by_key(&mut self) {
         if self.order.len() <= FEW { insert_in_order(&mut self.order) } else { self.sort_many() }
     }
 
-    /// Many are sorted as single numbers, of key and place: a processor does that without a branch, and twice as fast.
+    /// Sorts many events as single words that hold key and position: a processor sorts words without branches, twice as
+    /// fast.
     #[inline(never)]
     fn sort_many(&mut self) {
         let (all, many) = (self.order.iter().fold(0, |all, &(key, _)| all | key), self.order.len() as u64);
-        // Where the look-ahead is long, a time within a window may need more bits.
+        // With a long look-ahead, a time within a window may need more bits than a sort word has.
         if all >> (u64::BITS - PLACE_BITS) != 0 || many >> PLACE_BITS != 0 {
             return self.order.sort_unstable_by_key(|&(key, _)| key);
         }
@@ -389,8 +395,8 @@ impl<W: World> Runner<W> {
     }
 }
 
-/// Sorts by key. A node's list of a window is short and mostly in order, because events are made in order of time
-/// as a rule: then insertion is a single pass of comparisons.
+/// Sorts by key. A node's list for a window is short and mostly sorted already, because events are usually scheduled in
+/// order of time. Insertion is then a single pass of comparisons.
 #[inline]
 fn insert_in_order(order: &mut [(u64, u32)]) {
     for next in 1..order.len() {
@@ -410,15 +416,15 @@ mod tests {
     use crate::{Shard, Way, Workers};
     use proptest::prelude::*;
 
-    /// A token that hops from node to node and leaves its luggage with the part that runs the node; each node notes what
-    /// it sees.
+    /// A token that hops from node to node and stores its luggage in the part that runs the node. Each node records the
+    /// tokens that it handles.
     #[derive(Clone, Copy, Debug, Default)]
     struct Token {
         time: u64,
         node: u32,
         id: u32,
         hops: u32,
-        /// Where its luggage lies.
+        /// Index of its luggage.
         slot: u32,
     }
     impl Event for Token {
@@ -434,9 +440,9 @@ mod tests {
         luggage: Vec<u64>,
         look_ahead: u64,
         places: usize,
-        /// Picoseconds in what the test counts as one: with many, windows are narrow.
+        /// Number of picoseconds in the test's unit of time. With more of them, windows are narrow.
         unit: u64,
-        /// The first token from then on stops the world.
+        /// Time from which on the first token stops the world.
         stops_at: u64,
         stopped: bool,
     }
@@ -461,7 +467,7 @@ mod tests {
                 return;
             }
             let mix = (token.time / self.unit * 31 + u64::from(token.id) * 17 + u64::from(token.hops)) % 97;
-            // Every third hop stays at the node, at any delay; the others go on after the look-ahead.
+            // Every third hop stays at the node, after any delay; the others go to another node after the look-ahead.
             let (node, delay) = if mix.is_multiple_of(3) {
                 (token.node, 1 + mix * self.unit)
             } else {
@@ -480,7 +486,7 @@ mod tests {
             self.seen.len() % 2 == 1
         }
         fn fetch<const STEP: usize>(&self, _: &Token, found: u32) -> u32 {
-            assert_eq!(found as usize, STEP, "a step follows another one");
+            assert_eq!(found as usize, STEP, "steps run in order");
             found + 1
         }
         fn is_common(&self, token: &Token) -> bool {
@@ -498,7 +504,7 @@ mod tests {
         }
     }
 
-    /// Runs a world on one globally sorted list.
+    /// Runs a world with one globally sorted list of events.
     fn plain(mut world: Nodes, tokens: &[Token], limit: u64) -> Vec<Vec<(u64, u32, u64)>> {
         let mut pending = tokens.to_vec();
         while let Some(at) = (0..pending.len()).min_by_key(|&i| (pending[i].time, pending[i].id)) {
@@ -524,7 +530,7 @@ mod tests {
             budget in 1u64..50,
             places in proptest::sample::select(vec![1, 100_000]),
             unit in proptest::sample::select(vec![1, 3_000, 20_000, 300_000]),
-            // Far apart, or in a crowd.
+            // Few or many events per window.
             spread in proptest::sample::select(vec![20_000, 200]),
         ) {
             let (look_ahead, limit) = (look_ahead * unit, limit * unit * spread / 20_000);
@@ -542,14 +548,14 @@ mod tests {
             for &token in &tokens {
                 runner.windows().push(token);
             }
-            // Stops in between, possibly in the middle of a window.
+            // Intermediate limits, possibly in the middle of a window.
             let mut stops: Vec<u64> = stops.iter().map(|stop| stop * unit * spread / 20_000).filter(|&stop| stop < limit).collect();
             stops.sort_unstable();
             for stop in stops.into_iter().chain([limit]) {
                 while runner.run(&mut world, Time::from_ps(stop), budget) == RunStatus::More {}
             }
             prop_assert_eq!(&world.seen, &plain(nodes_at_rest(), &tokens, limit));
-            // In two and three parts, on one thread, on several, and on one and several in turn.
+            // Two and three parts: on one thread, on several, and on one and several in turn.
             for parts in 2..4u8 {
                 let owner_of: Vec<u8> = (0..nodes).map(|node| node as u8 % parts).collect();
                 for ways in [&[Way::Alone][..], &[Way::Together], &[Way::Together, Way::Alone]] {
@@ -573,7 +579,7 @@ mod tests {
                     }
                 }
             }
-            // What lies beyond the limit is still there: a second run goes on as if there had been none.
+            // Events beyond the limit are still pending: a second run continues as if there had been no limit.
             while runner.run(&mut world, Time::from_ps(2 * limit), budget) == RunStatus::More {}
             prop_assert_eq!(&world.seen, &plain(nodes_at_rest(), &tokens, 2 * limit));
         }
@@ -626,14 +632,14 @@ mod tests {
                     prop_assert_eq!(end, RunStatus::Done);
                     continue;
                 };
-                // All events until then have been seen, and none that is more than a look-ahead later.
+                // Every event up to that time has been seen, and none that is more than a look-ahead later.
                 let (last, seen_then) = (stop + look_ahead * unit, seen(&shards));
                 for (all, seen) in all.iter().zip(&seen_then) {
                     prop_assert!(all.starts_with(seen));
                     prop_assert!(seen.len() >= all.iter().take_while(|&&(time, ..)| time <= stop).count());
                     prop_assert!(seen.iter().all(|&(time, ..)| time <= last), "{} parts: {seen:?} beyond {last}", parts);
                 }
-                // All go on from there to the same time, and nothing is lost on the way.
+                // All parts continue from there to the same time, and no event is lost.
                 for Shard { world, .. } in &mut shards {
                     (world.stops_at, world.stopped) = (u64::MAX, false);
                 }

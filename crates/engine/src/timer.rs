@@ -3,8 +3,8 @@
 use recurrence::Recurs;
 use units::Time;
 
-/// One pending wake-up. Moving it leaves the old event in the queue; when that event runs, it does not
-/// match the armed time and is ignored. So a timer costs one word, and re-arming costs one event.
+/// One pending wake-up. Re-arming leaves the old event in the queue. When that event runs, its time does not match the
+/// armed time, and it is ignored. A timer therefore takes one word of memory, and each re-arming costs one event.
 #[derive(Clone, Copy, Debug, Recurs)]
 pub struct Timer {
     at: Time,
@@ -14,8 +14,8 @@ impl Timer {
     /// Not armed.
     pub const IDLE: Timer = Timer { at: Time::NEVER };
 
-    /// Arms for `at`. The caller schedules the event if this returns true; it is false if an event for
-    /// exactly that time is already pending.
+    /// Arms the timer for `at`. Returns true if the caller has to schedule an event for that time, false if one is
+    /// already pending.
     #[inline]
     #[must_use]
     pub fn arm(&mut self, at: Time) -> bool {
@@ -28,12 +28,12 @@ impl Timer {
     pub fn due(&self) -> Time {
         self.at
     }
-    /// Disarms: the pending event will be ignored.
+    /// Disarms the timer. The pending event will be ignored.
     #[inline]
     pub fn cancel(&mut self) {
         self.at = Time::NEVER;
     }
-    /// Called with an event of this timer: whether it is the one that counts. Disarms.
+    /// Returns true, and disarms the timer, if it is armed for this time. Called with each event of the timer.
     #[inline]
     pub fn fires(&mut self, now: Time) -> bool {
         let due = self.at == now;

@@ -1,26 +1,28 @@
 //! Chooses between one thread and several by timing both.
 //!
 //! The cost of a round on several threads depends on the number of its events, on their balance and on other load on
-//! the machine, and all three change during a run. Therefore both ways are timed on pieces of the run itself, and
-//! the slower one is tried again now and then, for a small part of the time. The times affect which thread runs a node, but not
-//! the results.
+//! the machine, and all three change during a run. Both ways are therefore timed on pieces of the run itself. The
+//! slower one is tried again from time to time, for a small fraction of the run time. The measurements determine which
+//! thread runs a node, but do not affect results.
 
 use std::time::Duration;
 
-/// Alternatives for running the parts of a world.
+/// Ways to run the parts of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// One thread runs them in turn.
+    /// One thread runs all parts in turn.
     Alone,
-    /// Each has a thread.
+    /// Each part has a thread of its own.
     Together,
 }
 
-/// With fewer events than this per round and thread, threads are not even tried: the barrier takes longer.
+/// With fewer events than this per round and thread, several threads are not even tried, because the barrier takes
+/// longer.
 const FEW_EVENTS: f64 = 40.0;
-/// A way is judged over pieces of this total duration.
+/// Total duration of the pieces over which a way is measured.
 const LONG_ENOUGH: Duration = Duration::from_millis(3);
-/// Threads have to be faster by this to be used: they take processors from other programs, and times scatter.
+/// Several threads are used only if they take less than this fraction of the time of one: they occupy processors that
+/// other programs could use, and measurements vary.
 const WORTH: f64 = 0.9;
 /// The slower way is tried again after this many times the duration of its last trial.
 const TRY_AGAIN_AFTER: u32 = 50;
@@ -31,30 +33,30 @@ pub(crate) struct Trial {
     now: Way,
     alone: Known,
     together: Known,
-    /// Since the way was last chosen.
+    /// Time and events since the way was last chosen.
     spent: Spent,
-    /// Since the other way was last used.
+    /// Time since the other way was last used.
     since_other: Duration,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    /// Nanoseconds per event in the last pieces of its last use, the newest first; infinite for missing ones.
+    /// Nanoseconds per event in the last pieces of the way's last use, newest first; infinite for missing ones.
     costs: [f64; 3],
-    /// Duration of that measurement.
+    /// Duration of the last measurement.
     took: Duration,
 }
 
 impl Known {
     const NOTHING: Known = Known { costs: [f64::INFINITY; 3], took: Duration::ZERO };
 
-    /// The minimum: other load on the machine only makes a piece slower.
+    /// Returns the minimum of the measurements: other load on the machine only makes a piece slower.
     fn cost(&self) -> Option<f64> {
         Some(self.costs.iter().copied().fold(f64::INFINITY, f64::min)).filter(|cost| cost.is_finite())
     }
 }
 
-/// A piece of a run.
+/// Duration and events of a piece of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spent {
     pub(crate) wall: Duration,
@@ -63,7 +65,7 @@ pub(crate) struct Spent {
 }
 
 impl Trial {
-    /// Starts with this way.
+    /// Creates a trial that starts with this way.
     pub(crate) fn new(now: Way) -> Trial {
         Trial {
             now,
@@ -74,12 +76,12 @@ impl Trial {
         }
     }
 
-    /// Way to run the next piece.
+    /// Returns the way to run the next piece.
     pub(crate) fn way(&self) -> Way {
         self.now
     }
 
-    /// Records the cost of a piece on `threads` threads' parts, run as [`Trial::way`] returned.
+    /// Records the cost of a piece that ran as [`Trial::way`] returned. `threads` is the number of parts.
     pub(crate) fn learn(&mut self, piece: Spent, threads: usize) {
         self.spent.wall += piece.wall;
         self.spent.events += piece.events;
@@ -94,7 +96,7 @@ impl Trial {
             Way::Alone => (&mut self.alone, &self.together),
             Way::Together => (&mut self.together, &self.alone),
         };
-        // Costs from before its last use are out of date.
+        // Measurements from before the last use of the other way are out of date.
         let before = if self.since_other > spent.wall { known.costs } else { Known::NOTHING.costs };
         *known = Known { costs: [cost, before[0], before[1]], took: spent.wall };
         let own_cost = known.cost().unwrap_or(cost);
@@ -121,8 +123,8 @@ impl Trial {
 mod tests {
     use super::*;
 
-    /// Runs 10,000 pieces of 5 ms if alone, of 5 ms times `factor` together. Returns the share of time beyond that of the better
-    /// way, and the share of the pieces that were run together.
+    /// Runs 10,000 pieces that take 5 ms on one thread, and 5 ms times `factor` on several. Returns the time in excess
+    /// of the better way, as a fraction, and the fraction of the pieces that ran on several threads.
     fn overhead(factor: impl Fn(u64) -> f64, events_a_round: u64) -> (f64, f64) {
         let (mut trial, mut took, mut best, mut together) = (Trial::new(Way::Alone), 0.0, 0.0, 0);
         for piece in 0..10_000 {
@@ -147,7 +149,7 @@ mod tests {
         let (_, together) = overhead(|piece| if piece % 7 == 0 { 5.0 } else { 0.5 }, 1_000);
         assert!(together > 0.9, "{together}");
         let (_, together) = overhead(|_| 0.95, 1_000);
-        assert!(together < 0.05, "a gain that small is not worth a processor");
+        assert!(together < 0.05, "such a small gain does not justify more threads");
     }
 
     #[test]

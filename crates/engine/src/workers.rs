@@ -1,16 +1,16 @@
-//! One run in several parts, each with a thread where that pays.
+//! Runs a world in several parts, each on a thread of its own where that is faster.
 //!
-//! Each part has a world of its own with its nodes only; events for the nodes of others go into
-//! mailboxes. All parts run the same windows in the same step. Between two steps they meet: each posts its mail and
-//! announces its earliest window with an event, counting mail in transit. If a look-ahead spans several windows, a
-//! step is half of one: events sent in a step are due after the next one, so that a part may run a step as soon as the others
-//! have finished the one before the last, and waits only for a part that falls behind by more (*lag*). Mailboxes and
-//! announcements are kept for several meetings, so that a thread that is ahead does not disturb one that still reads. Data
-//! that an event refers to in the world that made it is sent along with the mail.
+//! Each part has a world of its own with its nodes only; events for nodes of other parts go into mailboxes. All parts
+//! run the same windows in the same step. Between two steps they meet: each posts its mail and announces its earliest
+//! window with an event, counting mail in transit. If a look-ahead spans several windows, a step is half of one: events
+//! sent in a step are due after the next one, so that a part may run a step as soon as the others have finished the
+//! step before the previous one. It waits only for a part that is further behind (*lag*). Mailboxes and announcements
+//! are kept for several meetings, so that a thread that is ahead does not overwrite data that another one still reads.
+//! Data that an event refers to in the world that made it is sent along with the mail.
 //!
-//! Where rounds are too small for a barrier, or the machine too busy, one thread runs the parts in turn (`trial.rs`).
-//! A node sorts its events itself, so neither the order of mail nor the number of parts or threads affects
-//! its behaviour.
+//! Where rounds are too small for a barrier, or the machine is too busy, one thread runs the parts in turn
+//! (`trial.rs`). A node sorts its events itself, so neither the order of mail nor the number of parts or threads
+//! affects its behaviour.
 
 use crate::barrier::{Barrier, BreakOnPanic, Broken, Patience};
 use crate::trial::{Spent, Trial, Way};
@@ -24,16 +24,16 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use units::Time;
 
-/// A part of the world.
+/// A part of the world, with its pending events.
 pub struct Shard<W: World> {
-    /// The nodes that this part runs, in its own numbering: the numbers in [`World::node_of`] are its own, those that
-    /// [`Windows::send`](crate::Windows::send) takes are the ones of `owner_of`.
+    /// The nodes of this part. [`World::node_of`] returns numbers within the part;
+    /// [`Windows::send`](crate::Windows::send) takes the global numbers of `owner_of`.
     pub world: W,
-    /// Their events.
+    /// Runs the events of these nodes.
     pub runner: Runner<W>,
 }
 
-/// A part of the run has panicked: a defect of the program. The run cannot be continued.
+/// Error of a run in which a part has panicked, which is a defect of the program. The run cannot be continued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panicked {
     /// Message of the panic.
@@ -57,7 +57,7 @@ impl From<Box<dyn Any + Send>> for Panicked {
     }
 }
 
-/// A call of [`Workers::run`] returns after this time, so that it can be measured and interrupted.
+/// Duration after which a call of [`Workers::run`] returns, so that runs can be measured and interrupted.
 const PIECE: Duration = Duration::from_millis(20);
 
 /// Mail from one part to another.
@@ -68,10 +68,10 @@ struct Mail<W: World> {
 
 /// State shared by the parts.
 pub struct Workers<W: World> {
-    /// See [`Stride::kept`].
+    /// Meetings in use, indexed by [`Stride::kept`].
     meetings: [Meeting<W>; 4],
     parts: usize,
-    /// Rounds in which each part has had a thread.
+    /// Number of rounds in which each part had a thread of its own.
     rounds_together: u64,
     trial: Trial,
     /// Fixed way to run, which overrides the trial.
@@ -80,35 +80,35 @@ pub struct Workers<W: World> {
 
 /// Mail and announcements that the parts exchange at a meeting.
 struct Meeting<W: World> {
-    /// Sender, receiver.
+    /// Mail by sender and receiver.
     mailboxes: Vec<Mutex<Mail<W>>>,
-    /// The next window of each part.
+    /// The earliest window with an event, of each part.
     announced: Vec<AtomicU64>,
-    /// A world has stopped itself.
+    /// True if a world has stopped itself.
     stopped: AtomicBool,
-    /// The first part has used up the budget or the time of the piece.
+    /// True if the first part has used up the budget or the time of the piece.
     over: AtomicBool,
 }
 
-/// Length of a step: this many windows, whose events affect other parts after `lag` more steps.
+/// Length of a step in windows. Events of a step affect other parts `lag` + 1 steps later.
 #[derive(Clone, Copy)]
 struct Stride {
     windows: u64,
     lag: u64,
 }
 
-/// End of a piece of a run.
+/// Condition at which a piece of a run ends.
 #[derive(Clone, Copy)]
 struct Until {
     limit: Time,
-    /// Events of the first part.
+    /// Number of events of the first part.
     events: u64,
     begun: Instant,
 }
 
 impl<W: World<Event: Send> + Send> Workers<W> {
-    /// Creates workers for these parts; `owner_of` maps each node to the part that runs it. `fixed` is the way to run them; `None`:
-    /// the faster way, by trial.
+    /// Creates workers for these parts. `owner_of` maps each node to the part that runs it. `fixed` is the way to run
+    /// the parts; `None` selects the faster way by trial.
     pub fn new(shards: &mut [Shard<W>], owner_of: Arc<[u8]>, fixed: Option<Way>) -> Workers<W> {
         let parts = shards.len();
         for (home, shard) in (0..).zip(shards) {
@@ -130,24 +130,25 @@ impl<W: World<Event: Send> + Send> Workers<W> {
         }
     }
 
-    /// Delivers the mail between the parts, between two runs.
+    /// Delivers the mail between the parts. Called between two runs.
     pub fn deliver(&mut self, shards: &mut [Shard<W>]) {
         deliver(shards);
     }
 
-    /// From now on the trial chooses the way to run.
+    /// Lets the trial choose the way to run from now on.
     pub fn choose(&mut self) {
         if let Some(way) = self.fixed.take() {
             self.trial = Trial::new(way);
         }
     }
 
-    /// Rounds so far in which each part had a thread; in the others one thread ran all parts.
+    /// Number of rounds so far in which each part had a thread of its own; in the others, one thread ran all parts.
     pub fn rounds_together(&self) -> u64 {
         self.rounds_together
     }
 
-    /// Runs all parts, with the arguments of [`Runner::run`]; returns after some milliseconds even if the budget lasts longer.
+    /// Runs all parts, with the arguments of [`Runner::run`]; returns after about 20 ms even if the budget is not used
+    /// up.
     ///
     /// # Errors
     /// If a part panics. The others stop at their next meeting.
@@ -199,7 +200,7 @@ impl<W: World<Event: Send> + Send> Workers<W> {
                 status = of_all;
             }
         }
-        // Mail of the last meeting.
+        // Returns the mail of the last meeting to the outboxes.
         for meeting in &mut self.meetings {
             for (place, mail) in meeting.mailboxes.iter_mut().enumerate() {
                 if let Ok(mail) = mail.get_mut() {
@@ -221,7 +222,8 @@ impl<W: World<Event: Send> + Send> Workers<W> {
         let mut patience = Patience::default();
         shard.runner.windows.settle();
         let stride = Stride::of(&shard.runner);
-        // The earliest window of the mail posted last, which may not have been read yet; the end of the last step.
+        // The earliest window in the mail posted last, which its receivers may not have read yet; and the end of the
+        // last step.
         let (mut posted, mut end) = (NEVER, 0);
         for step in 0u64.. {
             let meeting = &self.meetings[stride.kept(step)];
@@ -243,7 +245,7 @@ impl<W: World<Event: Send> + Send> Workers<W> {
             if meeting.over.load(Ordering::Acquire) {
                 return Ok(RunStatus::More);
             }
-            // All parts compute the same windows and end together. Announced windows may have been run meanwhile. Mail stays
+            // All parts compute the same windows and end together. Announced windows may have run meanwhile. Mail stays
             // for the next run.
             let first = meeting.announced.iter().map(|next| next.load(Ordering::Acquire)).min();
             let first = first.unwrap_or(NEVER).max(end);
@@ -262,8 +264,8 @@ impl<W: World> Meeting<W> {
         self.announced.len()
     }
 
-    /// Posts mail, and returns the earliest window among its events. One bulk copy: event by event, each would wait for memory
-    /// that another thread has read.
+    /// Posts mail, and returns the earliest window of its events. The mail is copied in bulk: copying event by event
+    /// would wait for memory that another thread has read.
     fn post(&self, me: usize, shard: &mut Shard<W>) -> u64 {
         let windows = &mut shard.runner.windows;
         let mut earliest = Time::NEVER;
@@ -297,19 +299,19 @@ impl<W: World> Meeting<W> {
 }
 
 impl Stride {
-    /// Stride of steps with a thread for each part.
+    /// Returns the stride of steps with a thread for each part.
     fn of<W: World>(runner: &Runner<W>) -> Stride {
         let round = runner.windows.round();
         if round > 1 { Stride { windows: round / 2, lag: 1 } } else { Stride { windows: 1, lag: 0 } }
     }
 
-    /// Index of the slot of a meeting. A part that arrives at a meeting has passed the one `lag` before it together with all
-    /// others, and those had then read the slot of `lag + 1` meetings before that: it is no longer read and can be reused.
+    /// Index of the slot of a meeting. A part arrives at a meeting only after all parts have arrived at the one `lag`
+    /// before it. All have then read the slot of `lag` + 1 meetings before that one, which can be reused.
     fn kept(self, meeting: u64) -> usize {
         (meeting % (2 * (self.lag + 1))) as usize
     }
 
-    /// The first window after the step that begins with this one.
+    /// Returns the end of the step that begins with this window, exclusive.
     fn end_after(self, first: u64) -> u64 {
         (first / self.windows).saturating_add(1).saturating_mul(self.windows)
     }
@@ -322,7 +324,7 @@ impl<W: World> Default for Mail<W> {
 }
 
 impl<W: World> Mail<W> {
-    /// Delivers the mail. The memory is kept for reuse.
+    /// Delivers the mail. The buffers are kept for reuse.
     fn open(&mut self, to: &mut Shard<W>) {
         to.world.unpack(&mut self.events, &mut self.cargo);
         for event in self.events.drain(..) {
@@ -337,7 +339,7 @@ impl Until {
     }
 }
 
-/// Runs all shards on one thread, round by round.
+/// Runs all parts on one thread, round by round.
 fn run_alone<W: World>(shards: &mut [Shard<W>], until: Until) -> RunStatus {
     for shard in shards.iter_mut() {
         shard.runner.windows.settle();
@@ -375,7 +377,7 @@ fn deliver<W: World>(shards: &mut [Shard<W>]) {
             let mut mail: Mail<W> = Mail { events: std::mem::take(&mut outbox.boxes[to]), ..Mail::default() };
             shards[from].world.pack(&mut mail.events, &mut mail.cargo);
             mail.open(&mut shards[to]);
-            // Its memory is used again.
+            // The buffer of the mail is reused.
             if let Some(outbox) = &mut shards[from].runner.windows.outbox {
                 outbox.boxes[to] = mail.events;
             }
@@ -388,7 +390,7 @@ mod tests {
     use super::*;
     use crate::Windows;
 
-    /// An event at a node every 10 ps, alternately at each of two nodes.
+    /// A world with an event every 10 ps, at each of two nodes in turn.
     #[derive(Clone, Copy, Default)]
     struct Tick(u64);
     impl Event for Tick {
@@ -454,7 +456,7 @@ mod tests {
                     };
                     sender.send(end)
                 });
-                let end = receiver.recv_timeout(Duration::from_secs(60)).expect("nobody waits for ever");
+                let end = receiver.recv_timeout(Duration::from_secs(60)).expect("no thread waits forever");
                 assert_eq!(end, Err(Panicked { message: format!("a tick at {panics_at} ps") }), "{way:?}");
             }
         }
@@ -463,7 +465,7 @@ mod tests {
     #[test]
     fn a_piece_ends_by_its_budget_and_by_the_clock() {
         for way in [Way::Alone, Way::Together] {
-            // On a machine with much else to do the clock may end a piece before its budget does, but not each time.
+            // On a busy machine a piece may run out of time before it uses up its budget, but not always.
             let comes_to_its_budget = (0..50).any(|_| {
                 let mut shards = two(u64::MAX);
                 let mut workers = Workers::new(&mut shards, [0, 1].into(), Some(way));

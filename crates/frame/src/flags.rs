@@ -1,8 +1,9 @@
 //! The label of a frame: its priority, kind and ECN bits, and single-bit flags, in 16 bits.
 //!
-//! Frames are copied from link to queue to link, so a frame must stay at 24 B. A priority or channel takes 5 bits, the flags 4, ECN 2; the
-//! remaining 5 bits hold 32 kinds. For a trimmed frame, whose kind is one of the first 16, the highest of these bits is set if it was
-//! trimmed on its last hop. Fields of only some frames belong in a [`Header`](crate::Header), which has no such bound.
+//! Frames are copied from link to queue to link, so a frame must stay at 24 B. A priority or channel takes 5 bits, the
+//! flags 4, ECN 2; the remaining 5 bits hold 32 kinds. Only frames of the first 16 kinds can be trimmed; the highest of
+//! the five bits then says whether the frame was trimmed on its last hop. Fields that only some frames need belong in a
+//! [`Header`](crate::Header), whose size is not limited.
 
 use crate::Priority;
 use recurrence::Recurs;
@@ -11,7 +12,7 @@ use recurrence::Recurs;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Ecn {
-    /// Not ECT: a queue manager drops where it would mark.
+    /// Not-ECT. A queue manager drops such frames where it would mark others.
     #[default]
     NotCapable = 0b00,
     /// ECT(1).
@@ -26,22 +27,23 @@ pub enum Ecn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FrameKind {
-    /// Open-loop traffic, which only fills the wire.
+    /// Open-loop traffic without contents.
     #[default]
     Raw = 0,
-    /// Data of an endpoint; the word is its sequence number.
+    /// Data sent by an endpoint. The word is its sequence number.
     Data = 1,
-    /// An acknowledgement of an endpoint; the word is its acknowledgement number.
+    /// Acknowledgement sent by an endpoint. The word is its acknowledgement number.
     Ack = 2,
-    /// An acknowledgement that echoes a mark (ECN echo).
+    /// Acknowledgement that echoes a CE mark (ECN echo).
     MarkedAck = 3,
     /// A congestion notification packet from a receiver.
     Cnp = 4,
-    /// A congestion message from a switch: a [`Notice`](crate::Notice).
+    /// Congestion notification message from a switch: a [`Notice`](crate::Notice).
     Cnm = 5,
     /// The [`Tag`](crate::Tag) of a frame, which its receiver returns.
     Tag = 6,
-    /// A part of a transfer that a source pushes, or of one of its streams; the word is its number among those of its path.
+    /// Part of a transfer, or of a stream, sent by a source without a transport. The word is its number among the parts
+    /// on its path.
     Part = 7,
 }
 
@@ -59,7 +61,7 @@ const KIND_SHIFT: u32 = 10;
 const KIND_BITS: u32 = 5;
 const KIND: u16 = ((1 << KIND_BITS) - 1) << KIND_SHIFT;
 const TRIMMED: u16 = 1 << (KIND_SHIFT + KIND_BITS);
-/// Set on a trimmed frame that was cut on its last hop.
+/// Set if the frame was trimmed on its last hop.
 const AT_LAST_HOP: u16 = TRIMMED >> 1;
 
 /// All kinds, by number.
@@ -74,7 +76,7 @@ const KINDS: [FrameKind; 8] = [
     FrameKind::Part,
 ];
 
-/// The kinds by the highest six bits of a label: whole, trimmed, and trimmed on the last hop.
+/// Kind by the highest six bits of a label: untrimmed, trimmed, and trimmed on the last hop.
 const KIND_OF: [FrameKind; 64] = {
     let mut all = [FrameKind::Part; 64];
     let mut kind = 0;
@@ -85,25 +87,25 @@ const KIND_OF: [FrameKind; 64] = {
     all
 };
 
-/// Payload that a frame has lost to packet trimming on its way.
+/// Position at which a frame lost its payload to packet trimming.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub enum Trim {
-    /// None.
+    /// Not trimmed.
     #[default]
     Whole,
-    /// Cut by a switch within the fabric.
+    /// Trimmed by a switch within the fabric.
     Trimmed,
-    /// Cut at the port to the receiver: incast, which no other path avoids.
+    /// Trimmed at the egress port to the receiver, because of incast, which no other path avoids.
     AtLastHop,
 }
 
 impl Flags {
-    /// Combines priority 0, kind and ECN bits.
+    /// Creates the label of a frame with priority 0.
     #[inline]
     pub const fn new(kind: FrameKind, ecn: Ecn) -> Flags {
         Flags((kind as u16) << KIND_SHIFT | (ecn as u16) << ECN_SHIFT)
     }
-    /// Returns the flags of a frame of this priority or channel, 0 to 31.
+    /// Returns the label with this priority or channel, 0 to 31.
     #[inline(always)]
     #[must_use]
     pub const fn at(self, priority: Priority) -> Flags {
@@ -128,11 +130,12 @@ impl Flags {
     /// Returns true if the kind is in this set, one bit per kind.
     #[inline]
     const fn is_among(self, kinds: u32) -> bool {
-        // Those of trimmed frames are the first sixteen, twice.
+        // The kinds of trimmed frames are the first sixteen, twice.
         let trimmed = (kinds & 0xffff) as u64 * 0x1_0001;
         (kinds as u64 | trimmed << 32) >> (self.0 >> KIND_SHIFT) & 1 != 0
     }
-    /// Returns the flags of a frame whose payload a switch has cut. Kinds from the seventeenth on stay whole.
+    /// Returns the label of the frame after a switch has trimmed its payload. Frames of the kinds from the seventeenth
+    /// on are not trimmed.
     #[inline]
     #[must_use]
     pub const fn trimmed(self, at_last_hop: bool) -> Flags {
@@ -141,12 +144,12 @@ impl Flags {
         }
         Flags(self.0 | TRIMMED | if at_last_hop { AT_LAST_HOP } else { 0 })
     }
-    /// Returns true if a switch has cut the payload of the frame.
+    /// Returns true if a switch has trimmed the payload of the frame.
     #[inline(always)]
     pub const fn is_trimmed(self) -> bool {
         self.0 & TRIMMED != 0
     }
-    /// Returns the payload that the frame has lost.
+    /// Returns where the frame was trimmed.
     #[inline]
     pub const fn trim(self) -> Trim {
         match self.0 & (TRIMMED | AT_LAST_HOP) {
@@ -155,18 +158,18 @@ impl Flags {
             _ => Trim::AtLastHop,
         }
     }
-    /// Returns true if a source pushes frames of this kind: no endpoint sends or awaits them.
+    /// Returns true if sources without a transport send frames of this kind; no endpoint sends or expects them.
     #[inline]
     pub const fn is_pushed(self) -> bool {
         self.is_among(1 << FrameKind::Raw as u8 | 1 << FrameKind::Part as u8)
     }
-    /// Returns true if a node originates frames of this kind itself (CNPs, congestion messages, returned tags): they enter a queue without
-    /// being pulled from an endpoint, a rate limiter or a source.
+    /// Returns true if a node originates frames of this kind itself (CNPs, congestion notification messages, returned
+    /// tags). Such frames enter a queue without being pulled from an endpoint, a rate limiter or a source.
     #[inline]
     pub const fn is_originated(self) -> bool {
         self.is_among(1 << FrameKind::Cnp as u8 | 1 << FrameKind::Cnm as u8 | 1 << FrameKind::Tag as u8)
     }
-    /// Returns its ECN bits.
+    /// Returns the ECN bits.
     #[inline]
     pub const fn ecn(self) -> Ecn {
         match self.0 >> ECN_SHIFT & 0b11 {
@@ -176,7 +179,7 @@ impl Flags {
             _ => Ecn::Experienced,
         }
     }
-    /// Marks the frame. Returns false, without side effects, if its transport is not ECN-capable.
+    /// Sets CE. Returns false, without side effects, if the transport of the frame is not ECN-capable.
     #[inline]
     #[must_use]
     pub const fn mark(&mut self) -> bool {
@@ -186,48 +189,49 @@ impl Flags {
         self.0 |= ECN;
         true
     }
-    /// Returns the flags of a frame that carries more than a word.
+    /// Returns the label with the flag of a frame that has contents in addition to its word.
     #[inline]
     pub const fn wide(self) -> Flags {
         Flags(self.0 | WIDE)
     }
-    /// Returns true if the word is the position of the frame's contents.
+    /// Returns true if the frame has such contents, and its word is their position.
     #[inline]
     pub const fn is_wide(self) -> bool {
         self.0 & WIDE != 0
     }
-    /// Returns the flags of a frame with a [`Tag`](crate::Tag). Its other contents are stored with the tag:
-    /// it is wide.
+    /// Returns the label of a frame with a [`Tag`](crate::Tag). The frame is then wide: the rest of its contents is
+    /// stored with the tag.
     #[inline]
     pub const fn tagged(self) -> Flags {
         Flags(self.0 | TAGGED | WIDE)
     }
-    /// The flags without tag and header.
+    /// Returns the label without the flags of tag and header.
     #[inline]
     pub const fn narrow(self) -> Flags {
         Flags(self.0 & !(TAGGED | WIDE))
     }
-    /// Returns true if it has a [`Tag`](crate::Tag).
+    /// Returns true if the frame has a [`Tag`](crate::Tag).
     #[inline]
     pub const fn is_tagged(self) -> bool {
         self.0 & TAGGED != 0
     }
-    /// The flags of a frame that others of its virtual channel may pass while it lacks credits.
+    /// Returns the label with the flag that lets other frames of the virtual channel overtake this one while it lacks
+    /// credits.
     #[inline]
     pub const fn bypassable(self, it_is: bool) -> Flags {
         if it_is { Flags(self.0 | BYPASSABLE) } else { self }
     }
-    /// Returns true if other frames of its virtual channel may pass it.
+    /// Returns true if other frames of the virtual channel may overtake this one.
     #[inline]
     pub const fn is_bypassable(self) -> bool {
         self.0 & BYPASSABLE != 0
     }
-    /// Returns true if a receiver only has to count the frame.
+    /// Returns true if the receiver only needs to count the frame.
     #[inline]
     pub const fn is_plain(self) -> bool {
         self.0 & (KIND | TAGGED | TRIMMED) == 0
     }
-    /// Returns true if an endpoint sends frames of this kind to another one, and the frame has no tag.
+    /// Returns true if an endpoint sends frames of this kind to another endpoint, and the frame has no tag.
     #[inline]
     pub const fn is_of_endpoint(self) -> bool {
         const THOSE: u32 = 1 << FrameKind::Data as u8
@@ -236,8 +240,8 @@ impl Flags {
             | 1 << FrameKind::Cnp as u8;
         self.is_among(THOSE) && !self.is_tagged()
     }
-    /// Returns kind, ECN bits and flags without the priority, for fingerprints. Those of the first eight kinds, whole, are in the low eight
-    /// bits; bits 8 to 52 are 0.
+    /// Returns kind, ECN bits and flags, without the priority, for fingerprints. For untrimmed frames of the first
+    /// eight kinds they take the low eight bits. Bits 8 to 52 are 0.
     #[inline]
     pub const fn digest(self) -> u64 {
         const LOW: u16 = 0b1_1111;
@@ -251,7 +255,7 @@ impl Flags {
 mod tests {
     use super::*;
 
-    /// Kinds that the bits can hold.
+    /// Number of kinds that the bits can represent.
     const ROOM: u32 = 1 << KIND_BITS;
 
     #[test]
@@ -299,7 +303,7 @@ mod tests {
     #[test]
     fn digests_tell_labels_apart_and_have_their_bits() {
         let mut seen = std::collections::BTreeSet::new();
-        // Trimmed ones as well.
+        // Includes trimmed frames.
         for kind in 0..2 * ROOM as u16 {
             for low in 0..1 << (KIND_SHIFT - WIDE.trailing_zeros()) {
                 let digest = Flags(kind << KIND_SHIFT | low << WIDE.trailing_zeros()).digest();

@@ -1,7 +1,7 @@
-//! Fields of an endpoint that do not fit into the word of a frame.
+//! Header fields of an endpoint's frame that do not fit into its word.
 //!
-//! Most frames carry nothing or one number. What is wider is a [`Header`]: the frame says that it has one
-//! ([`Flags::is_wide`](crate::Flags::is_wide)), and its word holds the slot.
+//! Most frames carry no number, or one, which is their word. Larger contents are a [`Header`]. The label of the frame
+//! then has a flag ([`Flags::is_wide`](crate::Flags::is_wide)), and its word is the index of the header.
 
 use crate::Frame;
 use crate::Trim;
@@ -9,30 +9,30 @@ use crate::telemetry::Telemetry;
 use std::fmt;
 use units::Time;
 
-/// Data that a frame carries in addition to its word. A plain value, which moves with its frame from thread to
+/// Contents that a frame carries in addition to its word. A plain value that moves with its frame from thread to
 /// thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Header {
-    /// Of a TCP segment.
+    /// Header of a TCP segment.
     Tcp(TcpHeader),
-    /// Of a packet of RDMA.
+    /// Header of an RDMA packet.
     Rdma(RdmaHeader),
-    /// Of a packet of UET.
+    /// Header of a UET packet.
     Uet(UetHeader),
-    /// Of a frame of a message without a transport.
+    /// Header of a frame of a message that is sent without a transport.
     Message(MessageHeader),
 }
 
-/// The message that a frame without a transport is part of.
+/// Position of a frame within a message that is sent without a transport.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageHeader {
     /// Number of the message among those of its path.
     pub number: u32,
-    /// Label by which its receiver matches it.
+    /// Label by which the receiver matches the message.
     pub label: u32,
-    /// Number of the frame in it, and of all of its frames.
+    /// Number of the frame within its message.
     pub frame: u32,
-    /// See `frame`.
+    /// Number of frames of the message.
     pub frames: u32,
 }
 
@@ -55,64 +55,68 @@ pub enum UetPacket {
 /// Fields of a UET packet that do not fit into the word of its frame. Packet sequence numbers (PSN) are the low 24 bits of 32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UetHeader {
-    /// Word of the packet. Of a request: its PSN and flags. Of an ACK: the cumulative PSN. Of a NACK: the PSN that it names.
+    /// Word of the packet. In a request: PSN and flags. In an ACK: the cumulative PSN. In a NACK: the PSN that it
+    /// reports.
     pub word: u32,
-    /// Packet delivery context, numbered by its hosts.
+    /// Number of the packet delivery context, assigned by its hosts.
     pub context: u32,
-    /// Kind of the packet.
+    /// Type of the packet.
     pub packet: UetPacket,
-    /// Of a request: it was sent before. Of an ACK: the packet that it answers was.
+    /// In a request: true for a retransmission. In an ACK: true if it acknowledges a retransmission.
     pub retransmitted: bool,
-    /// Of an ACK: PSN of the packet that it answers.
+    /// In an ACK: PSN of the packet that triggered it.
     pub answers: u32,
-    /// Of an ACK: PSN of bit 0 of `sack`.
+    /// In an ACK: PSN of bit 0 of `sack`.
     pub sack_base: u32,
-    /// Of an ACK: PSNs that have arrived.
+    /// In an ACK: bitmap of the PSNs that have been received.
     pub sack: u64,
-    /// Of an ACK: bytes received so far in units of 256 B, modulo 2^24.
+    /// In an ACK: bytes received so far, in units of 256 B, modulo 2^24.
     pub received: u32,
-    /// Of an ACK: packets held at the receiver while one before them is missing.
+    /// In an ACK: number of packets received out of order, which wait for a missing one.
     pub out_of_order: u16,
-    /// Of an ACK of MRC: links of the receiver that are down, bit n for the n-th one (port status).
+    /// In an ACK of MRC: links of the receiver that are down, bit n for the n-th link (port status).
     pub links_down: u16,
-    /// Of an ACK: time between the arrival of the packet that it answers and its own departure.
+    /// In an ACK: time from the arrival of the packet that triggered it to the transmission of the ACK.
     pub service: Time,
-    /// Of a request: credit target. Of an ACK or a control packet: credit. In units of 256 B, modulo 2^24.
+    /// In a request: credit target. In an ACK or a control packet: credit. In units of 256 B, modulo 2^24.
     pub credit: u32,
-    /// In the last request of a message that other transfers depend on, the transfer, counted from 1; otherwise 0.
+    /// In the last request of a message on which other transfers depend: number of the transfer, from 1. Otherwise 0.
     pub message: u32,
 }
 
-/// The fields of a RoCEv2 packet that do not fit into the word of its frame.
+/// Header fields of a RoCEv2 packet that do not fit into the word of its frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RdmaHeader {
-    /// The word, without the queue pair.
+    /// Payload word of the packet, without the number of the queue pair.
     pub word: u32,
-    /// The queue pair, as its hosts number those between them.
+    /// Number of the queue pair among those between its two hosts.
     pub pair: u32,
-    /// Of an acknowledgement: when the packet was sent that it answers.
+    /// In an acknowledgement: transmission time of the packet that triggered it.
     pub echo: MaybeTime,
-    /// Of a NACK: the packet out of order that has come (IRN).
+    /// In a NACK: sequence number of the out-of-order packet that triggered it (IRN).
     pub arrived: Option<u32>,
-    /// Of a NAK of a receiver that tolerates reordering: which packets from `arrived` on are lost, bit 0 being that one; else 0.
+    /// In a NAK of a receiver that tolerates reordering: bitmap of the lost packets; bit 0 is the packet `arrived`.
+    /// Otherwise 0.
     pub lost: u64,
-    /// Telemetry that the switches on the path of the data write.
+    /// Telemetry that the switches on the path of the data write into.
     pub telemetry: Telemetry,
-    /// Requested bytes of a READ request, above 0.
+    /// Number of bytes that a READ request requests, above 0.
     pub requested: u32,
-    /// In the last packet of a message whose end is awaited: number of the message, from 1 (immediate data, InfiniBand Architecture
-    /// Specification volume 1 section 9.2.6). In a packet of a message with another operation than the verb of its queue pair: that
-    /// operation, see [`RdmaHeader::immediate_of`]. In the NAK of a trimmed packet: the place where it was trimmed, see
-    /// [`RdmaHeader::trim`]. Else 0.
+    /// Immediate data (InfiniBand Architecture Specification volume 1 section 9.2.6), with one of these meanings:
+    /// - In the last packet of a message on which others depend: number of the message, from 1.
+    /// - In a packet whose operation differs from the verb of its queue pair: the operation, see
+    ///   [`RdmaHeader::immediate_of`].
+    /// - In the NAK of a trimmed packet: the place where it was trimmed, see [`RdmaHeader::trim`].
+    /// - In other packets: 0.
     pub immediate: u32,
 }
 
-/// A time or none, in eight bytes.
+/// An optional time, in eight bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct MaybeTime(Time);
 
 impl MaybeTime {
-    /// The time, if there is one.
+    /// Returns the time, if there is one.
     pub fn get(self) -> Option<Time> {
         Some(self.0).filter(|&time| time != Time::NEVER)
     }
@@ -136,31 +140,30 @@ impl fmt::Debug for MaybeTime {
     }
 }
 
-/// The fields of a TCP segment that decide what its receiver does (RFC 9293 section 3.1), but the window, which does
-/// not change.
+/// Fields of a TCP segment that affect its receiver (RFC 9293 section 3.1), except the window, which is constant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpHeader {
-    /// Of data: the number of the first byte. Of an acknowledgement: the next byte that is expected.
+    /// In data: sequence number of the first byte. In an acknowledgement: acknowledgement number.
     pub number: u32,
-    /// Bytes of data, if they do not follow from the length of the frame.
+    /// Number of payload bytes, if it does not follow from the length of the frame.
     pub payload: Option<u16>,
-    /// SYN: the connection begins here.
+    /// SYN: opens the connection.
     pub syn: bool,
     /// CWR: the sender has reduced its window (RFC 3168 section 6.1.2).
     pub cwr: bool,
-    /// TSecr: when the segment was sent that this acknowledges (RFC 7323 section 3).
+    /// TSecr: transmission time of the segment that this one acknowledges (RFC 7323 section 3).
     pub ts_ecr: Option<Time>,
-    /// Blocks of bytes that have arrived, each from its first to the one behind its last; empty ones end the list
-    /// (RFC 2018 section 3).
+    /// Blocks of received bytes, from the first byte to the one after the last; empty blocks end the list (RFC 2018
+    /// section 3).
     pub sacks: [(u32, u32); 3],
-    /// Number of the connection among those between the two hosts, which ports distinguish.
+    /// Number of the connection among those between its two hosts. Stands for the ports.
     pub connection: u32,
-    /// Of data: the transfer that it is the last of, as an application says it within its data.
+    /// In data: the transfer that ends with this segment. Stands for a field of the application's protocol.
     pub ends: Option<u32>,
 }
 
 impl Header {
-    /// Its contents, for fingerprints.
+    /// Returns a digest of the contents, for fingerprints.
     pub fn digest(&self) -> u64 {
         match self {
             Header::Tcp(tcp) => tcp.digest(),
@@ -170,7 +173,7 @@ impl Header {
         }
     }
 
-    /// The number or word that it has in place of that of its frame, and which of the connections on its path it is of.
+    /// Returns the sequence number or word, in place of the frame's, and the number of the connection on its path.
     #[inline(always)]
     pub fn word(&self) -> (u32, u32) {
         match self {
@@ -180,12 +183,12 @@ impl Header {
             Header::Message(message) => (message.number, 0),
         }
     }
-    /// The connection of a packet with telemetry, requested or written; `None` without.
+    /// Returns the connection of a packet that requests or returns telemetry; `None` for other packets.
     #[inline(always)]
     pub fn stamped(&self) -> Option<u32> {
         self.rdma().filter(|rdma| rdma.telemetry.has_stamps()).map(|rdma| rdma.pair)
     }
-    /// The telemetry that switches on its path write into.
+    /// Returns the telemetry that switches on the path write into.
     #[inline(always)]
     pub fn telemetry_mut(&mut self) -> Option<&mut Telemetry> {
         match self {
@@ -193,16 +196,17 @@ impl Header {
             Header::Tcp(_) | Header::Uet(_) | Header::Message(_) => None,
         }
     }
-    /// Bytes that a READ request requests; 0 for other packets.
+    /// Returns the number of bytes that a READ request requests; 0 for other packets.
     pub fn requested(&self) -> u32 {
         self.rdma().map_or(0, |rdma| rdma.requested)
     }
-    /// The label of the operation that it is part of; 0: the one of its connection. See [`RdmaHeader::immediate_of`].
+    /// Returns the code of the operation to which the packet belongs; 0 for the one of its connection. See
+    /// [`RdmaHeader::immediate_of`].
     pub fn operation(&self) -> u8 {
         self.rdma().map_or(0, RdmaHeader::operation)
     }
 
-    /// It, if it is that of a packet of RDMA.
+    /// Returns the header of an RDMA packet; `None` for other frames.
     #[inline(always)]
     pub fn rdma(&self) -> Option<&RdmaHeader> {
         match self {
@@ -211,7 +215,7 @@ impl Header {
         }
     }
 
-    /// The header of a UET packet, if it is one.
+    /// Returns the header of a UET packet; `None` for other frames.
     #[inline(always)]
     pub fn uet(&self) -> Option<&UetHeader> {
         match self {
@@ -220,7 +224,7 @@ impl Header {
         }
     }
 
-    /// It, if it is that of a TCP segment.
+    /// Returns the header of a TCP segment; `None` for other frames.
     #[inline(always)]
     pub fn tcp(&self) -> Option<&TcpHeader> {
         match self {
@@ -229,7 +233,7 @@ impl Header {
         }
     }
 
-    /// The header of a frame of a message without a transport, if it is one.
+    /// Returns the header of a frame of a message without a transport; `None` for other frames.
     #[inline(always)]
     pub fn message(&self) -> Option<&MessageHeader> {
         match self {
@@ -250,24 +254,24 @@ impl MessageHeader {
     }
 }
 
-/// One more word of a digest.
+/// Mixes one more word into a digest.
 pub(crate) fn mixed(digest: u64, word: u64) -> u64 {
     (digest.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl RdmaHeader {
-    /// From here on immediate data name an operation: no message has a number that high.
+    /// First value of immediate data that stands for an operation. Numbers of messages are lower.
     pub const OPERATIONS: u32 = u32::MAX << 8;
 
-    /// The immediate data of a packet with this label of an operation; 0: it has none.
+    /// Returns the immediate data of a packet of an operation with this code; 0 for code 0.
     pub fn immediate_of(operation: u8) -> u32 {
         if operation == 0 { 0 } else { RdmaHeader::OPERATIONS | u32::from(operation) }
     }
-    /// The label of the operation of its packet; 0: the one of its queue pair.
+    /// Returns the code of the packet's operation; 0 for the one of its queue pair.
     pub fn operation(&self) -> u8 {
         if self.immediate >= RdmaHeader::OPERATIONS { self.immediate as u8 } else { 0 }
     }
-    /// The code of a NAK that reports a packet which lost its payload so; 0: it was not trimmed.
+    /// Returns the immediate data of a NAK for a packet that was trimmed at this place; 0 if it was not trimmed.
     pub fn code_of(trim: Trim) -> u32 {
         match trim {
             Trim::Whole => 0,
@@ -275,7 +279,7 @@ impl RdmaHeader {
             Trim::AtLastHop => 2,
         }
     }
-    /// Of a NAK: how the packet that it names lost its payload.
+    /// Returns the place at which the packet was trimmed that this NAK reports.
     pub fn trim(&self) -> Trim {
         match self.immediate {
             1 => Trim::Trimmed,
@@ -283,7 +287,7 @@ impl RdmaHeader {
             _ => Trim::Whole,
         }
     }
-    /// The message for whose end others wait, if its packet is the last one of such.
+    /// Returns the number of the message on which others depend, if this is its last packet.
     pub fn awaited(&self) -> Option<u32> {
         (1..RdmaHeader::OPERATIONS).contains(&self.immediate).then(|| self.immediate - 1)
     }
@@ -293,7 +297,7 @@ impl RdmaHeader {
         let present = [echo.is_some(), self.arrived.is_some()];
         let present = present.into_iter().fold(1, |all, flag| all << 1 | u64::from(flag));
         let words = u64::from(self.word >> Frame::NUMBER_BITS) << 32 | u64::from(self.pair);
-        // Numbers, and times of packets, grow from period to period: only differences count.
+        // Sequence numbers and transmission times grow from period to period, so that only differences count.
         let ahead = self.arrived.unwrap_or(self.word).wrapping_sub(self.word) << (32 - Frame::NUMBER_BITS);
         let digest = [words, ahead.into()].into_iter().fold(present, mixed);
         let immediate = if self.awaited().is_some() { 1 } else { self.immediate };
@@ -339,7 +343,7 @@ impl TcpHeader {
         let first =
             [tcp.number.into(), tcp.payload.unwrap_or_default().into(), tcp.ts_ecr.unwrap_or_default().ps()];
         let blocks = tcp.sacks.into_iter().map(|(from, to)| u64::from(from) << 32 | u64::from(to));
-        // What a connection alone between its hosts does not need counts where it is there.
+        // Fields that a single connection between two hosts does not need are part of the digest only if they are set.
         let label = [1 << 32 | u64::from(tcp.connection), tcp.ends.map_or(0, |end| u64::from(end) + 1)];
         let label = (label != [1 << 32, 0]).then_some(label).into_iter().flatten();
         first.into_iter().chain(blocks).chain(label).fold(flags, mixed)

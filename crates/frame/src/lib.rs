@@ -34,22 +34,22 @@ pub use telemetry::{MOST_STAMPS, Stamp, Stamps, Telemetry};
 
 use units::Time;
 
-/// The smallest Ethernet frame, DA to FCS (IEEE 802.3 clause 4.4.2).
+/// Minimum length of an Ethernet frame in bytes, DA to FCS (IEEE 802.3 clause 4.4.2).
 pub const MIN_FRAME_BYTES: u16 = 64;
-/// The largest VLAN-tagged frame without jumbo support.
+/// Maximum length of a VLAN-tagged frame without jumbo support, in bytes.
 pub const MAX_TAGGED_FRAME_BYTES: u16 = 1522;
-/// Preamble, start delimiter (8 B) and inter-frame gap (12 B) around every frame on a wire.
+/// Line overhead of each frame in bytes: preamble and start delimiter (8 B), and inter-frame gap (12 B).
 pub const LINE_OVERHEAD_BYTES: u64 = 20;
-/// A MAC Control frame (PAUSE or PFC), DA to FCS.
+/// Length of a MAC Control frame (PAUSE or PFC) in bytes, DA to FCS.
 pub const CONTROL_FRAME_BYTES: u16 = 64;
-/// Ethernet header and FCS without a tag: the bytes of a frame in addition to its payload.
+/// Bytes of the Ethernet header, without a VLAN tag, and of the FCS.
 pub const HEADER_BYTES: u16 = 18;
 /// Priorities of IEEE 802.1Q.
 pub const PRIORITIES: usize = 8;
-/// Virtual channels that a link with credits can have (Martinez 2006 section 2).
+/// Maximum number of virtual channels of a link with credit-based flow control (Martinez 2006 section 2).
 pub const CHANNELS: usize = 20;
 
-/// The members of a set of priorities or classes that has bit n for number n, from the lowest.
+/// Iterates over the members of a bit set of priorities or classes, in ascending order.
 #[inline]
 pub fn members(set: impl Into<u32>) -> impl Iterator<Item = usize> {
     let mut set = set.into();
@@ -67,7 +67,7 @@ macro_rules! index {
         pub struct $name(pub $inner);
 
         impl $name {
-            /// The index for a slice.
+            /// Returns the index as `usize`, for slices.
             #[inline]
             pub const fn at(self) -> usize {
                 self.0 as usize
@@ -77,59 +77,59 @@ macro_rules! index {
 }
 
 index!(
-    /// A host or a switch, in the order of the scenario.
+    /// Number of a host or a switch, in the order of the scenario.
     NodeId(u32)
 );
 index!(
-    /// One end of one link. Ports of a node are consecutive.
+    /// Number of a port, which is one end of one link. The ports of a node are consecutive.
     PortId(u32)
 );
 index!(
-    /// A flow: one sending host, one name in the result.
+    /// Number of a flow, which has one sending host, and one name in the result.
     FlowId(u32)
 );
 index!(
-    /// The path of one flow to one of its destinations.
+    /// Number of the path of one flow to one of its destinations.
     PathId(u32)
 );
 index!(
-    /// A priority of IEEE 802.1Q, 0 to 7. Where links have more channels than there are priorities, the number of a
-    /// channel: 0 to 19.
+    /// IEEE 802.1Q priority, 0 to 7. On links with more channels than priorities: number of a channel, 0 to 19.
     Priority(u8)
 );
 index!(
-    /// A traffic class of a port: the queue that one or more priorities share, 0 to 7; or that of a channel, 0 to 19.
+    /// Traffic class of a port: number of the queue that one or more priorities share, 0 to 7, or of the queue of a
+    /// channel, 0 to 19.
     TrafficClass(u8)
 );
 
 /// A frame in a queue or on a wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// Time at which its node created it; latency counts from here.
+    /// Time at which its node created the frame. Latency is measured from this time.
     pub created: Time,
-    /// The path of the flow or connection that it belongs to.
+    /// Path of the flow or connection that the frame belongs to.
     pub path: PathId,
-    /// Next step of its path.
+    /// Next hop.
     pub route: Route,
-    /// Payload word: by kind, a sequence number or an acknowledgement; in a wide frame, the position of the other contents. 0 in a raw
-    /// frame.
+    /// Payload word, by kind: a sequence number or an acknowledgement number. In a wide frame: the position of the
+    /// other contents. 0 in a raw frame.
     pub word: u32,
     /// Length in bytes from DA to FCS.
     pub bytes: u16,
-    /// Its priority, kind and ECN bits.
+    /// Priority, kind and ECN bits, and flags.
     pub flags: Flags,
 }
 
 impl Frame {
-    /// Bits of the number of a packet in the word of an endpoint, the lowest; above them are flags.
+    /// Number of low bits of an endpoint's word that hold the packet number; the bits above them are flags.
     pub const NUMBER_BITS: u32 = 24;
 
-    /// Returns its priority or channel.
+    /// Returns the priority or channel.
     #[inline(always)]
     pub const fn priority(&self) -> Priority {
         self.flags.priority()
     }
-    /// Returns the frame at another priority.
+    /// Returns the frame with another priority.
     #[inline(always)]
     #[must_use]
     pub const fn at(self, priority: Priority) -> Frame {
@@ -140,8 +140,8 @@ impl Frame {
 /// Map from priorities to the traffic classes of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassMap {
-    /// Four bits per priority, the lowest for priority 0: small enough to be stored with a port. Three of them are the class; the fourth of
-    /// priority 0 is set if there are [`CHANNELS`] classes.
+    /// Four bits per priority, those of priority 0 lowest, so that the map is small enough to be stored with each port.
+    /// Three of the bits are the class. The fourth bit of priority 0 is set if there are [`CHANNELS`] classes.
     packed: u32,
 }
 
@@ -154,10 +154,10 @@ impl ClassMap {
     /// One class per priority.
     pub const SEPARATE: ClassMap = ClassMap { packed: 0x7654_3210 };
 
-    /// One class per channel: numbers beyond the priorities are those of their classes.
+    /// One class per channel.
     pub const CHANNELS: ClassMap = ClassMap { packed: ClassMap::SEPARATE.packed | CHANNELS_TOO };
 
-    /// The map that sends priority `p` to class `class_of[p]`; `None` if a class is above 7.
+    /// Creates a map from each priority `p` to class `class_of[p]`; `None` if a class is above 7.
     pub fn new(class_of: [u8; PRIORITIES]) -> Option<ClassMap> {
         let highest = class_of.into_iter().max()?;
         let pack = |packed, &class: &u8| packed << CLASS_BITS | u32::from(class);
@@ -182,11 +182,11 @@ impl ClassMap {
     pub fn classes(&self) -> usize {
         self.numbers().map(|p| self.class(Priority(p)).at() + 1).max().unwrap_or(1)
     }
-    /// Returns the priorities, or channels, that it maps.
+    /// Returns the range of the priorities, or channels, that the map covers.
     pub fn numbers(&self) -> std::ops::Range<u8> {
         0..if self.packed & CHANNELS_TOO != 0 { CHANNELS as u8 } else { PRIORITIES as u8 }
     }
-    /// Returns the classes of these priorities (bit n for priority n), bit n for class n.
+    /// Returns the classes of a set of priorities (bit n for priority n) as a bit set, bit n for class n.
     #[inline]
     pub fn classes_of(&self, priorities: impl Into<u32>) -> u32 {
         let (mut priorities, mut classes) = (priorities.into(), 0);
@@ -196,8 +196,8 @@ impl ClassMap {
         }
         classes
     }
-    /// Returns the priorities of a class as a bit set, bit n for priority n. Pauses and watchdogs use it: no channel beyond the priorities
-    /// is paused.
+    /// Returns the priorities of a class as a bit set, bit n for priority n. Used for pauses and watchdogs, which do
+    /// not apply to channels beyond the priorities.
     pub fn priorities(&self, class: TrafficClass) -> u8 {
         self.numbers_of(class) as u8
     }
@@ -208,11 +208,10 @@ impl ClassMap {
             let is_channel = self.packed & CHANNELS_TOO != 0 && class.at() < CHANNELS;
             return if is_channel { 1 << class.0 } else { 0 };
         }
-        // Four bits per priority, none of which is above 7: the difference is below 8 for all, and 0 for
-        // those of the class.
+        // Four bits per priority. The XOR is 0 for the priorities of the class, and 1 to 7 for all others.
         let unlike = (self.packed & 0x7777_7777) ^ (class.0 as u32 * 0x1111_1111);
         let alike = ((0x8888_8888 - unlike) & 0x8888_8888) >> 3;
-        // One bit of four each: they are combined into pairs, fours, and eights.
+        // Gathers one bit of each group of four: into pairs, then fours, then eights.
         let pairs = (alike | alike >> 3) & 0x0303_0303;
         let fours = pairs | pairs >> 6;
         fours & 0x0F | fours >> 12 & 0xF0

@@ -1,19 +1,19 @@
-//! Occupancy of a piece of memory, in bytes and in frames at once.
+//! Occupancy of a buffer, in bytes and in frames.
 
 use recurrence::Recurs;
 use units::Amount;
 
-/// Waiting frames, counted both ways: limits and watermarks are in either unit.
+/// Queued frames, counted in bytes and in frames, since limits and watermarks may be in either unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub struct Occupancy {
-    /// Bytes, DA to FCS.
+    /// Number of bytes, DA to FCS.
     pub bytes: u64,
-    /// Frames.
+    /// Number of frames.
     pub frames: u64,
 }
 
 impl Occupancy {
-    /// Creates an occupancy of these bytes and frames.
+    /// Returns the bytes and the frames.
     #[inline]
     pub fn both(self) -> [u64; 2] {
         [self.bytes, self.frames]
@@ -24,7 +24,7 @@ impl Occupancy {
         self.bytes += u64::from(bytes);
         self.frames += 1;
     }
-    /// Adds the frames of another occupancy.
+    /// Adds another occupancy.
     pub fn join(&mut self, other: Occupancy) {
         self.bytes += other.bytes;
         self.frames += other.frames;

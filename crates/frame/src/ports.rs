@@ -1,6 +1,6 @@
-//! Ports of UDP and TCP.
+//! UDP and TCP ports.
 
-/// The two ports of a flow; 0: not specified.
+/// Source and destination port of a flow; 0 if not specified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ports {
     /// Port of the sender.
@@ -10,13 +10,13 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// First port that is not assigned (RFC 6335, section 6); operating systems choose client ports from here on.
+    /// First dynamic port (RFC 6335 section 6). Operating systems choose client ports from here on.
     pub const FIRST_DYNAMIC: u16 = 49_152;
-    /// The port of the discard protocol (RFC 863).
+    /// Port of the discard protocol (RFC 863).
     pub const DISCARD: u16 = 9;
 
-    /// Returns these ports with unspecified ones filled in: for the source, a dynamic port by the high bits of `bits`; for the destination,
-    /// that of discard.
+    /// Returns the ports with unspecified ones filled in: a dynamic source port, selected by the high bits of `bits`,
+    /// and the destination port of discard.
     pub const fn or_drawn(self, bits: u64) -> Ports {
         let source = if self.source == 0 { Ports::FIRST_DYNAMIC | (bits >> 50) as u16 } else { self.source };
         let destination = if self.destination == 0 { Ports::DISCARD } else { self.destination };

@@ -1,28 +1,28 @@
-//! Where a frame goes next, in 32 bits.
+//! The next hop of a frame, in 32 bits.
 //!
-//! Most frames follow a path that was found before the run: the route is the index of their next egress port in
-//! the table of hops. A reply may follow the same path back. Where a port is chosen for every frame, the route is
-//! the destination, and each switch on the way looks it up; beside the destination it has the entropy value that
-//! the sender gave the frame, which switches hash with the flow. A frame for several receivers follows one of the paths to them, and
-//! switches copy it where the others leave that.
+//! Most frames follow a path that was computed before the run: the route is the index of their next egress port in the
+//! table of hops. A reply may follow the same path in reverse. Where switches choose a port for each frame, the route
+//! is the destination and the frame's entropy value. Each switch looks up the destination, and hashes the entropy value
+//! together with the flow. A multicast frame follows one of the paths to its receivers, and switches copy it where
+//! other paths branch off.
 
 use crate::NodeId;
 use recurrence::Recurs;
 
-/// Next step of a frame.
+/// Next hop of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub struct Route(u32);
 
 /// The decoded form of a [`Route`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heading {
-    /// Along a path: the index of the next egress port in the table of hops.
+    /// Forward along a path: index of the next egress port in the table of hops.
     Forward(u32),
-    /// Back along a path: the index of the hop that leads here, followed in the opposite direction.
+    /// Backward along a path: index of the hop that leads to the current node, which is traversed in reverse.
     Backward(u32),
     /// To a node, by the forwarding tables of the switches.
     Destination(NodeId),
-    /// Along the paths to several receivers, or the rest of one: the index of the next egress port on the first.
+    /// Along the paths to several receivers: index of the next egress port on the first path that remains.
     Tree(u32),
 }
 
@@ -38,28 +38,29 @@ impl Route {
     pub const LIMIT: u32 = BACKWARD;
     /// Maximum number of nodes that a destination can address.
     pub const NODES: u32 = 1 << NODE_BITS;
-    /// Number of entropy values of a frame.
+    /// Number of entropy values that a frame can have.
     pub const ENTROPIES: u16 = (Route::LIMIT >> NODE_BITS) as u16;
 
-    /// Along a path from this hop on; `hop` is below [`Route::LIMIT`].
+    /// Creates a route along a path from this hop on; `hop` is below [`Route::LIMIT`].
     #[inline]
     pub const fn forward(hop: u32) -> Route {
         debug_assert!(hop < Route::LIMIT);
         Route(hop)
     }
-    /// Back along a path, beginning with this hop; `hop` is below [`Route::LIMIT`].
+    /// Creates a route along a path in reverse, beginning with this hop; `hop` is below [`Route::LIMIT`].
     #[inline]
     pub const fn backward(hop: u32) -> Route {
         debug_assert!(hop < Route::LIMIT);
         Route(BACKWARD | hop)
     }
-    /// To a node below [`Route::NODES`], by the switches' choice.
+    /// Creates a route by the forwarding tables of the switches, to a node below [`Route::NODES`].
     #[inline]
     pub const fn to(node: NodeId) -> Route {
         debug_assert!(node.0 < Route::NODES);
         Route(DESTINATION | node.0)
     }
-    /// Returns the route of a frame with this entropy value, below [`Route::ENTROPIES`]. A route along a listed path is unchanged.
+    /// Returns the route with this entropy value, below [`Route::ENTROPIES`]. Returns a route along a computed path
+    /// unchanged.
     #[inline]
     #[must_use]
     pub const fn with_entropy(self, entropy: u16) -> Route {
@@ -69,7 +70,7 @@ impl Route {
         }
         Route(DESTINATION | (entropy as u32) << NODE_BITS | self.0 & NODE)
     }
-    /// Returns the entropy value of a frame; 0 along a listed path.
+    /// Returns the entropy value; 0 for a route along a computed path.
     #[inline]
     pub const fn entropy(self) -> u16 {
         if self.0 >> (32 - 2) == DESTINATION >> (32 - 2) {
@@ -78,7 +79,8 @@ impl Route {
             0
         }
     }
-    /// Along the paths to several receivers, beginning with this hop of the first; `hop` is below [`Route::LIMIT`].
+    /// Creates a route along the paths to several receivers, beginning with this hop of the first; `hop` is below
+    /// [`Route::LIMIT`].
     #[inline]
     pub const fn tree(hop: u32) -> Route {
         debug_assert!(hop < Route::LIMIT);
@@ -107,7 +109,7 @@ impl Route {
     pub const fn bits(self) -> u32 {
         self.0
     }
-    /// Returns the next hop along a path: the common case, as one comparison.
+    /// Returns the next hop of a route along a path: the common case, as one comparison.
     #[inline]
     pub const fn next_hop(self) -> Option<u32> {
         if self.0 < Route::LIMIT { Some(self.0) } else { None }

@@ -3,42 +3,43 @@
 use crate::{FrameKind, Priority};
 use units::{BitRate, Time};
 
-/// Number of a congestion point: a traffic class of an egress port of a switch.
+/// Number of a congestion point, which is a traffic class of an egress port of a switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PointId(pub u32);
 
-/// Tag that a rate limiter adds to a frame, in addition to the frame's own contents.
+/// Tag that a rate limiter adds to a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
-    /// Rate discovery: the minimum rate that the congestion points so far allow, and the point that set it; `None`: no point has written
-    /// into it.
+    /// Rate discovery: the lowest rate that the congestion points passed so far allow, and the point that set it;
+    /// `None` if no point has written into the tag yet.
     Rate(Option<(BitRate, PointId)>),
-    /// Rate limit tag: the frame has passed a limiter that this congestion point slows down.
+    /// Rate limit tag: the frame has passed a limiter that this congestion point has slowed down.
     Limited(PointId),
-    /// Layer-2 congestion information: the state of a message's path.
+    /// Layer-2 congestion information: state of the path, collected by a message.
     Path(PathNews),
-    /// CN-TAG: the number of the flow at its host.
+    /// CN-TAG: flow number, assigned by the host.
     Flow(u16),
 }
 
-/// State of a path, collected by a message: the source requests it, the receiver replies, and congestion points write into either.
+/// State of a path, collected by a message. The source sends a request, the receiver replies, and congestion points
+/// write into either of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathNews {
-    /// Time of the source's request; `None`: the receiver sends the message unrequested.
+    /// Time of the source's request; `None` if the receiver sends the message unsolicited.
     pub probed_at: Option<Time>,
     /// Number of congestion points on the path to the receiver.
     pub hops: u8,
-    /// Rate of the slowest link, including that of the source.
+    /// Rate of the slowest link of the path, including that of the source.
     pub slowest: BitRate,
-    /// Highest congestion level so far, in thousandths of the buffer of a port.
+    /// Highest congestion level so far, in thousandths of a port's buffer.
     pub level: u32,
-    /// Congestion point of that level, and the rate of its link; `None`: the receiver.
+    /// Congestion point with that level, and the rate of its link; `None` if it is the receiver.
     pub at: Option<(PointId, BitRate)>,
     /// Direction in which congestion points write their level.
     pub levels: LevelsOn,
-    /// Number of messages that the receiver sends after its reply.
+    /// Number of further messages that the receiver sends after its reply.
     pub more: u16,
-    /// Interval between them.
+    /// Interval between these messages.
     pub every: Time,
 }
 
@@ -73,22 +74,22 @@ impl PathNews {
     }
 }
 
-/// Notice of a congestion point to the source of a frame.
+/// Notification that a congestion point sends to the source of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Notice {
-    /// Congestion point that sends it.
+    /// Congestion point that sends the notification.
     pub point: PointId,
-    /// Feedback in the form of the scheme: quantised, signed, or the length of the queue.
+    /// Feedback in the encoding of the scheme: a quantised value, a signed value, or the queue length.
     pub feedback: u32,
-    /// Distance of the queue below its set point, and its growth, both in units of 64 B.
+    /// Set point of the queue minus its length, in units of 64 B.
     pub offset: i16,
-    /// Growth of the queue, in units of 64 B.
+    /// Growth of the queue since the last sample, in units of 64 B.
     pub delta: i16,
-    /// Frame that triggered the notice.
+    /// Frame that triggered the notification.
     pub sampled: Sampled,
 }
 
-/// Fields of the sampled frame that a notice repeats.
+/// Fields of the sampled frame that the notification repeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sampled {
     /// Purpose of the frame.
@@ -99,9 +100,9 @@ pub struct Sampled {
     pub bytes: u16,
     /// Payload word of the frame; 0 if unknown.
     pub word: u32,
-    /// Flow number of its CN-TAG.
+    /// Flow number of the frame's CN-TAG.
     pub flow: Option<u16>,
-    /// Number of its octets that are repeated.
+    /// Number of octets of the frame that are repeated.
     pub octets: u8,
 }
 
@@ -119,8 +120,8 @@ impl Tag {
 }
 
 impl Notice {
-    /// Returns a digest of the contents, for fingerprints. The other fields are informative: they follow from the queue, and nothing reacts
-    /// to them.
+    /// Returns a digest of the contents, for fingerprints. The remaining fields are informative: they follow from the
+    /// queue, and no component reacts to them.
     pub fn digest(&self) -> u64 {
         u64::from(self.point.0) << 32 | u64::from(self.feedback)
     }

@@ -1,31 +1,31 @@
-//! In-band telemetry: fields that switches write into a packet on its way, and that its receiver returns to
-//! the sender.
+//! In-band telemetry: fields that switches on the path write into a packet, and that its receiver returns to the
+//! sender.
 
 use crate::header::mixed;
 use units::{BitRate, Time};
 
-/// Maximum number of hops with stamps in a packet.
+/// Maximum number of hops whose stamps a packet can carry.
 pub const MOST_STAMPS: usize = 8;
 
-/// Telemetry that a packet requests from the switches on its way, or that an acknowledgement returns.
+/// Telemetry that a packet requests from the switches on its path, or that an acknowledgement returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Telemetry {
     /// Nothing.
     #[default]
     None,
-    /// A [`Stamp`] of each hop, while there is room: for this many, at most [`MOST_STAMPS`]. They are stored in [`Stamps`].
+    /// One [`Stamp`] for each hop, up to this number of hops, at most [`MOST_STAMPS`]. The stamps are in [`Stamps`].
     Hops(u8),
-    /// The highest utilisation on the path.
+    /// The highest utilisation of a port on the path.
     Worst {
-        /// In millionths.
+        /// Utilisation in millionths.
         utilisation: u32,
-        /// The time over which ports average it.
+        /// Averaging time of the ports.
         over: Time,
     },
 }
 
 impl Telemetry {
-    /// Returns true if there are [`Stamps`] in addition.
+    /// Returns true if the packet also has [`Stamps`].
     #[inline(always)]
     pub const fn has_stamps(self) -> bool {
         matches!(self, Telemetry::Hops(_))
@@ -46,9 +46,9 @@ impl Telemetry {
 pub struct Stamp {
     /// Time at which the transmission started.
     pub at: Time,
-    /// Bytes that the port had sent before it on the wire, including preambles and gaps.
+    /// Bytes that the port had sent before the packet, including preambles and inter-frame gaps.
     pub sent: u64,
-    /// Bytes of frames queued behind it.
+    /// Bytes of the frames queued behind the packet.
     pub queue: u64,
     /// The rate of the link.
     pub rate: BitRate,
@@ -71,7 +71,7 @@ impl Default for Stamps {
 }
 
 impl Stamps {
-    /// Adds a hop through a port of this number, unless there are `most` already.
+    /// Adds the stamp of a hop through this port, unless there are `most` stamps already.
     pub fn push(&mut self, port: u32, stamp: Stamp, most: u8) {
         let at = usize::from(self.len);
         if at < usize::from(most).min(MOST_STAMPS) {
@@ -90,7 +90,7 @@ impl Stamps {
     pub const fn path(&self) -> u32 {
         self.path
     }
-    /// Returns these stamps for a packet on a path with hash `path`.
+    /// Creates a copy of these stamps for a packet on a path with hash `path`.
     #[must_use]
     pub fn again(path: u32, hops: impl IntoIterator<Item = Stamp>) -> Stamps {
         let mut all = Stamps::default();

@@ -1,4 +1,4 @@
-//! Bytes of each rank, exact, and times on an ideal fabric, of every algorithm.
+//! Tests of all algorithms: exact bytes of each rank, and times on an ideal fabric.
 
 use crate::replay::{Ideal, Outcome, run, run_with};
 use crate::schedule::{Action, Schedule};
@@ -9,7 +9,7 @@ use units::Time;
 
 const FABRIC: Ideal = Ideal { ps_per_byte: 20, latency: Time::from_us(1) };
 const SIZES: [u32; 9] = [2, 3, 4, 5, 7, 8, 12, 16, 24];
-/// A multiple of all of them and of their powers of two.
+/// A number of bytes that all tested numbers of ranks, and their powers of two, divide.
 const BYTES: u64 = 1_680 * 1_024;
 
 fn spec(collective: Collective, algorithm: Algorithm) -> CollectiveSpec {
@@ -30,7 +30,7 @@ fn sent(outcome: &Outcome) -> Vec<u64> {
     outcome.ranks.iter().map(|rank| rank.counts().bytes_sent).collect()
 }
 
-/// Time of steps of these bytes, one after the other.
+/// Total time of consecutive steps with these bytes.
 fn steps(bytes: impl IntoIterator<Item = u64>) -> Time {
     let each = bytes.into_iter().map(|bytes| FABRIC.latency + Time::from_ps(bytes * FABRIC.ps_per_byte));
     each.fold(Time::ZERO, |sum, one| sum + one)
@@ -91,7 +91,8 @@ fn ranks_beyond_a_power_of_two_are_folded() {
             assert_eq!(sent(&halving)[rank as usize], own(2 * (p - 1) * s / p), "rank {rank} of {n}");
             assert_eq!(sent(&doubling)[rank as usize], own(u64::from(p.ilog2()) * s), "rank {rank} of {n}");
         }
-        // A partner that stands for itself alone begins at once: its messages share latencies with the fold, and links.
+        // A partner that is not folded with another rank starts at once, so that its messages overlap with the fold and
+        // share links.
         let halves = steps((1..=p.ilog2()).map(|k| s >> k)) * 2 + steps([s, s]);
         let whole = steps((0..p.ilog2() + 2).map(|_| s));
         for (took, expected) in [(halving.end, halves), (doubling.end, whole)] {
@@ -122,7 +123,7 @@ fn trees_send_what_their_edges_carry() {
         let outcome = once(&trees, n);
         let all = sent(&outcome);
         assert_eq!(all.iter().sum::<u64>(), 2 * u64::from(n - 1) * BYTES, "{n}");
-        // An inner node of one tree and a leaf of the other: at most 2 S, and 2 (n - 1)/n S on average.
+        // Each rank is an inner node of one tree and a leaf of the other: at most 2 S, and 2 (n - 1)/n S on average.
         assert!(all.iter().all(|&own| own <= 2 * BYTES), "{n}: {all:?}");
         let piece = FABRIC.latency + Time::from_ps(BYTES / 128 * FABRIC.ps_per_byte);
         let wire = Time::from_ps(2 * BYTES * FABRIC.ps_per_byte);
@@ -133,7 +134,7 @@ fn trees_send_what_their_edges_carry() {
             outcome.end
         );
         assert!(outcome.end <= most, "{n}: {} of {most}", outcome.end);
-        // A chain of n - 1 hops of many pieces.
+        // A chain of n - 1 hops, with many pieces.
         let ring = CollectiveSpec { chunks: 64, ..spec(Collective::Broadcast, Algorithm::Ring) };
         let expected =
             steps([BYTES / 64]) * u64::from(n - 1) + Time::from_ps(63 * BYTES / 64 * FABRIC.ps_per_byte);
@@ -212,12 +213,13 @@ fn iterations_follow_each_other_and_computation_is_exposed() {
     }
 }
 
-/// Checks that the messages of a workload match. Returns, by rank, a bit for each rank whose data has reached it.
+/// Checks that the messages of a workload match. Returns, for each rank, the bit set of the ranks whose data has
+/// reached it.
 fn knowledge(spec: &CollectiveSpec, n: u32) -> Vec<u64> {
     knowledge_of(&spec.start(n), (spec, n))
 }
 
-/// [`knowledge`] of `n` ranks and units.
+/// Variant of [`knowledge`] for a workload of `n` ranks and units.
 pub fn knowledge_of(workload: &Generated, (spec, n): (&CollectiveSpec, u32)) -> Vec<u64> {
     let lanes = workload.lanes();
     let mut at = vec![0u32; (n * lanes) as usize];
@@ -269,7 +271,7 @@ fn each_rank_ends_with_something_of_each_other() {
             if own.algorithm == Algorithm::Hierarchical && !groups {
                 continue;
             }
-            // A double tree of two lanes ends each half with all of it.
+            // In a double tree of two lanes, each half ends with its data at all ranks.
             for (rank, known) in (0..n).zip(knowledge(&own, n)) {
                 let expected = match own.collective {
                     Collective::Broadcast => 1 | 1 << rank | known,
@@ -287,7 +289,7 @@ fn each_rank_ends_with_something_of_each_other() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Bytes that no rank number divides, several chunks, any root.
+    /// Covers numbers of bytes that the number of ranks does not divide, several chunks, and any root.
     #[test]
     fn messages_match_whatever_the_bytes(
         nth in 0usize..100, n in 2u32..20, bytes in 0u64..5_000, chunks in 1u32..7, root in 0u32..20, skew in 0.0f64..3.0,

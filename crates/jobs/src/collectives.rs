@@ -93,7 +93,7 @@ pub enum Algorithm {
 }
 
 impl Collective {
-    /// Name in scenarios and results.
+    /// Returns the name in scenarios and results.
     pub fn name(self) -> &'static str {
         match self {
             Collective::AllReduce => "all_reduce",
@@ -106,7 +106,7 @@ impl Collective {
             Collective::SendReceive => "send_receive",
         }
     }
-    /// Its algorithms, the default first.
+    /// Returns the algorithms of this operation, the default first.
     pub fn algorithms(self) -> &'static [Algorithm] {
         use Algorithm::{
             Binomial, Bruck, Burst, Dissemination, DoubleTree, HalvingDoubling, Hierarchical, InNetwork,
@@ -124,8 +124,8 @@ impl Collective {
             Collective::SendReceive => &[Pipeline],
         }
     }
-    /// Factor from algorithm bandwidth (bytes over time) to bus bandwidth among `n` ranks, which compares with the rate of a NIC
-    /// (NCCL-tests, PERFORMANCE.md).
+    /// Factor from algorithm bandwidth (bytes over time) to bus bandwidth among `n` ranks. Bus bandwidth is comparable
+    /// with the rate of a NIC (NCCL-tests, PERFORMANCE.md).
     pub fn bus_factor(self, n: u32) -> f64 {
         let share = f64::from(n.saturating_sub(1)) / f64::from(n.max(1));
         match self {
@@ -138,7 +138,7 @@ impl Collective {
 }
 
 impl Algorithm {
-    /// Name in scenarios and results.
+    /// Returns the name in scenarios and results.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Ring => "ring",

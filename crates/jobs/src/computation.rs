@@ -1,41 +1,42 @@
-//! How long a rank computes.
+//! Computation times of a rank.
 
 use std::sync::Arc;
 use units::Time;
 
-/// Bits behind the point of a factor.
+/// Number of fractional bits of a factor.
 const POINT: u32 = 16;
 
-/// The computations of a rank.
+/// Computation times of a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Computation {
-    /// Before iterations, in turn; at least one.
+    /// Times before iterations, which take turns; at least one.
     before: Arc<[Time]>,
-    /// Factors of its computations, in turn, in units of 2⁻¹⁶; empty: all are 1.
+    /// Factors of computations, which take turns, in units of 2⁻¹⁶; empty if all are 1.
     factors: Arc<[u32]>,
 }
 
 impl Computation {
-    /// Returns how many times before iterations, and how many factors of computations, come in turn.
+    /// Returns the number of times before iterations and the number of factors after which each of them repeats.
     pub(crate) fn turns(&self) -> [usize; 2] {
         [self.before.len(), self.factors.len()]
     }
-    /// Computations of these times before iterations, in turn, each multiplied by a factor, in turn; without factors none is.
+    /// Creates the computations of a rank from times before iterations and factors of computations, both of which take
+    /// turns. Without factors, no computation is scaled.
     pub fn new(before: Arc<[Time]>, factors: impl IntoIterator<Item = f64>) -> Computation {
         let fixed = |factor: f64| (factor * f64::from(1 << POINT)).round() as u32;
         let factors: Vec<u32> = factors.into_iter().map(fixed).collect();
         let is_one = factors.iter().all(|&factor| factor == 1 << POINT);
         Computation { before, factors: if is_one { [].into() } else { factors.into() } }
     }
-    /// Computations of one time, before each iteration.
+    /// Creates computations of the same time before each iteration.
     pub fn each(time: Time) -> Computation {
         Computation::new([time].into(), [])
     }
-    /// Time before iteration number `iteration`, without a factor.
+    /// Returns the time before an iteration, without a factor.
     pub fn before(&self, iteration: usize) -> Time {
         self.before.get(iteration % self.before.len().max(1)).copied().unwrap_or_default()
     }
-    /// A computation of this time, the `nth` of its rank, with its factor.
+    /// Returns the time of the `nth` computation of the rank, multiplied by its factor.
     pub fn scaled(&self, time: Time, nth: u64) -> Time {
         if self.factors.is_empty() {
             return time;
@@ -44,7 +45,7 @@ impl Computation {
         let scaled = (u128::from(time.ps()) * u128::from(factor)) >> POINT;
         Time::from_ps(u64::try_from(scaled).unwrap_or(u64::MAX / 2))
     }
-    /// Returns true if no iteration begins with a computation.
+    /// Returns true if no iteration starts with a computation.
     pub fn is_none(&self) -> bool {
         self.before.iter().all(|&time| time == Time::ZERO)
     }

@@ -25,7 +25,7 @@ impl Default for ComputeTimes {
 }
 
 impl ComputeTimes {
-    /// Times of iterations in turn.
+    /// Returns the times, which iterations use in turn.
     pub fn times(&self) -> &[Time] {
         match self {
             ComputeTimes::Each(time) => std::slice::from_ref(time),

@@ -1,4 +1,5 @@
-//! The way back from the end of a job over its steps: without gaps, and over messages that match.
+//! Tests of the critical path, from the end of a job back over its steps: it has no gaps, and crosses messages that
+//! match.
 
 use crate::algebra::every;
 use crate::replay::{Ideal, Outcome, run_with};
@@ -6,7 +7,7 @@ use crate::{Algorithm, Computation, JobCosts, Step, StepKind};
 use std::collections::BTreeMap;
 use units::Time;
 
-/// Steps of sends, by sender, receiver and label, in the order of posting.
+/// Numbers of send steps by sender, receiver and label, in order of posting.
 type Sends = BTreeMap<(u32, u32, u32), Vec<u32>>;
 
 fn sends(outcome: &Outcome) -> Sends {
@@ -19,7 +20,8 @@ fn sends(outcome: &Outcome) -> Sends {
     sends
 }
 
-/// The send of a receive: of those with its label, the one of its turn by the times of delivery.
+/// Returns the send that matches a receive: that with the receive's position, by delivery time, among the messages with
+/// its label.
 fn send_of(outcome: &Outcome, sends: &Sends, (rank, number): (u32, u32)) -> u32 {
     let steps = outcome.ranks[rank as usize].steps();
     let own = &steps[number as usize];
@@ -28,7 +30,7 @@ fn send_of(outcome: &Outcome, sends: &Sends, (rank, number): (u32, u32)) -> u32 
     sends[&(own.peer, rank, own.tag)][nth]
 }
 
-/// Walks from the end of a job to its beginning, and returns the time on the way.
+/// Walks from the end of a job back to its beginning, and returns the total time of the path.
 fn walk(outcome: &Outcome) -> Time {
     let sends = sends(outcome);
     let (rank, own) = (0..)

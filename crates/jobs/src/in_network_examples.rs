@@ -1,4 +1,4 @@
-//! Reductions in the network over any tree: every part arrives, and nothing is sent twice.
+//! Tests of in-network reductions over arbitrary trees: every part arrives, and none is sent twice.
 
 use crate::algebra::knowledge_of;
 use crate::collectives::{AggregationTree, InNetworkSpec};
@@ -7,7 +7,7 @@ use crate::{Algorithm, Collective, CollectiveSpec, Generated, Workload, Workload
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// A tree of ranks with these leaves, over which a chain of units or one root comes.
+/// Creates a tree of ranks with these leaf units, below a chain of units or a single root.
 fn tree(leaf_of: &[u32], leaves: u32, is_chain: bool) -> AggregationTree {
     let ranks = leaf_of.len() as u32;
     let unit = |leaf: u32| ranks + leaf;
@@ -44,7 +44,7 @@ fn spec(collective: Collective, bytes: u64, root: u32) -> CollectiveSpec {
     }
 }
 
-/// Bytes that a number sends.
+/// Bytes that a rank or unit sends.
 fn sends(workload: &Generated, number: u32) -> u64 {
     let lanes =
         (0..workload.lanes()).flat_map(|lane| (0..).map_while(move |at| workload.action(number, lane, at)));
@@ -55,7 +55,7 @@ fn sends(workload: &Generated, number: u32) -> u64 {
 fn a_rank_sends_each_byte_once() {
     let own = InNetworkSpec { tree: Arc::new(tree(&[0, 0, 1, 1], 2, false)), segment: 1_000, outstanding: 3 };
     let reduced = generated(spec(Collective::AllReduce, 4_500, 0), &own);
-    // Four ranks, two units with two children each, and the root with these two.
+    // Four ranks, two units with two children each, and the root above both units.
     let sent: Vec<u64> = (0..7).map(|number| sends(&reduced, number)).collect();
     assert_eq!(sent, [4_500, 4_500, 4_500, 4_500, 13_500, 13_500, 9_000]);
     assert_eq!((reduced.lanes(), own.segments(4_500)), (3, 5));
@@ -70,7 +70,7 @@ fn a_rank_sends_each_byte_once() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// The sum of each segment has a part of every rank.
+    /// The result of each segment contains a part of every rank.
     #[test]
     fn each_result_has_the_parts_of_all(
         at in prop::collection::vec(0u32..5, 2..14),
@@ -85,7 +85,7 @@ proptest! {
         used.sort_unstable();
         used.dedup();
         let leaf_of: Vec<u32> =
-            at.iter().map(|leaf| used.binary_search(leaf).expect("it is used") as u32).collect();
+            at.iter().map(|leaf| used.binary_search(leaf).expect("every leaf is in the list") as u32).collect();
         let ranks = leaf_of.len() as u32;
         let tree = Arc::new(tree(&leaf_of, used.len() as u32, is_chain));
         let own = InNetworkSpec { tree: tree.clone(), segment, outstanding };

@@ -9,11 +9,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Time};
 
-/// More chunks than this are refused.
+/// Maximum number of chunks.
 const MOST_CHUNKS: u64 = 65_536;
-/// Longest eager message of LogGOPSim, in bytes.
+/// Default of `eager`: the longest eager message of LogGOPSim, in bytes.
 const EAGER: u64 = 65_535;
-/// Largest vector.
+/// Maximum size of the vector.
 const LARGEST: Bytes = Bytes::new(1 << 44);
 
 fn one() -> u64 {
@@ -113,17 +113,17 @@ pub enum Placement {
     Random,
 }
 
-/// Costs of a rank's processor (LogGOPS).
+/// Cost of messages for a rank's processor (LogGOPS).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobCosts {
-    /// Per message, at its sender and at its receiver (o).
+    /// Time per message, at its sender and at its receiver (o).
     pub overhead: Time,
-    /// Per byte of a message, at its sender and at its receiver, in picoseconds (O).
+    /// Time per byte of a message, at its sender and at its receiver (O).
     pub overhead_per_byte: Time,
 }
 
 impl JobCosts {
-    /// Time that a message occupies the processor at either end.
+    /// Returns the time for which a message occupies the processor at either end.
     pub fn of_message(&self, bytes: u64) -> Time {
         let per_byte = u128::from(self.overhead_per_byte.ps()) * u128::from(bytes);
         self.overhead.saturating_add(Time::from_ps(per_byte.min(u128::from(u64::MAX / 2)) as u64))
@@ -131,12 +131,12 @@ impl JobCosts {
 }
 
 impl WorkloadKeys {
-    /// The algorithm of a collective, given or default.
+    /// Returns the algorithm of a collective: the given one or the default.
     fn algorithm_of(&self, collective: Collective) -> Algorithm {
         self.algorithm.unwrap_or(collective.algorithms()[0])
     }
 
-    /// Writes out the defaults that depend on other keys.
+    /// Fills in the defaults that depend on other keys.
     pub fn fill(&mut self) {
         if let (Some(collective), None) = (self.collective, self.algorithm) {
             self.algorithm = Some(self.algorithm_of(collective));
@@ -150,15 +150,17 @@ impl WorkloadKeys {
         }
     }
 
-    /// The longest message of a program whose send ends when it is handed over, in bytes.
+    /// Returns the length in bytes of the longest message of a program whose send ends when the processor has handed it
+    /// over.
     pub fn eager(&self) -> u64 {
         self.eager.map_or(EAGER, Bytes::get)
     }
 
-    /// The collective of `ranks` ranks, and remarks on keys without effect; `None`: it is a program or a list of messages.
+    /// Returns the collective of `ranks` ranks, and remarks on keys without effect. The collective is `None` for a
+    /// program or a list of messages.
     ///
     /// # Errors
-    /// All that is wrong.
+    /// One remark for each invalid value.
     pub fn spec(&self, ranks: u64) -> Result<(Option<CollectiveSpec>, Vec<Remark>), Vec<Remark>> {
         let given = [
             ("collective", self.collective.is_some()),

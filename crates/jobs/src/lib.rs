@@ -1,11 +1,12 @@
 //! Jobs of ranks: collectives as generators of messages, and the state machine that runs a rank.
 //!
-//! A [`Workload`] defines which messages each rank sends and receives, and in which order: a function of the rank and of a position, with
-//! no memory for messages to come. A [`Rank`] interprets it beside the connections of its host: notices and the time go in,
-//! messages to post come out. Both of its notices are local: *sent* (acknowledged at the sender) and *delivered* (the last byte has
-//! arrived at the receiver).
+//! A [`Workload`] defines which messages each rank sends and receives, and in which order. It is a function of the rank
+//! and a position, so that future messages take no memory. A [`Rank`] runs it on top of the connections of its host:
+//! its inputs are notices and the time, its outputs messages to post. Both kinds of notices are local events: *sent*
+//! (acknowledged at the sender) and *delivered* (the last byte has arrived at the receiver).
 //!
-//! The messages of rank 0 in a ring all-reduce of 4 KiB over four ranks: three steps that reduce and three that gather, a quarter each.
+//! The messages of rank 0 in a ring all-reduce of 4 KiB over four ranks: three steps that reduce and three that gather,
+//! with a quarter of the bytes each.
 //!
 //! ```
 //! use jobs::{Action, Algorithm, Collective, CollectiveSpec, Schedule};

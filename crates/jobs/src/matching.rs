@@ -1,7 +1,7 @@
-//! Which message goes to which receive.
+//! Matching of messages with receives.
 //!
-//! A message and a receive match if their sender and label are equal, or the receive accepts any. A message goes to the earliest of the
-//! receives that wait and match; a receive takes the message that arrived first among those that wait and match.
+//! A message and a receive match if their sender and label are equal, or the receive accepts any. A message is taken by
+//! the oldest pending receive that matches. A receive takes the matching unclaimed message that arrived first.
 //!
 //! Source: Hoefler, Schneider and Lumsdaine, LogGOPSim (2010), section 3.2; the MPI standard, section 3.5.
 
@@ -10,16 +10,16 @@ use recurrence::{Recurs, Walk};
 use std::collections::{BTreeMap, VecDeque};
 use units::Time;
 
-/// Messages without a receive, and receives without a message.
+/// Unclaimed messages and pending receives.
 #[derive(Clone, Debug, Default, Recurs)]
 pub(crate) struct Matching {
-    /// Receives of one sender and label, in order.
+    /// Pending receives by sender and label, in order.
     #[recurs(with = Matching::walk_orders)]
     exact: BTreeMap<(u32, u32), VecDeque<(u64, Blocked)>>,
-    /// Receives that accept any sender or label, in order.
+    /// Pending receives that accept any sender or label, in order.
     #[recurs(scratch)]
     wild: VecDeque<(u64, Blocked)>,
-    /// Messages by sender and label, in order of arrival, and when each arrived.
+    /// Arrival times of unclaimed messages by sender and label, in order of arrival.
     #[recurs(scratch)]
     arrived: BTreeMap<(u32, u32), VecDeque<(u64, Time)>>,
     #[recurs(scratch)]
@@ -33,7 +33,7 @@ impl Blocked {
 }
 
 impl Matching {
-    /// Visits receives and messages; of their numbers only the order among them matters.
+    /// Visits receives and messages. Only the order of their numbers matters, not the numbers.
     fn walk_orders(&self, walk: &mut Walk) {
         let mut numbered = |queue: &VecDeque<(u64, Blocked)>| {
             walk.word(queue.len() as u64);
@@ -56,7 +56,7 @@ impl Matching {
         }
     }
 
-    /// A message has been delivered. Returns the receive that takes it, or keeps it.
+    /// Processes the delivery of a message. Returns the receive that takes it; otherwise stores the message.
     pub fn deliver(&mut self, from: u32, tag: u32, now: Time) -> Option<Blocked> {
         self.order += 1;
         let first = self.exact.get(&(from, tag)).and_then(VecDeque::front).map(|one| one.0);
@@ -76,8 +76,8 @@ impl Matching {
         found.map(|one| one.1)
     }
 
-    /// A receive begins. Returns sender and label of the message that it takes, and when that arrived; `None`: none is there, and it
-    /// waits.
+    /// Starts a receive. Returns sender, label and arrival time of the message that it takes. If there is none, stores
+    /// the receive and returns `None`.
     pub fn receive(&mut self, blocked: Blocked) -> Option<((u32, u32), Time)> {
         self.order += 1;
         let key = match (blocked.from, blocked.tag) {
@@ -104,15 +104,15 @@ impl Matching {
         taken.map(|own| (key, own.1))
     }
 
-    /// Receives that wait.
+    /// Returns the pending receives.
     pub fn blocked(&self) -> impl Iterator<Item = Blocked> + '_ {
         self.exact.values().flatten().chain(&self.wild).map(|one| one.1)
     }
-    /// Messages that no receive has taken, by sender and label.
+    /// Returns the unclaimed messages by sender and label, with their number.
     pub fn unclaimed(&self) -> impl Iterator<Item = ((u32, u32), usize)> + '_ {
         self.arrived.iter().map(|(&key, own)| (key, own.len()))
     }
-    /// Memory beside itself, in bytes.
+    /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.exact.len() * size_of::<((u32, u32), VecDeque<(u64, Blocked)>)>()
             + self.wild.capacity() * size_of::<(u64, Blocked)>()

@@ -1,20 +1,20 @@
-//! Messages that start at given times: those of a list, or those that a session adds while the run lasts.
+//! Messages with given start times: those of a list, or those that a session adds during the run.
 
 use units::Time;
 
-/// One request to a rank.
+/// A request to a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Request {
     /// Sends a message.
     Send {
-        /// Rank that receives it; may be the sender itself.
+        /// Receiving rank; may be the sender itself.
         to: u32,
-        /// Its bytes; may be 0.
+        /// Size in bytes; may be 0.
         bytes: u64,
     },
     /// Occupies the processor of the rank.
     Compute {
-        /// For this long.
+        /// Duration.
         time: Time,
     },
 }
@@ -23,29 +23,29 @@ pub enum Request {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MessageList {
     ranks: Vec<Requests>,
-    /// Each rank has a connection to every other one, and not to those alone that it sends to.
+    /// True if each rank has connections to all others, and not only to those that it sends to.
     pub all_pairs: bool,
-    /// A session adds requests while the run lasts, and closes the list.
+    /// True if a session adds requests during the run, and then closes the list.
     pub open: bool,
 }
 
 /// The requests of a rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Requests {
-    /// In the order of adding: the place of a request is its label.
+    /// Time and request, in the order in which they were added. The index of a request is its label.
     all: Vec<(Time, Request)>,
-    /// Labels in the order of time; those of one time in the order of adding.
+    /// Labels in order of time; for equal times, in the order in which they were added.
     in_time: Vec<u32>,
-    /// Messages that the rank receives.
+    /// Number of messages that the rank receives.
     incoming: u32,
 }
 
 impl MessageList {
-    /// No requests to `ranks` ranks.
+    /// Creates an empty list for `ranks` ranks.
     pub fn new(ranks: usize) -> MessageList {
         MessageList { ranks: vec![Requests::default(); ranks], ..MessageList::default() }
     }
-    /// Adds requests: rank, time and request, in the order of their labels.
+    /// Adds requests, given by rank, time and request. They get labels in this order.
     pub fn extend(&mut self, requests: impl IntoIterator<Item = (u32, Time, Request)>) {
         for (rank, at, request) in requests {
             self.ranks[rank as usize].all.push((at, request));
@@ -58,29 +58,29 @@ impl MessageList {
             own.in_time.sort_by_key(|&label| own.all[label as usize].0);
         }
     }
-    /// Requests of a rank, in the order of adding.
+    /// Returns the requests of a rank, in the order in which they were added.
     pub fn of(&self, rank: u32) -> impl Iterator<Item = (Time, Request)> + '_ {
         self.ranks[rank as usize].all.iter().copied()
     }
-    /// Number of requests of a rank.
+    /// Returns the number of requests of a rank.
     pub(crate) fn count(&self, rank: u32) -> u32 {
         self.ranks[rank as usize].all.len() as u32
     }
-    /// Request number `nth` of a rank in the order of time, with its label.
+    /// Returns the `nth` request of a rank in order of time, with its label.
     pub(crate) fn in_time(&self, rank: u32, nth: usize) -> Option<(u32, Time, Request)> {
         let own = &self.ranks[rank as usize];
         let &label = own.in_time.get(nth)?;
         let (at, request) = own.all[label as usize];
         Some((label, at, request))
     }
-    /// Bytes of a message of a rank; `None`: it is not in the list.
+    /// Returns the size of a message of a rank in bytes; `None` if it is not in the list.
     pub(crate) fn bytes(&self, rank: u32, label: u32) -> Option<u64> {
         match self.ranks.get(rank as usize)?.all.get(label as usize)?.1 {
             Request::Send { bytes, .. } => Some(bytes),
             Request::Compute { .. } => None,
         }
     }
-    /// Messages that a rank receives.
+    /// Returns the number of messages that a rank receives.
     pub(crate) fn incoming(&self, rank: u32) -> u32 {
         self.ranks[rank as usize].incoming
     }

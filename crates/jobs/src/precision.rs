@@ -1,11 +1,12 @@
-//! The precision at which the mean time of an iteration is known, and a run of jobs may end.
+//! Required precision of the mean iteration time, at which a run of jobs may end.
 //!
-//! The mean is one of times that follow each other, and may depend on each other. They are therefore put into ten batches of
-//! consecutive iterations, and the interval is that of Student's t for the means of the batches, nine degrees of freedom. It is
-//! computed when each batch has one iteration more than before, so that a run does not end at the first lucky iteration.
+//! Times of consecutive iterations may be correlated. They are therefore grouped into ten batches of consecutive
+//! iterations, and the confidence interval is that of Student's t for the ten batch means, with nine degrees of
+//! freedom. The interval is recomputed only when each batch has grown by one iteration, so that a run does not end at
+//! the first iteration that happens to satisfy it.
 //!
-//! Source: Law, Simulation Modeling and Analysis (2015), section 9.5.3: batch means; the quantiles of Student's t are those of its
-//! table T.1.
+//! Source: Law, Simulation Modeling and Analysis (2015), section 9.5.3: batch means; the quantiles of Student's t are
+//! those of its table T.1.
 
 use keys::Remark;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -15,7 +16,7 @@ use std::fmt;
 use std::str::FromStr;
 use units::Time;
 
-/// Batches of consecutive iterations.
+/// Number of batches of consecutive iterations.
 const BATCHES: usize = 10;
 /// Confidence levels in per cent, and the quantile of Student's t with nine degrees of freedom at the upper end of the interval.
 const QUANTILES: [(u64, f64); 3] = [(90, 1.833_112_93), (95, 2.262_157_16), (99, 3.249_835_54)];
@@ -30,19 +31,19 @@ pub struct Precision {
     level: usize,
 }
 
-/// A confidence interval of the mean time of an iteration.
+/// Confidence interval of the mean time of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepInterval {
-    /// Iterations that it is computed from, the first ones.
+    /// Number of iterations from which the interval is computed, the first ones.
     pub iterations: usize,
-    /// Their mean, in picoseconds.
+    /// Mean in picoseconds.
     pub mean: f64,
-    /// Half of the width of the interval, in picoseconds.
+    /// Half width of the interval in picoseconds.
     pub half_width: f64,
 }
 
 impl Precision {
-    /// Returns the interval of the mean of times of consecutive iterations; `None` if there are fewer than ten.
+    /// Returns the interval of the mean of consecutive iteration times; `None` for fewer than ten.
     pub fn interval(&self, times: &[Time]) -> Option<StepInterval> {
         let size = times.len() / BATCHES;
         if size == 0 {
@@ -57,12 +58,12 @@ impl Precision {
         Some(StepInterval { iterations: size * BATCHES, mean, half_width })
     }
 
-    /// Returns true if the mean of these times is known at this precision.
+    /// Returns true if the mean of these times is known with this precision.
     pub fn is_reached(&self, times: &[Time]) -> bool {
         self.interval(times).is_some_and(|own| own.half_width <= self.half_width / 100.0 * own.mean)
     }
 
-    /// Returns a remark if no job of a scenario has more iterations than the least that are simulated.
+    /// Checks that some job of a scenario has more iterations than the minimum that is simulated.
     ///
     /// # Errors
     /// If no job has more; the remark says what to change.
@@ -159,7 +160,8 @@ mod tests {
         }
     }
 
-    /// By hand: batches 10, 12, 10, 12 ... have the mean 11, the deviation sqrt(10/9) and the half width 2.262157 sqrt(1/9).
+    /// Computed by hand: the batches 10, 12, 10, 12, ... have the mean 11, the deviation sqrt(10/9) and the half width
+    /// 2.262157 sqrt(1/9).
     #[test]
     fn an_interval_by_hand() {
         let precision: Precision = "7 % at 95 %".parse().unwrap();
@@ -170,7 +172,7 @@ mod tests {
         assert!(precision.is_reached(&ten), "6.9 %");
         assert!(!"6.8 % at 95 %".parse::<Precision>().unwrap().is_reached(&ten));
         assert_eq!(precision.interval(&ten[..9]), None);
-        // Batches of two have equal means; one iteration more changes nothing.
+        // Batches of two have equal means; one more iteration changes nothing.
         let twenty: Vec<Time> = ten.iter().chain(&ten).copied().chain(times(&[99])).collect();
         let own = precision.interval(&twenty).unwrap();
         assert_eq!((own.iterations, own.half_width), (20, 0.0));

@@ -1,19 +1,22 @@
-//! A rank at work: the state machine that interprets a workload beside the connections of its host.
+//! State machine of a rank, which runs a workload on top of the connections of its host.
 //!
-//! A rank has one processor. Computation, and the host cost of each message (`overhead`, `overhead_per_byte`: o and O of LogGOPS), occupy
-//! it one after the other in the order of their requests, at the sender before a message is posted, at the receiver after it has been
-//! delivered. The operations of a program name one of several processors each.
+//! A rank has one processor. Computations, and the host cost of each message (`overhead`, `overhead_per_byte`: o and O
+//! of LogGOPS), occupy it one after the other, in order of request. The host cost is incurred at the sender before a
+//! message is posted, and at the receiver after it has been delivered. In a program, each operation names one of
+//! several processors.
 //!
-//! An operation of a program starts when all that it depends on has ended or started. The send of a message of at most `eager` bytes ends
-//! when the processor has handed it over; that of a longer one when it is acknowledged. A receive ends when the processor has taken its
-//! message. A message to the rank itself is delivered at once.
+//! An operation of a program starts when all of its dependencies have ended or started, respectively. The send of a
+//! message of at most `eager` bytes ends when the processor has handed it over, the send of a longer one when it is
+//! acknowledged. A receive ends when the processor has processed its message. A message to the rank itself is delivered
+//! at once.
 //!
-//! An iteration of a rank is over when its lanes have ended and all that it sent is acknowledged; the next one begins then,
-//! without regard to other ranks.
+//! An iteration of a rank ends when its lanes have ended and all its messages are acknowledged. The next one then
+//! starts, independently of other ranks.
 //!
 //! Source: Hoefler, Schneider and Lumsdaine, LogGOPSim (2010), for o, O and the operations of a program.
 //!
-//! Not modelled: a computation that is interrupted; the handshake of a rendezvous, whose send would end when the receive is there.
+//! Not modelled: preemption of computations; the handshake of a rendezvous, with which a send ends only after the
+//! receive has started.
 
 mod driven;
 mod log;
@@ -46,24 +49,24 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 use units::Time;
 
-/// Continuation of a lane after its time on the processor.
+/// Continuation of a lane after it has used the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Then {
     BeginLanes,
     Post(Post),
     Go,
-    /// The time of a request of a list has come.
+    /// The start time of a listed request has been reached.
     Start(Request),
-    /// The processor has taken a message of a list.
+    /// The processor has processed a message of a list.
     Taken {
         from: u32,
     },
 }
 
-/// The work of a processor: when it is done, order of requests, lane, step, what follows.
+/// Work of a processor: end time, order of requests, lane, step, continuation.
 type Occupation = (Time, u64, u32, u32, Then);
 
-/// Messages in flight to one peer, and counts.
+/// Messages in flight to one peer, and its counters.
 #[derive(Clone, Debug, Default, Recurs)]
 struct Peer {
     unsent: VecDeque<Unsent>,
@@ -71,7 +74,7 @@ struct Peer {
     counts: PeerCounts,
 }
 
-/// A rank at work.
+/// State machine of a rank.
 #[derive(Clone, Debug, Recurs)]
 pub struct Rank {
     #[recurs(constant)]
@@ -82,24 +85,25 @@ pub struct Rank {
     costs: JobCosts,
     #[recurs(with = Rank::walk_computation)]
     computation: Computation,
-    /// Its computations so far.
+    /// Number of computations so far.
     #[recurs(scratch)]
     computations: u64,
     #[recurs(scratch)]
     start: Time,
     #[recurs(scratch)]
     iterations: u32,
-    /// By lane, the number of its next action; by operation of a program, what it still waits for.
+    /// Number of the next action of each lane or, in a program, number of unmet dependencies of each operation.
     #[recurs(with = Rank::walk_positions)]
     at: Box<[u32]>,
     phases: Phases,
-    /// By lane, its messages that are not acknowledged, and whether it waits for them; empty for programs.
+    /// For each lane, the number of messages that are not acknowledged, and true if the lane waits for them; empty for
+    /// programs.
     in_flight: Box<[(u32, bool)]>,
-    /// Lanes or operations of this iteration that have not ended.
+    /// Number of lanes or operations of this iteration that have not ended.
     left: u32,
-    /// The computation before the lanes is not over.
+    /// True during the computation before the lanes.
     computing: bool,
-    /// By processor, until when it is occupied.
+    /// For each processor, the time until which it is busy.
     #[recurs(with = Rank::walk_processors)]
     busy_until: Vec<Time>,
     /// Work in progress on the processors.
@@ -109,7 +113,7 @@ pub struct Rank {
     requests: u64,
     matching: Matching,
     posts: VecDeque<Post>,
-    /// Labels and steps of messages to itself.
+    /// Labels and steps of messages to the rank itself.
     local: VecDeque<(u32, u32)>,
     peers: BTreeMap<u32, Peer>,
     unsent: u64,
@@ -119,21 +123,21 @@ pub struct Rank {
     skipped: Option<SkippedIterations>,
     #[recurs(measured)]
     counts: RankCounts,
-    /// Computation of this iteration.
+    /// Time of this iteration in which the rank computes.
     occupied: Occupied,
     #[recurs(recorded)]
     log: Log,
-    /// Of a list of messages.
+    /// State of a rank with a list of messages; otherwise `None`.
     #[recurs(unless_empty = "lists of messages and sessions")]
     driven: Option<Box<Driven>>,
 }
 
-/// In place of a lane: the computation at the beginning of an iteration.
+/// Stands in place of a lane for the computation at the beginning of an iteration.
 const COMPUTATION: u32 = u32::MAX;
 
 impl Rank {
-    /// Rank number `rank` of a job that begins at `start` and repeats its workload `iterations` times. It records the steps of the
-    /// first `recorded` of them.
+    /// Creates rank number `rank` of a job that starts at `start` and repeats its workload `iterations` times. It
+    /// records the steps of the first `recorded` of them.
     pub fn new(
         workload: &Arc<Workload>,
         rank: u32,
@@ -180,7 +184,7 @@ impl Rank {
         }
     }
 
-    /// When to call [`Rank::on_time`]; [`Time::NEVER`]: not before a notice.
+    /// Returns the time at which to call [`Rank::on_time`]; [`Time::NEVER`] if only a notice can change the state.
     pub fn calls_at(&self) -> Time {
         if self.times.is_empty() {
             return if self.iterations > 0 { self.start } else { Time::NEVER };
@@ -188,7 +192,7 @@ impl Rank {
         self.working.peek().map_or(Time::NEVER, |Reverse((at, ..))| *at)
     }
 
-    /// The time of [`Rank::calls_at`] has come. Harmless at any other time.
+    /// Processes the expiry of [`Rank::calls_at`]. Calls at any other time have no effect.
     pub fn on_time(&mut self, now: Time) {
         if self.times.is_empty() && self.start <= now && self.iterations > 0 {
             self.begin(now);
@@ -213,7 +217,8 @@ impl Rank {
         self.settle(now);
     }
 
-    /// A message to a peer has been acknowledged. Returns the number of its step; `None`: it is not recorded.
+    /// Processes the acknowledgement of a message to a peer. Returns the number of its step; `None` if the step is not
+    /// recorded.
     pub fn on_sent(&mut self, peer_rank: u32, tag: u32, now: Time) -> Option<u32> {
         let peer = self.peers.get_mut(&peer_rank)?;
         let place = peer.unsent.iter().position(|one| one.tag == tag)?;
@@ -239,18 +244,18 @@ impl Rank {
         (step != log::NONE).then_some(step)
     }
 
-    /// A message of a peer has been delivered.
+    /// Processes the delivery of a message from a peer.
     pub fn on_delivered(&mut self, peer: u32, tag: u32, now: Time) {
         self.take_in(peer, tag, now);
         self.settle(now);
     }
 
-    /// The next message to be posted.
+    /// Returns the next message to post.
     pub fn poll_post(&mut self) -> Option<Post> {
         self.posts.pop_front()
     }
 
-    /// Ends with this number of iterations, if it would have more. Iterations that have begun are not cut.
+    /// Reduces the number of iterations to this one. Iterations that have started are not affected.
     pub fn end_after(&mut self, iterations: u32) {
         self.iterations = self.iterations.min(iterations.max(self.times.len() as u32));
     }
@@ -260,7 +265,7 @@ impl Rank {
         self.phases.begin();
         let (computed, ended, computing) = (now, Time::NEVER, Time::ZERO);
         self.times.push(IterationTimes { began: now, computed, ended, computing });
-        // A session may have added requests before.
+        // A session may have added requests already.
         self.left += self.at.len() as u32;
         match &*self.workload {
             Workload::Generated(_) => self.at.fill(0),
@@ -299,7 +304,7 @@ impl Rank {
         }
     }
 
-    /// A lane has a message, or its processor is done: what follows.
+    /// Resumes a lane that has received a message or finished its work on the processor.
     fn go_on(&mut self, lane: u32, now: Time) {
         let workload = Arc::clone(&self.workload);
         match &*workload {
@@ -309,7 +314,7 @@ impl Rank {
         }
     }
 
-    /// Runs a lane until it waits or ends.
+    /// Runs a lane until it blocks or ends.
     fn go(&mut self, workload: &Generated, lane: u32, now: Time) {
         loop {
             let at = self.at[lane as usize];
@@ -340,8 +345,7 @@ impl Rank {
         }
     }
 
-    /// Starts an operation of a program that waits for nothing any more since a step has ended, and those that wait for its start
-    /// alone.
+    /// Starts an operation of a program whose dependencies are met, and all operations that depend only on its start.
     fn start_operation(&mut self, first: (u32, u32), now: Time) {
         let Workload::Program(program, _) = &*Arc::clone(&self.workload) else { return };
         let rank = &program.ranks()[self.rank as usize];
@@ -371,14 +375,14 @@ impl Rank {
         }
     }
 
-    /// An operation that waits for one thing less. Returns true if it waits for nothing any more.
+    /// Counts one met dependency of an operation. Returns true if none is left.
     fn releases(&mut self, operation: u32) -> bool {
         let left = &mut self.at[operation as usize];
         *left -= 1;
         *left == 0
     }
 
-    /// An operation of a program has ended.
+    /// Processes the end of an operation of a program.
     fn end_operation(&mut self, operation: u32, now: Time) {
         let Workload::Program(program, _) = &*Arc::clone(&self.workload) else { return };
         self.left -= 1;
@@ -390,7 +394,7 @@ impl Rank {
         }
     }
 
-    /// Returns true if the send of so many bytes ends when it is acknowledged, and not before.
+    /// Returns true if the send of a message of this size ends when it is acknowledged, and not before.
     fn ends_with_acknowledgement(&self, bytes: u64) -> bool {
         matches!(&*self.workload, Workload::Program(_, eager) if bytes > *eager)
     }
@@ -406,7 +410,7 @@ impl Rank {
         self.matched(cpu, blocked, (message, arrived), now)
     }
 
-    /// A step that is requested now.
+    /// Creates a step that is requested now.
     fn step(&self, kind: StepKind, lane: u32, now: Time) -> Step {
         let (peer, never) = (self.rank, Time::NEVER);
         Step {
@@ -423,7 +427,7 @@ impl Rank {
         }
     }
 
-    /// A message is there: to the receive that waits for it, if one does.
+    /// Processes the delivery of a message: passes it to the pending receive that matches, if there is one.
     fn take_in(&mut self, from: u32, tag: u32, now: Time) {
         if let Workload::Messages(list) = &*self.workload.clone() {
             return self.take_listed(list, (from, tag), now);
@@ -441,7 +445,8 @@ impl Rank {
         }
     }
 
-    /// A receive has its message, of this sender and label, which arrived at `arrived`. Returns true if the lane goes on at once.
+    /// Completes a receive with the message of this sender and label, which arrived at `arrived`. Returns true if the
+    /// lane continues at once.
     fn matched(
         &mut self,
         cpu: u8,
@@ -460,7 +465,7 @@ impl Rank {
         cost == Time::ZERO || self.work((lane, cpu), kind, cost, Then::Go, now)
     }
 
-    /// Delivers messages to itself, and ends the iteration if it is over.
+    /// Delivers messages to the rank itself, and ends the iteration if it is complete.
     fn settle(&mut self, now: Time) {
         loop {
             while let Some((tag, step)) = self.local.pop_front() {

@@ -1,4 +1,5 @@
-//! Runs a workload over an ideal fabric: each NIC sends and receives at a rate, messages are delivered after a latency.
+//! Runs a workload over an ideal fabric: each NIC sends and receives at a fixed rate, and messages are delivered after
+//! a fixed latency.
 
 use crate::rank::{Post, Rank};
 use crate::{CollectiveSpec, Computation, JobCosts, WorkloadSpec};
@@ -7,27 +8,27 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use units::Time;
 
-/// A fabric without contention but at NICs, which serve messages in order of posting.
+/// A fabric without contention except at NICs, which serve messages in order of posting.
 pub struct Ideal {
     pub ps_per_byte: u64,
     pub latency: Time,
 }
 
-/// A message that is whole at its receiver: when, order, sender, receiver and label.
+/// A message that is about to be received completely: time, order, sender, receiver and label.
 type Landing = (Time, u64, u32, u32, u32);
 
-/// End of a run.
+/// Result of a run.
 pub struct Outcome {
     pub ranks: Vec<Rank>,
     pub end: Time,
 }
 
-/// Runs all ranks to their end, or until nothing is left to happen.
+/// Runs all ranks to their end, or until no event is pending.
 pub fn run(spec: &CollectiveSpec, n: u32, costs: JobCosts, iterations: u32, fabric: &Ideal) -> Outcome {
     run_with(spec, n, (costs, Computation::each(Time::ZERO)), iterations, fabric)
 }
 
-/// [`run`] with computation.
+/// Variant of [`run`] with computations.
 pub fn run_with(
     spec: &CollectiveSpec,
     n: u32,
@@ -39,7 +40,7 @@ pub fn run_with(
     let mut ranks: Vec<Rank> =
         (0..n).map(|rank| Rank::new(&workload, rank, own.clone(), Time::ZERO, [iterations; 2])).collect();
     let mut free = vec![[Time::ZERO; 2]; n as usize];
-    // Messages whose first byte reaches the receiver, and those that are whole there.
+    // Messages whose first byte is yet to reach the receiver, and those that are being received.
     let mut coming = BinaryHeap::new();
     let mut flying: BinaryHeap<Reverse<Landing>> = BinaryHeap::new();
     let (mut order, mut now) = (0u64, Time::ZERO);

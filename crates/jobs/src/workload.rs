@@ -1,4 +1,5 @@
-//! The workload of an iteration: a collective with its algorithm, as a generator of messages, or a program of operations.
+//! Workload of an iteration: a collective with its algorithm, as a generator of messages; a program of operations; or a
+//! list of messages.
 
 use crate::collectives::ring::Steps;
 use crate::collectives::{
@@ -12,7 +13,7 @@ use program::{Program, Work};
 use std::sync::Arc;
 use units::Time;
 
-/// A collective, checked.
+/// A checked collective.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CollectiveSpec {
     /// The operation.
@@ -21,25 +22,25 @@ pub struct CollectiveSpec {
     pub algorithm: Algorithm,
     /// Bytes of the vector, output or send buffer; see [`Collective`].
     pub bytes: u64,
-    /// Pieces that run concurrently, at least 1.
+    /// Number of pieces that run concurrently, at least 1.
     pub chunks: u32,
-    /// Ranks of a group of a hierarchical collective; it divides the number of ranks.
+    /// Number of ranks in a group of a hierarchical collective; it divides the number of ranks.
     pub group: u32,
     /// Root of a broadcast or reduction.
     pub root: u32,
-    /// Exponent of the skew of an all-to-all; 0 is none.
+    /// Exponent of the skew of an all-to-all; 0 for equal parts.
     pub skew: f64,
 }
 
-/// The checked work of all ranks of a job in an iteration.
+/// The checked workload of all ranks of a job in an iteration.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkloadSpec {
     /// A collective.
     Collective(CollectiveSpec),
-    /// A collective that units at switches reduce. They have numbers behind the ranks.
+    /// A collective that units at switches reduce. Units are numbered after the ranks.
     InNetwork(CollectiveSpec, InNetworkSpec),
-    /// A program of operations with dependencies, and the longest message whose send ends when the processor has handed it over; the
-    /// send of a longer one ends with its acknowledgement.
+    /// A program of operations with dependencies, and the size in bytes of the longest message whose send ends when the
+    /// processor has handed it over. The send of a longer one ends with its acknowledgement.
     Program(Arc<Program>, u64),
     /// Messages at given times.
     Messages(Arc<MessageList>),
@@ -49,17 +50,17 @@ pub enum WorkloadSpec {
 #[derive(Clone, Debug)]
 pub struct Generated(Generator);
 
-/// Actions of a lane in a phase: a message is sent, and one received.
+/// Number of actions of a lane in a phase: one send and one receive.
 pub(crate) const ACTIONS_OF_PHASE: u32 = 2;
 
-/// Messages of all ranks.
+/// Messages of all ranks of a job.
 #[derive(Clone, Debug)]
 pub enum Workload {
-    /// Those of a collective.
+    /// Messages of a collective.
     Generated(Generated),
-    /// Those of a program; see [`WorkloadSpec::Program`].
+    /// Messages of a program; see [`WorkloadSpec::Program`].
     Program(Arc<Program>, u64),
-    /// Those of a list.
+    /// Messages of a list.
     Messages(Arc<MessageList>),
 }
 
@@ -97,7 +98,7 @@ generators!(
 );
 
 impl CollectiveSpec {
-    /// The generator for `n` ranks, at least 2, of a collective without units.
+    /// Creates the generator for `n` ranks, at least 2, of a collective without units.
     pub fn start(&self, n: u32) -> Generated {
         let CollectiveSpec { collective, algorithm, bytes, chunks, group, root, skew } = *self;
         let ring = |steps| Generator::Ring(Ring { n, bytes, chunks, steps });
@@ -135,7 +136,8 @@ impl CollectiveSpec {
 }
 
 impl Generated {
-    /// Number of phases, if each sends as many bytes to the same peers as any other, with labels that grow by one.
+    /// Returns the number of phases if all of them send the same number of bytes to the same peers, with labels that
+    /// increase by one; otherwise `None`.
     pub fn phases(&self) -> Option<u32> {
         match &self.0 {
             Generator::Ring(ring) => ring.phases(),
@@ -145,7 +147,7 @@ impl Generated {
 }
 
 impl WorkloadSpec {
-    /// The messages of `n` ranks, at least 2; a program has as many ranks.
+    /// Creates the workload of `n` ranks, at least 2. A program must have this number of ranks.
     pub fn start(&self, n: u32) -> Workload {
         match self {
             WorkloadSpec::Collective(spec) => Workload::Generated(spec.start(n)),
@@ -157,14 +159,14 @@ impl WorkloadSpec {
             WorkloadSpec::Messages(list) => Workload::Messages(list.clone()),
         }
     }
-    /// Its collective; `None`: it is a program or a list.
+    /// Returns the collective; `None` for a program or a list of messages.
     pub fn collective(&self) -> Option<&CollectiveSpec> {
         match self {
             WorkloadSpec::Collective(spec) | WorkloadSpec::InNetwork(spec, _) => Some(spec),
             WorkloadSpec::Program(..) | WorkloadSpec::Messages(_) => None,
         }
     }
-    /// Name of the operation in results.
+    /// Returns the name of the operation in results.
     pub fn name(&self) -> &'static str {
         match self {
             WorkloadSpec::Collective(own) | WorkloadSpec::InNetwork(own, _) => own.collective.name(),
@@ -172,25 +174,26 @@ impl WorkloadSpec {
             WorkloadSpec::Messages(_) => "messages",
         }
     }
-    /// Name of the algorithm in results; empty for a program.
+    /// Returns the name of the algorithm in results; empty for a program.
     pub fn algorithm(&self) -> &'static str {
         self.collective().map_or("", |own| own.algorithm.name())
     }
-    /// Bytes of an iteration, as a scenario has them; 0 for a program.
+    /// Returns the bytes of an iteration, as given in the scenario; 0 for a program.
     pub fn bytes(&self) -> u64 {
         self.collective().map_or(0, |own| own.bytes)
     }
-    /// Factor from algorithm to bus bandwidth among `n` ranks; not a number for a program.
+    /// Returns the factor from algorithm bandwidth to bus bandwidth among `n` ranks; NaN for a program.
     pub fn bus_factor(&self, n: u32) -> f64 {
         self.collective().map_or(f64::NAN, |own| own.collective.bus_factor(n))
     }
-    /// Shortest time of any algorithm among `n` ranks whose NICs have this rate, in seconds: what each NIC must send or receive at
-    /// least, without latency and headers. Where the network reduces, each NIC sends or receives the bytes once. Not a number for a
-    /// program.
+    /// Returns a lower bound in seconds of the time of any algorithm among `n` ranks with NICs of this rate: the time
+    /// in which a NIC sends or receives the bytes that it must, without latency and headers. With an in-network
+    /// reduction, each NIC sends or receives the bytes once. NaN for a program.
     pub fn bound_secs(&self, n: u32, bps: f64) -> f64 {
         self.bytes() as f64 * 8.0 * self.nic_factor(n) / bps
     }
-    /// Highest bus bandwidth among `n` ranks whose NICs have this rate: that rate, or what a reduction in the network makes of it.
+    /// Returns the maximum bus bandwidth among `n` ranks with NICs of this rate: that rate, or a multiple of it for an
+    /// in-network reduction.
     pub fn bound_bps(&self, n: u32, bps: f64) -> f64 {
         match self {
             WorkloadSpec::InNetwork(own, _) if own.collective == Collective::AllReduce => {
@@ -199,14 +202,14 @@ impl WorkloadSpec {
             _ => bps,
         }
     }
-    /// Share of the bytes that a NIC has to send or receive at least.
+    /// Minimum number of bytes that a NIC has to send or receive, as a fraction of the bytes.
     fn nic_factor(&self, n: u32) -> f64 {
         match self {
             WorkloadSpec::InNetwork(..) => 1.0,
             _ => self.bus_factor(n),
         }
     }
-    /// Units at switches that take part, behind the ranks.
+    /// Number of units at switches, which are numbered after the ranks.
     pub fn units(&self) -> u32 {
         match self {
             WorkloadSpec::InNetwork(_, own) => own.tree.numbers() - own.tree.ranks(),
@@ -216,7 +219,7 @@ impl WorkloadSpec {
 }
 
 impl Workload {
-    /// Receivers and bytes of the messages that a rank sends in an iteration, those to itself left out.
+    /// Returns receiver and size of each message that a rank sends in an iteration, except those to itself.
     pub fn sends(&self, rank: u32) -> Vec<(u32, u64)> {
         let mut sends: Vec<(u32, u64)> = match self {
             Workload::Generated(own) => (0..own.lanes())
@@ -246,8 +249,8 @@ impl Workload {
         sends
     }
 
-    /// Steps of all of `n` ranks in an iteration with these costs, at most: sends, receives, and times on a processor, the one before
-    /// the iteration included if it `computes`.
+    /// Maximum number of steps of all `n` ranks in an iteration with these costs: sends, receives, and work of the
+    /// processors, including the computation before the iteration if it `computes`.
     pub fn steps(&self, n: u32, costs: &JobCosts, computes: bool) -> u64 {
         let has_cost = costs.overhead > Time::ZERO || costs.overhead_per_byte > Time::ZERO;
         let message = 1 + u64::from(has_cost);
@@ -275,7 +278,8 @@ impl Workload {
         (0..n).map(|rank| begin + of_rank(rank)).sum()
     }
 
-    /// By rank, the other ranks that it has connections to, ascending: those that it sends to, or all of them.
+    /// Returns for each rank the other ranks to which it has connections, ascending: those that it sends to, or all of
+    /// them.
     pub fn peers(&self, n: u32) -> Vec<Vec<u32>> {
         let all_pairs = matches!(self, Workload::Messages(list) if list.all_pairs);
         let peers_of = |rank: u32| {

@@ -1,4 +1,4 @@
-//! A choice among mechanisms: a name, with the defaults, or a table of that name with its keys.
+//! A choice among mechanisms: the name of one, with its defaults, or a table of that name with its keys.
 
 use crate::Forms;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -6,20 +6,20 @@ use serde::de::value::MapDeserializer;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use std::fmt;
 
-/// A family of mechanisms, made from one list of names and parameters.
+/// A family of mechanisms, declared by one list of names and parameters.
 pub trait Choice: Sized {
     /// Accepted values, after "expected".
     const EXPECTED: &'static str;
-    /// The names of all.
+    /// Names of all mechanisms.
     const NAMES: &'static [&'static str];
     /// Names of the mechanisms that have keys.
     const WITH_KEYS: &'static [&'static str];
-    /// Place of a table in a scenario, such as `switch.scheduler`.
+    /// Path of a mechanism's table in a scenario, such as `switch.scheduler`.
     const TABLE: &'static str;
 
-    /// The mechanism of this name that takes no keys; `None` if it has keys.
+    /// Returns the mechanism of this name if it has no keys; otherwise `None`.
     fn plain(name: &str) -> Option<Self>;
-    /// The mechanism of this name, which has keys, from its table.
+    /// Reads the mechanism of this name, which has keys, from its table.
     fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<Self, D::Error>;
 }
 
@@ -48,14 +48,14 @@ impl<T: Choice> Forms for T {
     }
 }
 
-/// A table without keys.
+/// Deserializer of a table without keys.
 pub type NoKeys = MapDeserializer<'static, std::iter::Empty<(&'static str, &'static str)>, de::value::Error>;
 
-/// Reads a kind that is given by name only: all of its keys have their defaults. If one has none, the message shows the required text.
-/// `table`: the place of its table, if known.
+/// Reads a mechanism that is given by name only, with the defaults of all its keys. `table` is the path of its table,
+/// if known.
 ///
 /// # Errors
-/// If a key has no default; the message has the required text.
+/// If a key has no default; the message shows the text to write.
 pub fn alone<T>(
     name: &str,
     table: Option<&str>,
@@ -76,7 +76,7 @@ pub fn alone<T>(
     })
 }
 
-/// Reads one of these names, so that an error is reported at the name.
+/// Reads one of these names, so that an error has the position of the name.
 struct NameOf(&'static [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for NameOf {
@@ -105,7 +105,7 @@ impl<'de, T: Choice> DeserializeSeed<'de> for KeysOf<T> {
     }
 }
 
-/// Two lists of names in one, of `N` names together.
+/// Concatenates two lists of names, `N` names in total.
 pub const fn joined<const N: usize>(first: &[&'static str], second: &[&'static str]) -> [&'static str; N] {
     let (mut all, mut n) = ([""; N], 0);
     while n < N {
@@ -115,27 +115,27 @@ pub const fn joined<const N: usize>(first: &[&'static str], second: &[&'static s
     all
 }
 
-/// The schema of the union of two choices, as derives describe them.
+/// Returns the schema of the union of two choices, given by the schemas that derives create.
 pub fn either(description: &str, choices: [Schema; 2]) -> Schema {
     let all: Vec<_> =
         choices.iter().filter_map(|one| one.get("oneOf")?.as_array().cloned()).flatten().collect();
     json_schema!({ "description": description, "oneOf": all })
 }
 
-/// A mechanism with keys, as a schema describes it.
+/// Description of a mechanism with keys, for a schema.
 pub struct Keyed {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// Its description.
+    /// Description.
     pub about: &'static str,
-    /// Its keys, or a reference to their schema.
+    /// Schema of the keys, or a reference to it.
     pub keys: Schema,
     /// True if it has a key without a default.
     pub required: bool,
 }
 
 impl Keyed {
-    /// A mechanism with these parameters.
+    /// Describes a mechanism with these parameters.
     pub fn new<P: JsonSchema>(
         name: &'static str,
         about: &'static str,
@@ -146,12 +146,12 @@ impl Keyed {
     }
 }
 
-/// The schema of a choice. `plain`: name and description of the mechanisms without keys.
+/// Returns the schema of a choice. `plain` has name and description of the mechanisms without keys.
 pub fn schema(description: &str, plain: &[(&str, &str)], keyed: Vec<Keyed>) -> Schema {
     let name =
         |name: &str, about: &str| json_schema!({ "type": "string", "const": name, "description": about });
     let named = plain.iter().map(|(text, about)| name(text, about));
-    // A table with a required key cannot be left out.
+    // A table cannot be omitted if one of its keys is required.
     let optional = keyed.iter().filter(|one| !one.required);
     let names: Vec<Schema> = named.chain(optional.map(|one| name(one.name, one.about))).collect();
     let table = |Keyed { name, about, keys, .. }: Keyed| {

@@ -1,36 +1,36 @@
-//! Values that are text or a number or a list or a table, with errors about the form that was given.
+//! Values that accept several forms (text, number, list, table), with errors specific to the given form.
 //!
-//! The derived reading of an untagged enum drops the reason and the position of each alternative's failure. Here the given
-//! form selects the alternative, and its own error is the one reported.
+//! The derived deserializer of an untagged enum discards the reason and the position of each alternative's error. Here
+//! the given form selects the alternative, and its own error is reported.
 
 use serde::Deserializer;
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Reads a value from each form it accepts; a form that is not accepted keeps the default method.
+/// Reads a value from each form that it accepts. Forms with the default method are not accepted.
 pub trait Forms: Sized {
     /// Accepted forms, after "expected".
     const EXPECTED: &'static str;
-    /// From text.
+    /// Reads a text.
     fn text<E: de::Error>(text: &str) -> Result<Self, E> {
         Err(de::Error::invalid_type(de::Unexpected::Str(text), &Self::EXPECTED))
     }
-    /// From a whole number.
+    /// Reads a whole number.
     fn number<E: de::Error>(number: i64) -> Result<Self, E> {
         Err(de::Error::invalid_type(de::Unexpected::Signed(number), &Self::EXPECTED))
     }
-    /// From a list.
+    /// Reads a list.
     fn list<'de, A: SeqAccess<'de>>(_: A) -> Result<Self, A::Error> {
         Err(de::Error::invalid_type(de::Unexpected::Seq, &Self::EXPECTED))
     }
-    /// From a table.
+    /// Reads a table.
     fn table<'de, A: MapAccess<'de>>(_: A) -> Result<Self, A::Error> {
         Err(de::Error::invalid_type(de::Unexpected::Map, &Self::EXPECTED))
     }
 }
 
-/// Reads a value by the given form.
+/// Reads a value according to the given form.
 pub fn read_by_form<'de, T: Forms, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     deserializer.deserialize_any(FormsVisitor(PhantomData))
 }

@@ -1,12 +1,12 @@
 //! Declaration of a mechanism's keys.
 //!
-//! The parameters of a mechanism are one struct in its own file. The `serde` and `schemars` derives read the keys
-//! of a scenario, write them back with every default, and describe them in the JSON Schema; the doc comments give
-//! each key's meaning, unit, range and default. This crate adds what derives do not do: values of several forms
-//! ([`Forms`]), a choice among mechanisms ([`Choice`]), errors in a value, with its place
-//! ([`Remark`]), and keys without effect ([`Unused`]).
+//! The parameters of a mechanism are one struct in a file of its own. The `serde` and `schemars` derives read the keys
+//! of a scenario, write them back with every default, and describe them in the JSON Schema; the doc comments give each
+//! key's meaning, unit, range and default. This crate adds what derives do not do: values of several forms ([`Forms`]),
+//! a choice among mechanisms ([`Choice`]), errors in a value, with its path ([`Remark`]), and keys without effect
+//! ([`Unused`]).
 //!
-//! Suggestions come from one function, and warnings about keys without effect from one type:
+//! Suggestions for unknown words, and warnings about keys without effect:
 //!
 //! ```
 //! use keys::{Unused, nearest};

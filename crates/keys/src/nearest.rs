@@ -1,6 +1,6 @@
-//! Suggestions for an unknown word.
+//! Suggestions for unknown words.
 
-/// The most similar candidate, if one is near: at most a third of the letters differ.
+/// Returns the most similar candidate, if it differs in at most a third of the letters.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word: String = word.to_lowercase().chars().take(64).collect();
     let letters = word.chars().count();

@@ -1,4 +1,4 @@
-//! An error in a value, or a warning, and its place among the keys of its mechanism.
+//! An error in a value, or a warning, with its path among the keys of its mechanism.
 
 use serde::Serialize;
 use std::fmt;
@@ -15,23 +15,23 @@ pub enum Severity {
     NotLossless,
 }
 
-/// A step from a table towards a value in it.
+/// A step of the path from a table to a value in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// The value of a key.
+    /// Key of a table.
     Key(String),
-    /// An entry of a list, from 0.
+    /// Index in a list, from 0.
     Index(usize),
 }
 
-/// An error in the keys of a mechanism, or a warning.
+/// An error in the keys of a mechanism, or a warning about them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// Path from the table of the mechanism to the value; empty: the table itself.
+    /// Path from the table of the mechanism to the value; empty for the table itself.
     pub path: Vec<Step>,
     /// The problem.
     pub message: String,
-    /// Accepted values, or the probable intent. May be empty.
+    /// Accepted values, or what was probably meant. May be empty.
     pub help: String,
 }
 
@@ -47,13 +47,13 @@ impl Remark {
     pub fn about(key: &str, message: impl Into<String>, help: impl Into<String>) -> Remark {
         Remark::new(message, help).within(key)
     }
-    /// Narrows it to an entry of its list.
+    /// Extends the path by an index in the list.
     #[must_use]
     pub fn entry(mut self, index: usize) -> Remark {
         self.path.push(Step::Index(index));
         self
     }
-    /// Narrows it to a key of its table.
+    /// Extends the path by a key of the table.
     #[must_use]
     pub fn key(mut self, key: &str) -> Remark {
         self.path.push(Step::Key(key.to_string()));
@@ -71,7 +71,7 @@ impl Remark {
         self.path.insert(0, Step::Index(index));
         self
     }
-    /// Returns true if its text contains these words.
+    /// Returns true if the text contains these words.
     pub fn contains(&self, words: &str) -> bool {
         self.to_string().contains(words)
     }

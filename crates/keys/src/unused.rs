@@ -1,16 +1,16 @@
-//! Keys without effect, because another setting that they need is missing.
+//! Keys that have no effect, because another setting that they need is missing.
 
 use crate::Remark;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Warning about a key without effect. `needs`: the missing setting.
+/// Creates a warning about a key without effect. `needs` is the missing setting.
 pub fn unused(key: &str, needs: &str) -> Remark {
     Remark::about(key, format!("`{key}` changes nothing here"), format!("it needs {needs}"))
 }
 
-/// Finds the keys of a mechanism without effect. A key at its default is never reported: either it is not given, or its value
-/// is the one that would hold without it.
+/// Finds the keys of a mechanism without effect. A key at its default is never reported: omitting it would have the
+/// same effect.
 ///
 /// ```
 /// # #[derive(serde::Serialize)]
@@ -30,13 +30,14 @@ pub struct Unused {
 }
 
 impl Unused {
-    /// Starts with these keys and their defaults.
+    /// Creates a check of these keys against their defaults.
     pub fn of<K: Serialize>(given: &K, default: &K) -> Unused {
-        // Keys are plain data, which always can be written.
+        // Keys are plain data, which can always be serialized.
         let value = |keys: &K| serde_json::to_value(keys).unwrap_or_default();
         Unused { given: value(given), default: value(default), found: Vec::new() }
     }
-    /// Reports the keys that are given although this does not hold; `needs` names the condition.
+    /// Reports those of these keys that are given although the condition does not hold. `needs` describes the
+    /// condition.
     #[must_use]
     pub fn unless(mut self, holds: bool, needs: &str, keys: &[&str]) -> Unused {
         let is_written = |key: &&&str| self.given.get(key) != self.default.get(key);
@@ -46,7 +47,7 @@ impl Unused {
         }
         self
     }
-    /// The warnings.
+    /// Returns the warnings.
     pub fn remarks(self) -> Vec<Remark> {
         self.found
     }

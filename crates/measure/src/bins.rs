@@ -1,21 +1,21 @@
 //! Log-linear bins: 32 of equal width per octave.
 //!
-//! Octave 0 holds 0 to 31 one by one; octave k the 32 equal parts of [2^(k+4), 2^(k+5)), so that octaves 0 and 1 have
-//! the same width and need no special case. Below 64 every number has a bin of its own.
+//! Octave 0 covers 0 to 31, with one number per bin. Octave k covers [2^(k+4), 2^(k+5)) with 32 equal bins, so that
+//! octaves 0 and 1 have bins of the same width and need no special case. Below 64, every number has a bin of its own.
 
-/// Bins an octave, as a power of two.
+/// Binary logarithm of the number of bins per octave.
 const SUB_BITS: u32 = 5;
-/// Bins an octave.
+/// Number of bins per octave.
 pub const SUBS: usize = 1 << SUB_BITS;
 
-/// The bin of a number, all octaves in one row.
+/// Returns the index of a number's bin, counted over all octaves.
 #[inline(always)]
 pub fn place(value: u64) -> usize {
     let width_bits = (value | SUBS as u64).ilog2() - SUB_BITS;
     ((width_bits as usize) << SUB_BITS) + (value >> width_bits) as usize
 }
 
-/// The least number of a bin, and the least of the next one.
+/// Returns the smallest number of a bin, and that of the next bin.
 pub fn edges(place: usize) -> (u64, u64) {
     let (octave, sub) = (place / SUBS, place % SUBS);
     if octave == 0 {

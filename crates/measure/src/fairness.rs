@@ -1,7 +1,7 @@
 //! Fairness of an allocation.
 
-/// Jain's index (Hagen 2012 eq. 6.3): (Σx)² / (n·Σx²), from 1/n (a single share) to 1 (equal shares).
-/// 1 if all shares are zero, which are equal.
+/// Returns Jain's index (Hagen 2012 eq. 6.3): (Σx)² / (n·Σx²), from 1/n (a single nonzero share) to 1 (equal shares).
+/// Returns 1 if all shares are zero, since they are equal.
 pub fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|x| x * x).sum();

@@ -1,8 +1,8 @@
-//! Time series of many places in bins of one width.
+//! Time series of many places, in bins of a common width.
 //!
-//! The running bin is stored with the place itself; a bin that has ended moves to a [`Grid`] with a row for each time.
-//! Places write side by side there, and only places with traffic have a column: a bin that ends touches memory
-//! that its neighbours have just touched. A grid with a row per place takes twice as long at 1,024 hosts.
+//! The current bin is stored with the place itself. A bin that has ended is moved to a [`Grid`], which has a row for
+//! each time, and a column for each place with traffic. Places whose bins end at the same time thus write to adjacent
+//! memory. A grid with a row per place takes twice as long at 1,024 hosts.
 
 use crate::passage::Passage;
 use crate::tape::{Edges, Tape};
@@ -11,37 +11,38 @@ use units::Time;
 
 /// No column.
 const NONE: u32 = u32::MAX;
-/// Columns are added to a row in groups of this size.
+/// Number of columns by which a row grows.
 const COLUMNS: usize = 64;
 
 /// Bins that have ended.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    /// Picoseconds; above zero.
+    /// Width in picoseconds, above zero.
     width: u64,
-    /// Passages that end later are kept in `late`: the run may end before they do.
+    /// Earliest time at which the run may end, in picoseconds. Passages that end later are kept in `late`, since they
+    /// may not be complete by then.
     stop: u64,
     columns: u32,
     rows: Vec<Vec<u64>>,
     /// Passages that end after `stop`, by column.
     late: BTreeMap<u32, Vec<Passage>>,
-    /// Time of the periods that were left out, in picoseconds: bins count from so much before time zero.
+    /// Total duration of the skipped periods in picoseconds. Bins are counted from this long before time zero.
     left_out: u64,
-    /// Record of a period that may be repeated.
+    /// Recording of a period that may be repeated.
     tape: Option<Box<Tape>>,
 }
 
-/// Bits that pass a place in the running bin.
+/// Number of bits that have passed a place in the current bin.
 #[derive(Clone, Copy, Debug)]
 pub struct RunningBits {
-    /// End of the bin, in picoseconds; 0: every frame takes the slow path.
+    /// End of the bin in picoseconds; 0 if every frame takes the slow path.
     end: u64,
     bits: u64,
     bin: u32,
     column: u32,
 }
 
-/// The maxima of two levels in the running bin.
+/// Maxima of two levels in the current bin.
 #[derive(Clone, Copy, Debug)]
 pub struct RunningLevels {
     end: Time,
@@ -52,18 +53,18 @@ pub struct RunningLevels {
 }
 
 impl Grid {
-    /// Creates a grid without bins. `width`: above zero. `stop`: the earliest time at which the run may end.
+    /// Creates a grid without bins. `width` must be above zero. `stop` is the earliest time at which the run may end.
     pub fn new(width: Time, stop: Time) -> Grid {
         let (width, stop) = (width.ps(), stop.ps());
         Grid { width, stop, columns: 0, rows: Vec::new(), late: BTreeMap::new(), left_out: 0, tape: None }
     }
 
-    /// Width of the bins.
+    /// Returns the width of the bins.
     pub fn width(&self) -> Time {
         Time::from_ps(self.width)
     }
 
-    /// Bytes of the bins.
+    /// Memory of the bins, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.rows.iter().map(|row| size_of::<Vec<u64>>() + row.capacity() * size_of::<u64>()).sum()
     }
@@ -83,19 +84,20 @@ impl Grid {
         }
     }
 
-    /// Begins to record a period from `now` on, of which at most `periods` repetitions will be left out. The caller invalidates all bits
-    /// of the grid ([`RunningBits::invalidate`]).
+    /// Starts recording a period from `now` on, of which at most `periods` repetitions will be skipped. The caller must
+    /// invalidate all bits of the grid ([`RunningBits::invalidate`]).
     pub fn record_period(&mut self, now: Time, period: Time, periods: u64) {
         let edges = self.edges_after(now + period, period, periods);
         self.tape = Some(Box::new(Tape::new(now.ps(), period.ps(), &edges)));
     }
 
-    /// The edges of bins of periods that are left out from `now` on.
+    /// Returns the edges of the bins of periods that are skipped from `now` on.
     fn edges_after(&self, now: Time, period: Time, periods: u64) -> Edges {
         Edges::new(self.width, now.ps() + self.left_out, period.ps(), periods)
     }
 
-    /// Returns how many periods of this time may be left out after the recorded one; 0: another one or a part of one was recorded.
+    /// Returns the number of periods of this duration that may be skipped after the recorded one; 0 if a period of
+    /// another duration, or an incomplete one, was recorded.
     pub fn recorded_periods(&self, period: Time) -> u64 {
         let is_it = |tape: &&Tape| tape.period == period.ps() && tape.is_complete;
         self.tape.as_deref().filter(is_it).map_or(0, |tape| tape.most)
@@ -106,13 +108,14 @@ impl Grid {
         self.tape.is_some()
     }
 
-    /// Ends the record of a period.
+    /// Discards the recording of a period.
     pub fn forget_period(&mut self) {
         self.tape = None;
     }
 
-    /// Fills the bins of this many repetitions of the recorded period, which ends now; later times are shifted by them. The caller sets all
-    /// levels to their present value first ([`RunningLevels::set`]), and resumes all series afterwards ([`RunningBits::invalidate`],
+    /// Fills the bins of this number of repetitions of the recorded period, which ends now. Later times are shifted by
+    /// their duration. Before the call, the caller must set all levels to their current values
+    /// ([`RunningLevels::set`]); after it, all series must be resumed ([`RunningBits::invalidate`],
     /// [`RunningLevels::resume`]).
     pub fn leave_out(&mut self, now: Time, period: Time, periods: u64) {
         let Some(mut tape) = self.tape.take() else { return };
@@ -163,25 +166,25 @@ impl Grid {
         self.rows.get(bin).and_then(|row| row.get(column as usize)).copied().unwrap_or(0)
     }
 
-    /// Bins that begin before `end`; at least one.
+    /// Returns the number of bins that start before `end`; at least one.
     fn bins(&self, end: Time) -> usize {
         (end.ps().div_ceil(self.width) as usize).max(1)
     }
 }
 
 impl Default for RunningBits {
-    /// No bits.
+    /// Returns no bits.
     fn default() -> RunningBits {
         RunningBits { end: 0, bits: 0, bin: 0, column: NONE }
     }
 }
 
 impl RunningBits {
-    /// A frame passes. Each bit counts in the bin in which the last of it passes.
+    /// Records a frame. Each bit counts in the bin in which its end passes.
     #[inline(always)]
     pub fn pass(&mut self, frame: Passage, grid: &mut Grid) {
         let end = frame.end.ps();
-        // Nearly always the whole frame is in the running bin.
+        // In nearly all cases, the whole frame is in the current bin.
         if end <= self.end && end <= grid.stop && end.saturating_sub(frame.took.ps()) + grid.width > self.end
         {
             self.bits += frame.bits;
@@ -190,7 +193,7 @@ impl RunningBits {
         }
     }
 
-    /// Records a frame that is not entirely in the running bin; the slow path of `pass`.
+    /// Slow path of `pass`, for a frame that is not entirely in the current bin.
     #[inline(never)]
     fn pass_edge(&mut self, frame: Passage, grid: &mut Grid) {
         let width = grid.width;
@@ -209,7 +212,7 @@ impl RunningBits {
             }
             tape.pass(self.column, frame);
         }
-        // Bits that pass at once at an edge count in the bin that ends there.
+        // Bits that pass instantaneously at an edge count in the bin that ends there.
         let start = end.saturating_sub(frame.took.ps().max(1));
         let bin = ((start + grid.left_out) / width) as u32;
         if bin != self.bin {
@@ -232,7 +235,7 @@ impl RunningBits {
         }
     }
 
-    /// The next frame takes the slow path: a period is recorded or was left out.
+    /// Makes the next frame take the slow path. Called when a period is recorded or skipped.
     pub fn invalidate(&mut self) {
         self.end = 0;
     }
@@ -248,7 +251,7 @@ impl RunningBits {
         }
     }
 
-    /// Bits in all bins that begin before `end`, for bits that have passed by then.
+    /// Returns the bits of all bins that start before `end`, as far as they have passed by then.
     pub fn bins(&self, grid: &Grid, end: Time) -> Vec<u64> {
         let mut all: Vec<u64> = (0..grid.bins(end)).map(|bin| grid.get(bin, self.column)).collect();
         if let Some(running) = all.get_mut(self.bin as usize) {
@@ -263,38 +266,38 @@ impl RunningBits {
 }
 
 impl RunningLevels {
-    /// Zero, in a bin of the grid; without one nothing is recorded.
+    /// Creates levels of zero, in a bin of the grid. Without a grid, nothing is recorded.
     pub fn new(grid: Option<&Grid>) -> RunningLevels {
         let bin = grid.map_or(0, |grid| grid.left_out / grid.width);
         let end = grid.map_or(Time::NEVER, |grid| Time::from_ps((bin + 1) * grid.width - grid.left_out));
         RunningLevels { end, level: [0; 2], max: [0; 2], bin: bin as u32, column: NONE }
     }
 
-    /// End of the running bin.
+    /// Returns the end of the current bin.
     pub fn end(&self) -> Time {
         self.end
     }
 
-    /// The levels.
+    /// Returns the levels.
     pub fn level(&self) -> [u64; 2] {
         self.level
     }
 
-    /// The levels change before the running bin ends.
+    /// Sets the levels at a time within the current bin.
     #[inline(always)]
     pub fn note(&mut self, level: [u64; 2]) {
         self.level = level;
         self.max = [self.max[0].max(level[0]), self.max[1].max(level[1])];
     }
 
-    /// The levels change at `now`.
+    /// Sets the levels at `now`.
     pub fn set(&mut self, now: Time, level: [u64; 2], grid: &mut Grid) {
         if grid.tape.is_some() && (self.is_used() || level != [0; 2]) {
             self.set_on_tape(now, level, grid);
         }
         while now >= self.end {
             if self.max == [0; 2] {
-                // Empty bins are not written, however many there are.
+                // Empty bins are not written, regardless of their number.
                 let bins = (now - self.end).ps() / grid.width + 1;
                 self.bin += bins as u32;
                 self.end += grid.width() * bins;
@@ -328,7 +331,7 @@ impl RunningLevels {
         }
     }
 
-    /// Goes on in the bin of `now` after periods that were left out ([`Grid::leave_out`]).
+    /// Continues in the bin of `now` after periods were skipped ([`Grid::leave_out`]).
     pub fn resume(&mut self, now: Time, grid: &mut Grid) {
         if self.max != [0; 2] {
             self.flush(grid);
@@ -343,7 +346,7 @@ impl RunningLevels {
         self.column != NONE || self.max != [0; 2]
     }
 
-    /// The largest first (0) or second (1) level in all bins that begin before `end`.
+    /// Returns the maximum of the first (0) or second (1) level in all bins that start before `end`.
     pub fn bins(&self, nth: usize, grid: &Grid, end: Time) -> Vec<u64> {
         let column = self.column.saturating_add(nth as u32);
         let value = |bin: usize| match bin.cmp(&(self.bin as usize)) {
@@ -371,7 +374,7 @@ mod tests {
         // 30 bits from 5 to 35 ns, one per nanosecond; a bit that ends with a bin belongs to that bin.
         running.pass(Passage { end: ns(35), took: ns(30), bits: 30 }, &mut grid);
         assert_eq!(running.bins(&grid, ns(40)), [5, 10, 10, 5]);
-        // All at once, on an edge and behind it.
+        // Bits that pass instantaneously, at an edge and after it.
         running.pass(Passage { end: ns(10), took: Time::ZERO, bits: 100 }, &mut grid);
         running.pass(Passage { end: Time::from_ps(10_001), took: Time::ZERO, bits: 1000 }, &mut grid);
         assert_eq!(running.bins(&grid, ns(31)), [105, 1010, 10, 5]);
@@ -386,7 +389,7 @@ mod tests {
         // 2 bits per nanosecond from 22 to 34 ns.
         running.pass(Passage { end: ns(34), took: ns(12), bits: 24 }, &mut grid);
         assert_eq!(running.bins(&grid, ns(25)), [6, 2, 6]);
-        // The run continues: the frame has passed completely.
+        // The run continues, and the frame has passed completely.
         grid.stop_at(ns(60));
         running.pass(Passage { end: ns(36), took: ns(2), bits: 2 }, &mut grid);
         assert_eq!(running.bins(&grid, ns(60)), [6, 2, 16, 10, 0, 0]);
@@ -405,8 +408,8 @@ mod tests {
     }
 
     proptest! {
-        /// For any bins and end of the run, each series is the sum over its frames of the bits that have passed, also
-        /// where frames of several links arrive at one place at the same time.
+        /// For any bins and any end of the run, each series is the sum of the bits of its frames that have passed, even
+        /// if frames of several links arrive at one place at the same time.
         #[test]
         fn bins_are_the_sums_of_frames(
             frames in proptest::collection::vec((0usize..3, 64u64..2000, 0u64..3000, 0u64..30_000), 1..80),

@@ -1,9 +1,9 @@
 //! Latencies: exact mean, deviation and extremes, and percentiles from a histogram.
 //!
-//! The histogram is log-linear (`bins`): 32 bins per octave, so that a percentile is read to 1/32 of its value at worst
-//! (linear interpolation within the bin is usually ten times better). It keeps only the octaves that
-//! occurred, and a bin has two bytes: larger counts are rare, and the excess is kept separately. That takes some 150 bytes per
-//! flow, where a general-purpose histogram of equal precision takes tens of kilobytes: the reason for our own.
+//! The histogram is log-linear (`bins`): 32 bins per octave, so that the error of a percentile is at most 1/32 of its
+//! value (linear interpolation within the bin is usually ten times better). It stores only the octaves that occurred. A
+//! bin has two bytes; larger counts are rare, and their excess is stored separately. A histogram thus takes about 150
+//! bytes per flow, whereas a general-purpose one of equal precision takes tens of kilobytes.
 
 use crate::bins::{SUBS, edges, place};
 use recurrence::{Counts, Growth};
@@ -12,7 +12,7 @@ use std::ops::Deref;
 use std::sync::LazyLock;
 use units::Time;
 
-/// Durations, collected.
+/// A collection of durations.
 #[derive(Clone, Debug)]
 pub struct Latency {
     count: u64,
@@ -24,11 +24,11 @@ pub struct Latency {
     /// Octave of `bins[0..SUBS]`.
     base: u32,
     bins: Box<[u16]>,
-    /// Counts that overflow the bins.
+    /// Excess of counts that overflow their bins.
     carried: Option<Box<Carries>>,
 }
 
-/// A sum without alignment padding: there may be a histogram for each of a million flows.
+/// A sum without alignment padding, because there may be a histogram for each of a million flows.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, packed(8))]
 struct Sum(u128);
@@ -44,8 +44,8 @@ impl Sum {
     }
 }
 
-/// Multiples of 2^16 durations that overflowed a bin, by octave and bin within it. Most histograms have none: behind one
-/// pointer.
+/// Number of overflows of a bin, by octave and bin within it. Each is 2^16 durations. Most histograms have none, hence
+/// the indirection.
 #[derive(Clone, Debug, Default)]
 struct Carries(BTreeMap<(u32, usize), u64>);
 
@@ -72,7 +72,7 @@ pub struct LatencySummary {
     pub stddev: f64,
 }
 
-/// Approximate bytes of an entry.
+/// Approximate memory of an entry in bytes.
 const CARRY_BYTES: usize = size_of::<((u32, usize), u64)>() * 2;
 
 impl Default for Latency {
@@ -105,7 +105,7 @@ impl Latency {
             self.max = ps;
         }
         let at = place(ps);
-        // Below the first octave it wraps, far beyond the last.
+        // Below the first octave, the subtraction wraps to an index far beyond the last one.
         match self.bins.get_mut(at.wrapping_sub(self.base as usize * SUBS)) {
             Some(bin) => {
                 *bin = bin.wrapping_add(1);
@@ -123,7 +123,7 @@ impl Latency {
         memory::fetch_at(&self.bins, place(duration.ps()).wrapping_sub(self.base as usize * SUBS));
     }
 
-    /// Prefetches the bin of the shortest one: usually that, or a neighbour.
+    /// Prefetches the bin of the minimum: most durations are in that bin, or in a neighbouring one.
     #[inline(always)]
     pub fn fetch_min(&self) {
         self.fetch(Time::from_ps(self.min));
@@ -150,7 +150,7 @@ impl Latency {
         }
     }
 
-    /// Octave, bin within it and count of all bins, in order.
+    /// Returns octave, bin within it, and count of all bins, in order.
     fn counts(&self) -> impl Iterator<Item = (u32, usize, u64)> {
         self.bins.iter().enumerate().map(|(place, &shown)| {
             let (octave, sub) = (self.base + (place / SUBS) as u32, place % SUBS);
@@ -159,7 +159,8 @@ impl Latency {
         })
     }
 
-    /// The bins that are not empty, from below: durations from the first to below the second, and their number.
+    /// Returns the bins that are not empty, in ascending order: lower edge (inclusive), upper edge (exclusive), and
+    /// number of durations.
     pub fn histogram(&self) -> impl Iterator<Item = (Time, Time, u64)> {
         self.counts().filter(|&(.., count)| count > 0).map(|(octave, sub, count)| {
             let (from, to) = edges(octave as usize * SUBS + sub);
@@ -177,13 +178,13 @@ impl Latency {
         if missing == 0 && needed <= self.bins.len() {
             return;
         }
-        // Exactly, not by doubling: there may be one of these for each of a million flows.
+        // Reserves the exact size instead of doubling, because there may be a histogram for each of a million flows.
         let mut bins = vec![0; needed.max(missing + self.bins.len())];
         bins[missing..missing + self.bins.len()].copy_from_slice(&self.bins);
         (self.base, self.bins) = (base, bins.into());
     }
 
-    /// Adds the durations that came after `before` was copied, this many times.
+    /// Adds the durations that were recorded since the copy `before`, this many times.
     fn repeat(&mut self, before: &Latency, times: u64) {
         let earlier: BTreeMap<_, _> =
             before.counts().map(|(octave, sub, count)| ((octave, sub), count)).collect();
@@ -199,18 +200,18 @@ impl Latency {
         self.squares.add((self.squares.get() - before.squares.get()) * u128::from(times));
     }
 
-    /// Bytes of the histogram behind the value itself.
+    /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         let carries = self.carried.as_ref().map_or(0, |all| size_of::<Carries>() + all.0.len() * CARRY_BYTES);
         size_of_val(&*self.bins) + carries
     }
 
-    /// Number of durations.
+    /// Returns the number of durations.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Removes all durations; keeps the memory.
+    /// Removes all durations, but keeps the memory.
     pub fn clear(&mut self) {
         let mut bins = std::mem::take(&mut self.bins);
         bins.fill(0);
@@ -230,8 +231,8 @@ impl Latency {
         }
     }
 
-    /// The duration in picoseconds that the share `q` of all does not exceed. `zeros`: durations of
-    /// zero that were not recorded one by one.
+    /// Returns the duration in picoseconds that a fraction `q` of all durations does not exceed. `zeros` is the number
+    /// of durations of zero that were counted but not recorded.
     fn quantile(&self, q: f64, zeros: u64) -> f64 {
         let rank = q * (self.count + zeros) as f64 - zeros as f64;
         if rank <= 0.0 || self.count == 0 {
@@ -250,12 +251,12 @@ impl Latency {
         self.max as f64
     }
 
-    /// The statistics.
+    /// Returns the statistics.
     pub fn summary(&self) -> LatencySummary {
         self.summary_with_zeros(0)
     }
 
-    /// The statistics with `zeros` more durations of zero: frames that did not wait are only counted.
+    /// Returns the statistics with `zeros` additional durations of zero: frames that did not wait are only counted.
     pub fn summary_with_zeros(&self, zeros: u64) -> LatencySummary {
         let count = self.count + zeros;
         if count == 0 {
@@ -278,7 +279,7 @@ impl Latency {
     }
 }
 
-/// A [`Latency`] that is often empty: the first duration allocates the memory.
+/// A [`Latency`] that is often empty. It allocates memory for the first duration.
 #[derive(Clone, Debug, Default)]
 pub struct RareLatency(Option<Box<Latency>>);
 
@@ -288,11 +289,11 @@ impl RareLatency {
     pub fn record(&mut self, duration: Time) {
         self.0.get_or_insert_default().record(duration);
     }
-    /// Removes all durations; keeps the memory.
+    /// Removes all durations, but keeps the memory.
     pub fn clear(&mut self) {
         self.0.iter_mut().for_each(|latency| latency.clear());
     }
-    /// Bytes of the histogram behind the value itself.
+    /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.0.iter().map(|latency| size_of::<Latency>() + latency.memory_bytes()).sum()
     }
@@ -324,11 +325,11 @@ impl Deref for RareLatency {
     }
 }
 
-/// Batches durations for their histogram. Its bins lie far apart: those of several durations are fetched together,
-/// where one after the other would wait for memory each time.
+/// Collects durations in batches before they are added to their histogram. The bins of a batch are fetched
+/// concurrently, whereas recording each duration alone would wait for memory each time.
 #[derive(Clone, Debug, Default)]
 pub struct LatencyByBatches {
-    /// Durations not yet in the histogram, and their number.
+    /// Durations that are not in the histogram yet, and their number.
     last: [Time; BATCH],
     waiting: usize,
     others: Latency,
@@ -354,20 +355,20 @@ impl LatencyByBatches {
         self.waiting = 0;
     }
 
-    /// The histogram with all durations.
+    /// Returns the histogram with all durations.
     pub fn all(&self) -> Latency {
         let mut all = self.clone();
         all.put_in();
         all.others
     }
 
-    /// Removes all durations; keeps the memory.
+    /// Removes all durations, but keeps the memory.
     pub fn clear(&mut self) {
         self.waiting = 0;
         self.others.clear();
     }
 
-    /// Bytes of the histogram behind the value itself.
+    /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.others.memory_bytes()
     }
@@ -398,7 +399,7 @@ mod tests {
         durations.iter().for_each(|&ps| latency.record(Time::from_ps(ps)));
         let bins: Vec<(u64, u64, u64)> =
             latency.histogram().map(|(from, to, count)| (from.ps(), to.ps(), count)).collect();
-        // 2^19 to 2^20 in 32 parts of 16384.
+        // 2^19 to 2^20 in 32 bins of width 16384.
         assert_eq!(bins, [(3, 4, 2), (40, 41, 1), (41, 42, 1), (999_424, 1_015_808, 2)]);
     }
 
@@ -432,7 +433,7 @@ mod tests {
     }
 
     proptest! {
-        /// Durations of a period, then as many periods as are left out: the same as if all had been recorded.
+        /// The durations of a period, added for each skipped period, give the same result as recording all of them.
         #[test]
         fn a_period_that_is_repeated_counts_as_if_it_was_recorded(
             before in proptest::collection::vec(1u64..1_000_000, 0..50),

@@ -4,7 +4,7 @@ use crate::bins::{edges, place};
 use recurrence::{Counts, Growth};
 use units::Time;
 
-/// A level, and the time that it spent in each log-linear bin (`bins`). Times are exact.
+/// A level, and the time that it spent in each log-linear bin (see `bins`). Times are exact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LevelTimes {
     level: u64,
@@ -19,23 +19,24 @@ impl LevelTimes {
         self.level = level;
     }
 
-    /// The level.
+    /// Returns the level.
     pub fn level(&self) -> u64 {
         self.level
     }
 
-    /// Shifts the level by the difference of two others.
+    /// Changes the level by the difference of two other levels.
     pub fn shift(&mut self, now: Time, before: u64, after: u64) {
         self.set(now, self.level + after - before);
     }
 
-    /// Discards the time before `now`; keeps the level.
+    /// Discards the time before `now`, but keeps the level.
     pub fn restart(&mut self, now: Time) {
         self.times.clear();
         self.since = now;
     }
 
-    /// The bins that are not empty, from below: levels from the first to below the second, and the time in them until `end`.
+    /// Returns the bins that are not empty, in ascending order: lower edge (inclusive), upper edge (exclusive), and
+    /// time in the bin until `end`.
     pub fn histogram(&self, end: Time) -> Vec<(u64, u64, Time)> {
         let mut whole = self.clone();
         whole.book(end);
@@ -43,7 +44,7 @@ impl LevelTimes {
         bins.map(|(bin, time)| (edges(bin).0, edges(bin).1, time)).collect()
     }
 
-    /// Bytes of the histogram behind the value itself.
+    /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.times.capacity() * size_of::<Time>()
     }
@@ -87,7 +88,7 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with a walk through every picosecond.
+        /// Compares with a walk over every picosecond.
         #[test]
         fn times_add_up(steps in proptest::collection::vec((0u64..50, 0u64..200), 0..40), after in 0u64..50) {
             let mut level = LevelTimes::default();

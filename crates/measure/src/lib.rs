@@ -1,4 +1,4 @@
-//! Counters, histograms, series, fairness, and the described tables of a result.
+//! Counters, histograms, series, fairness, and tables of results with descriptions.
 //!
 //! ```
 //! use measure::{Grid, Passage, RunningBits};

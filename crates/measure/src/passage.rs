@@ -2,24 +2,24 @@
 
 use units::Time;
 
-/// A frame that passes a place bit by bit, at an even rate.
+/// The passage of a frame, bit by bit at a constant rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// Time at which its last bit has passed.
+    /// Time at which the last bit has passed.
     pub end: Time,
-    /// Duration of all bits; zero: they pass at once.
+    /// Duration of the passage; zero if all bits pass instantaneously.
     pub took: Time,
-    /// Bits of the frame.
+    /// Number of bits.
     pub bits: u64,
 }
 
 impl Passage {
-    /// Time at which its first bit began; zero, if a slow clock puts it before.
+    /// Returns the time at which the first bit started; zero if a slow clock would put it before zero.
     pub fn start(&self) -> Time {
         self.end.saturating_sub(self.took)
     }
 
-    /// Whole bits that have passed by `time`.
+    /// Returns the number of whole bits that have passed by `time`.
     pub fn passed(&self, time: Time) -> u64 {
         let left = self.end.saturating_sub(time);
         if left == Time::ZERO {
@@ -29,7 +29,7 @@ impl Passage {
             return 0;
         }
         let (left, took) = (left.ps(), self.took.ps());
-        // 64 bits hold the product for frames of 64 KiB that take up to 35 s.
+        // The product fits into 64 bits for frames of 64 KiB that take up to 35 s.
         let to_come = match self.bits.checked_mul(left) {
             Some(product) => product.div_ceil(took),
             None => (u128::from(self.bits) * u128::from(left)).div_ceil(u128::from(took)) as u64,
@@ -37,9 +37,9 @@ impl Passage {
         self.bits - to_come
     }
 
-    /// Adds the bits that have passed by `end` to bins of a width from time zero; later bins are added where they are missing.
+    /// Adds the bits that have passed by `end` to bins of this width, counted from time zero. Appends missing bins.
     pub fn add_to(&self, bins: &mut Vec<u64>, width: Time, end: Time) {
-        // Bits that pass at once at an edge count in the bin that ends there.
+        // Bits that pass instantaneously at an edge count in the bin that ends there.
         let start = if self.took == Time::ZERO { self.end.ps().saturating_sub(1) } else { self.start().ps() };
         if start >= end.ps() {
             return;

@@ -1,37 +1,38 @@
-//! The mean and the maximum over time of a queue's length.
+//! Mean and maximum of a queue's length over time.
 
 use recurrence::{Counts, Growth};
 use units::Time;
 
-/// Bytes and frames of a queue over time; exact. The integral of a queue's length is the sum of the sojourn times
-/// of its frames, so that a frame is counted once, when it leaves (the sample-path form of Little's law).
+/// Exact mean and maximum of the bytes and frames in a queue. The integral of a queue's length is the sum of the
+/// sojourn times of its frames, so that each frame is accounted once, when it leaves (the sample-path form of Little's
+/// law).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sojourns {
-    /// Byte- and frame-picoseconds of frames that have left. Below zero after [`Sojourns::restart`].
+    /// Byte-picoseconds and frame-picoseconds of the frames that have left. Negative after [`Sojourns::restart`].
     areas: [i128; 2],
     max: [u64; 2],
 }
 
 impl Sojourns {
-    /// A frame has entered; these are the levels now, bytes and frames.
+    /// Records that a frame has entered. `levels` are the current bytes and frames.
     #[inline]
     pub fn enter(&mut self, levels: [u64; 2]) {
         for (max, level) in self.max.iter_mut().zip(levels) {
-            // Seldom true: no write.
+            // Rarely true, so that the memory is rarely written.
             if level > *max {
                 *max = level;
             }
         }
     }
-    /// A frame of `bytes` has left after a sojourn of `stayed`.
+    /// Records that a frame of `bytes` has left after `stayed`.
     #[inline]
     pub fn leave(&mut self, bytes: u16, stayed: Time) {
         let stayed = i128::from(stayed.ps());
         self.areas[0] += i128::from(bytes) * stayed;
         self.areas[1] += stayed;
     }
-    /// Restarts at `start`: `inside` are the frames in the queue, with arrival time and bytes, and `levels` their
-    /// sum. The part of their sojourn before `start` is not counted.
+    /// Restarts at `start`. `inside` has arrival time and bytes of the frames in the queue, and `levels` are their
+    /// totals. Their time in the queue before `start` is not counted.
     pub fn restart(&mut self, start: Time, levels: [u64; 2], inside: impl Iterator<Item = (Time, u16)>) {
         *self = Sojourns { areas: [0; 2], max: levels };
         for (since, bytes) in inside {
@@ -40,7 +41,8 @@ impl Sojourns {
             self.areas[1] -= before;
         }
     }
-    /// Mean levels over a time that `took` so long and ends at `end`; `inside` are the frames still in the queue.
+    /// Returns the mean levels over a duration of `took` that ends at `end`. `inside` has arrival time and bytes of the
+    /// frames that are still in the queue.
     pub fn mean(&self, took: Time, end: Time, inside: impl Iterator<Item = (Time, u16)>) -> [f64; 2] {
         let mut whole = *self;
         for (since, bytes) in inside {
@@ -48,13 +50,13 @@ impl Sojourns {
         }
         whole.areas.map(|area| if took == Time::ZERO { 0.0 } else { area as f64 / took.ps() as f64 })
     }
-    /// Highest levels.
+    /// Returns the maximum levels.
     pub fn max(&self) -> [u64; 2] {
         self.max
     }
 }
 
-/// Areas grow by as much in each period, below zero after a restart; maxima stay.
+/// The areas, which are negative after a restart, grow equally in each period; the maxima do not change.
 impl Counts for Sojourns {
     fn advance(&mut self, growth: &mut Growth) {
         if let Some((before, periods)) = growth.kept(self) {
@@ -81,7 +83,7 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with the integral of a level that steps.
+        /// Compares with the integral of the level as a step function.
         #[test]
         fn sojourns_add_up_to_the_area_under_the_queue(
             stays in proptest::collection::vec((0u64..1000, 0u64..500, 1u16..1600), 0..40),

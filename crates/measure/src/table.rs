@@ -1,38 +1,38 @@
-//! Tables of a result. A table is declared once, as a [`TableSpec`]; a [`TableBuilder`] accepts the declared columns
-//! and no others. File formats, schemas, documentation and checks derive from the declaration.
+//! Tables of a result. A table is declared once, as a [`TableSpec`]; a [`TableBuilder`] accepts only the declared
+//! columns. File formats, schemas, documentation and checks are derived from the declaration.
 
 use std::collections::BTreeMap;
 
-/// Declaration of a table: its name, the meaning of a row, and its columns.
+/// Declaration of a table: its name, a description of its rows, and its columns.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TableSpec {
     /// Name of the table, and of its file.
     pub name: &'static str,
-    /// Meaning of a row, in a sentence.
+    /// Description of a row, as a sentence.
     pub about: &'static str,
-    /// Columns in their order. Groups that several tables share are declared once.
+    /// Columns, in order, as groups. A group that several tables share is declared once.
     pub columns: &'static [&'static [ColumnSpec]],
 }
 
 /// Declaration of a column.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ColumnSpec {
-    /// Name, ending in the unit: `latency_mean_ns`.
+    /// Name, which ends with the unit: `latency_mean_ns`.
     pub name: &'static str,
     /// Type of its values.
     pub kind: Kind,
-    /// Values may be null: NaN in memory. Only for [`Kind::Real`].
+    /// True if values may be null, which is NaN in memory. Only for [`Kind::Real`].
     pub is_nullable: bool,
     /// Unit; empty for counts, ratios and text.
     pub unit: &'static str,
-    /// Meaning, in a sentence.
+    /// Description, as a sentence.
     pub about: &'static str,
 }
 
 /// Type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Whole numbers from 0.
+    /// Unsigned integers.
     Integer,
     /// Floating-point numbers.
     Real,
@@ -41,7 +41,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Name of the type in declarations: "integer", "real" or "text".
+    /// Returns the name of the type in declarations: "integer", "real" or "text".
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Integer => "integer",
@@ -51,7 +51,7 @@ impl Kind {
     }
 }
 
-/// Declares a column of whole numbers.
+/// Declares a column of unsigned integers.
 pub const fn integer(name: &'static str, unit: &'static str, about: &'static str) -> ColumnSpec {
     ColumnSpec { name, kind: Kind::Integer, is_nullable: false, unit, about }
 }
@@ -61,7 +61,7 @@ pub const fn real(name: &'static str, unit: &'static str, about: &'static str) -
     ColumnSpec { name, kind: Kind::Real, is_nullable: false, unit, about }
 }
 
-/// Declares a column of floating-point numbers, of which NaN is null.
+/// Declares a column of floating-point numbers in which NaN is null.
 pub const fn real_or_null(name: &'static str, unit: &'static str, about: &'static str) -> ColumnSpec {
     ColumnSpec { is_nullable: true, ..real(name, unit, about) }
 }
@@ -72,11 +72,11 @@ pub const fn text(name: &'static str, about: &'static str) -> ColumnSpec {
 }
 
 impl TableSpec {
-    /// Declarations of all columns, in their order.
+    /// Returns the declarations of all columns, in order.
     pub fn columns(&self) -> impl Iterator<Item = &'static ColumnSpec> + use<> {
         self.columns.iter().copied().flatten()
     }
-    /// Starts a table that has none of its columns yet.
+    /// Starts a table without values.
     pub fn builder(&'static self) -> TableBuilder {
         TableBuilder { spec: self, columns: self.columns().map(|spec| (spec, None)).collect() }
     }
@@ -85,9 +85,9 @@ impl TableSpec {
 /// Values of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// Whole numbers.
+    /// Unsigned integers.
     Integer(Vec<u64>),
-    /// Floating-point numbers; NaN is null.
+    /// Floating-point numbers, in which NaN is null.
     Real(Vec<f64>),
     /// Text.
     Text(Vec<String>),
@@ -129,7 +129,7 @@ impl Table {
     }
 }
 
-/// A table that receives its columns, by name and in any order.
+/// Builds a table from its columns, which are set by name in any order.
 ///
 /// Every method panics if the table declares no column of the name and type, or if the column has its values already.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ pub struct TableBuilder {
 }
 
 impl TableBuilder {
-    /// Sets the values of a column of whole numbers.
+    /// Sets the values of a column of unsigned integers.
     #[must_use]
     pub fn integers(self, name: &str, values: impl IntoIterator<Item = u64>) -> TableBuilder {
         self.with(name, Values::Integer(values.into_iter().collect()))
@@ -160,7 +160,7 @@ impl TableBuilder {
         let values = Values::Named { names, of: of.into_iter().collect() };
         self.with(name, values)
     }
-    /// Sets the values of a column of text, made once for each distinct key.
+    /// Sets the values of a column of text. The text of each distinct key is created once.
     #[must_use]
     pub fn named_by<K: Ord + Copy>(
         self,
@@ -169,7 +169,7 @@ impl TableBuilder {
         text: impl Fn(K) -> String,
     ) -> TableBuilder {
         let (mut names, mut known) = (Vec::new(), BTreeMap::new());
-        let mut last = None; // rows of a key often follow each other
+        let mut last = None; // rows with the same key are often adjacent
         let of = keys.into_iter().map(|key| match last {
             Some((same, number)) if same == key => number,
             _ => {
@@ -216,7 +216,7 @@ impl TableBuilder {
 }
 
 impl Values {
-    /// Type of the column that they fit.
+    /// Returns the type of column that the values fit.
     pub const fn kind(&self) -> Kind {
         match self {
             Values::Integer(_) => Kind::Integer,
@@ -224,7 +224,7 @@ impl Values {
             Values::Text(_) | Values::Named { .. } => Kind::Text,
         }
     }
-    /// Returns true if a value is null.
+    /// Returns true if any value is null.
     pub fn has_null(&self) -> bool {
         matches!(self, Values::Real(values) if values.iter().any(|value| value.is_nan()))
     }
@@ -237,7 +237,7 @@ impl Values {
             Values::Named { of, .. } => of.len(),
         }
     }
-    /// Returns true if there are none.
+    /// Returns true if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,51 +1,55 @@
-//! Bins of periods that are left out.
+//! Bins of skipped periods.
 //!
-//! Where the same frames pass period after period, one of them is recorded at the edges of the bins of all periods that follow, each
-//! counted from the beginning of its period. A bin of these is the difference of two sums, or the maximum of a range: the work is
-//! that of bins, not of frames, and bins need not divide the period.
+//! Where the same frames pass period after period, one period is recorded with a resolution that suits the bins of all
+//! following ones: at the edges of these bins, each relative to the start of its period. The bits in a bin are then the
+//! difference of two sums, and its maximum level is the maximum of a range. The work is proportional to the number of
+//! bins, not of frames, and the width of the bins need not divide the period.
 
 use crate::passage::Passage;
 use std::collections::BTreeMap;
 use units::Time;
 
-/// Record of a period. A position is the time from one period before its beginning: a frame may have begun to pass before.
+/// Recording of a period. Positions are relative to one period before its start, because a frame may have started to
+/// pass before.
 #[derive(Clone, Debug)]
 pub(crate) struct Tape {
     begin: u64,
     pub(crate) period: u64,
-    /// The most periods that may be left out.
+    /// Maximum number of periods that may be skipped.
     pub(crate) most: u64,
-    /// Positions of the edges of bins, sorted.
+    /// Sorted positions of the edges of bins.
     edges: Vec<u64>,
-    /// By column, bits up to each edge and behind the last one, from the edge before.
+    /// By column: the bits between each edge and the previous one, and those after the last edge.
     bits: BTreeMap<u32, Vec<u64>>,
     levels: BTreeMap<u32, LevelTape>,
-    /// False: a frame took longer than a period to pass.
+    /// False if a frame took longer than a period to pass.
     pub(crate) is_complete: bool,
 }
 
-/// The largest levels between edges.
+/// Maximum levels between edges.
 #[derive(Clone, Debug)]
 struct LevelTape {
-    /// Number of edges that have passed.
+    /// Number of edges that have been passed.
     passed: usize,
     level: [u64; 2],
     max: [u64; 2],
     between: [Vec<u64>; 2],
 }
 
-/// Edges of the bins of the periods that are left out: the number of the bin that ends there, and the time from the first of them.
+/// Edges of the bins of skipped periods: number of the bin that ends there, and time since the start of the first
+/// period.
 pub(crate) struct Edges {
-    /// Bin that an edge ends; the last one ends with the last period.
+    /// Bin that ends at each edge. The last bin ends with the last period.
     bins: Vec<(u32, i128)>,
     periods: i128,
 }
 
-/// Part of a period: indices of the edges at its beginning and at its end, `None`: those of the period.
+/// Part of a period: indices of the edges at its start and its end; `None` for the start or the end of the period.
 type Part = (Option<usize>, Option<usize>);
 
 impl Edges {
-    /// The edges of bins of a width from one period before `first`, where the first period begins, to the end of as many periods.
+    /// Returns the edges of bins of a width, from one period before `first` (the start of the first period) to the end
+    /// of `periods` periods.
     pub fn new(width: u64, first: u64, period: u64, periods: u64) -> Edges {
         let (width, first, end) =
             (i128::from(width), i128::from(first), i128::from(period) * i128::from(periods));
@@ -56,14 +60,14 @@ impl Edges {
         Edges { bins, periods: periods.into() }
     }
 
-    /// The period in which a time lies, counted from 0, and the time from its beginning.
+    /// Returns the number of the period that contains a time, from 0, and the time since its start.
     fn split(at: i128, period: u64) -> (i128, u64) {
         (at.div_euclid(period.into()), at.rem_euclid(period.into()) as u64)
     }
 }
 
 impl Tape {
-    /// Begins to record a period, for the bins of as many that follow it.
+    /// Starts recording a period, for the bins of the periods that follow it.
     pub fn new(begin: u64, period: u64, edges: &Edges) -> Tape {
         let most = edges.periods as u64;
         let inner = edges.bins.iter().map(|&(_, at)| Edges::split(at, period).1);
@@ -78,7 +82,7 @@ impl Tape {
         (time + self.period).saturating_sub(self.begin)
     }
 
-    /// A frame passes, which ends within the period.
+    /// Records a frame that ends within the period.
     pub fn pass(&mut self, column: u32, frame: Passage) {
         let end = frame.end.ps();
         let start = end.saturating_sub(frame.took.ps().max(1));
@@ -94,7 +98,7 @@ impl Tape {
         between[nth] += frame.bits - before;
     }
 
-    /// Levels of a column and of the next one change at a time within the period, or stay until then.
+    /// Records that the levels of a column and of the next one change at a time within the period.
     pub fn set(&mut self, column: u32, now: u64, before: [u64; 2], after: [u64; 2]) {
         let position = self.position(now);
         let edges = &self.edges;
@@ -111,9 +115,9 @@ impl Tape {
         own.note(after);
     }
 
-    /// The period is over. Adds the bits of each bin and column in the periods that are left out.
+    /// Adds the bits of each bin and column in the skipped periods. Called at the end of the period.
     pub fn bits(&self, edges: &Edges, mut add: impl FnMut(u32, u32, u64)) {
-        // Periods that have passed, and the edges up to which others have.
+        // Number of complete periods before each edge, and the edges up to which partial periods extend.
         let at = |from: u64| self.edges.binary_search(&from).ok();
         let places = edges.bins.iter().map(|&(bin, time)| {
             let (period, from) = Edges::split(time, self.period);
@@ -142,7 +146,7 @@ impl Tape {
         }
     }
 
-    /// The period is over. Raises each bin and column to the largest level in the periods that are left out.
+    /// Raises each bin and column to the maximum level in the skipped periods. Called at the end of the period.
     pub fn levels(&mut self, edges: &Edges, mut raise: impl FnMut(u32, u32, u64)) {
         let parts = self.parts_of_bins(edges);
         let first = self.edges.partition_point(|&edge| edge <= self.period);
@@ -166,7 +170,8 @@ impl Tape {
         }
     }
 
-    /// The parts of periods in each bin: of one, or the end of one, a whole one if there is any, and the beginning of another.
+    /// Returns the parts of periods in each bin: a part of one period; or the end of one period and the start of the
+    /// next; or a whole period, which covers all other parts.
     fn parts_of_bins(&self, edges: &Edges) -> Vec<(u32, Vec<Part>)> {
         let mut all = Vec::new();
         let mut before = (0, None);
@@ -201,7 +206,7 @@ impl LevelTape {
     }
 }
 
-/// Maxima of ranges: row k has those of 2^k values each.
+/// Maxima of ranges: row k has the maxima of 2^k consecutive values each.
 struct Maxima(Vec<Vec<u64>>);
 
 impl Maxima {
@@ -215,7 +220,7 @@ impl Maxima {
         Maxima(rows)
     }
 
-    /// The largest value of a range; 0 if it is empty.
+    /// Returns the maximum of a range; 0 if it is empty.
     fn of(&self, from: usize, to: usize) -> u64 {
         let Some(row) = (to - from).checked_ilog2() else { return 0 };
         let own = &self.0[row as usize];
@@ -233,11 +238,11 @@ mod tests {
         Time::from_ps(ps)
     }
 
-    /// Two places with frames and levels that are the same in each period.
+    /// Two places whose frames and levels are the same in each period.
     #[derive(Debug)]
     struct Run<'a> {
         period: u64,
-        /// Place, end, duration, bits.
+        /// Place, end, duration and bits of each frame.
         frames: &'a [(usize, u64, u64, u64)],
         levels: &'a [(usize, u64, u64)],
         grid: Grid,
@@ -247,7 +252,7 @@ mod tests {
     }
 
     impl Run<'_> {
-        /// One more period.
+        /// Plays one more period.
         fn play(&mut self) {
             self.grid.stop_at(ps(self.now + self.period));
             for &(place, end, took, bits) in self.frames {
@@ -284,7 +289,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the width of the bins, periods that are left out have the bins that they would have had.
+        /// For any width, the bins of skipped periods equal those of a complete run.
         #[test]
         fn bins_are_those_of_the_whole_run(
             (width, period) in (1u64..3000, 10u64..2000),

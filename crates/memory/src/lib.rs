@@ -1,37 +1,37 @@
-//! Hints to processor and kernel about memory: prefetches, and large pages for large arrays.
+//! Memory hints to processor and kernel: prefetches, and large pages for large arrays.
 //!
-//! Both are advice: they change how fast memory is, never what it holds. The unsafe code of
-//! Penstock is here and in the border of `capi` with C, beside that of its tests.
+//! Both affect only the speed of memory accesses, never the contents. All unsafe code of Penstock is in this crate and
+//! in the C interface `capi`, including its tests.
 //!
 //! ```
 //! let counters: Vec<u64> = memory::filled(0, 1_000);
-//! memory::fetch_at(&counters, 500); // is in the caches by the time it is read
+//! memory::fetch_at(&counters, 500); // in the caches by the time it is read
 //! assert_eq!(counters[500], 0);
 //! ```
 
 #![warn(clippy::too_many_lines)]
 
-/// Bytes of a line of the caches.
+/// Size of a cache line in bytes.
 pub const LINE: usize = 64;
 
-/// Fetches the first line of a value into the caches, if it is not there. The value is needed soon, but not at once.
+/// Prefetches the first cache line of a value that is needed soon, but not immediately.
 #[inline(always)]
 pub fn fetch<T>(value: &T) {
     fetch_line(std::ptr::from_ref(value).cast());
 }
 
-/// Fetches all lines of a value.
+/// Prefetches all cache lines of a value.
 #[inline(always)]
 pub fn fetch_all<T>(value: &T) {
     let first = std::ptr::from_ref(value).cast::<u8>();
     (0..size_of::<T>()).step_by(LINE).for_each(|at| fetch_line(first.wrapping_add(at)));
-    // One that is not aligned may end in a line more.
+    // A value that is not aligned to cache lines may extend into one more.
     if align_of::<T>() < LINE && size_of::<T>() > 1 {
         fetch_line(first.wrapping_add(size_of::<T>() - 1));
     }
 }
 
-/// Fetches all lines of an element; nothing if there is none.
+/// Prefetches all cache lines of an element, if it exists.
 #[inline(always)]
 pub fn fetch_all_at<T>(values: &[T], at: usize) {
     if let Some(value) = values.get(at) {
@@ -39,7 +39,7 @@ pub fn fetch_all_at<T>(values: &[T], at: usize) {
     }
 }
 
-/// Fetches the first line of an element; nothing if there is none.
+/// Prefetches the first cache line of an element, if it exists.
 #[inline(always)]
 pub fn fetch_at<T>(values: &[T], at: usize) {
     if let Some(value) = values.get(at) {
@@ -51,7 +51,7 @@ pub fn fetch_at<T>(values: &[T], at: usize) {
 #[allow(unsafe_code)]
 fn fetch_line(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch reads nothing and never faults, whatever the address.
+    // SAFETY: a prefetch has no architectural effect and never faults, whatever the address.
     unsafe {
         std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.cast());
     }
@@ -59,11 +59,11 @@ fn fetch_line(at: *const u8) {
     let _ = at;
 }
 
-/// Size in bytes from which arrays get large pages.
+/// Size in bytes from which on arrays use large pages.
 const LARGE: usize = 4 << 20;
 
-/// An empty array with room for this number of values, in large pages if that is large: data that is far apart in it
-/// is then accessed without page table walks.
+/// Creates an empty vector with capacity for this number of values. A large one uses large pages, so that accesses to
+/// distant elements do not cause page table walks.
 pub fn with_room<T>(values: usize) -> Vec<T> {
     let array = Vec::with_capacity(values);
     use_large_pages(&array);
@@ -77,7 +77,7 @@ pub fn filled<T: Clone>(value: T, values: usize) -> Vec<T> {
     array
 }
 
-/// Reserves room for this number of further values, which may move the array.
+/// Reserves capacity for this number of additional values. May reallocate the vector.
 pub fn make_room<T>(array: &mut Vec<T>, more: usize) {
     array.reserve_exact(more);
     use_large_pages(array);
@@ -90,24 +90,24 @@ fn use_large_pages<T>(array: &Vec<T>) {
     }
 }
 
-/// Merges the small pages of the filled part into large ones; the rest gets large pages when it is filled.
+/// Merges the small pages of the filled part into large ones. The rest gets large pages when it is filled.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn advise(first: *const u8, filled: usize, whole: usize) {
-    /// A multiple of the size of small pages, whatever that is.
+    /// A multiple of the size of small pages on all supported systems.
     const PAGE: usize = 1 << 16;
     let skipped = first.align_offset(PAGE);
     let from = first.wrapping_add(skipped).cast_mut().cast();
     let pages = |bytes: usize| bytes.saturating_sub(skipped) / PAGE * PAGE;
-    // SAFETY: the pages lie within the array, and both calls change how they are mapped, not what they hold. If a kernel
-    // refuses, all stays as it is.
+    // SAFETY: the pages lie within the array, and both calls change only their mapping, not their contents. If the
+    // kernel rejects a call, nothing changes.
     unsafe {
         libc::madvise(from, pages(whole), libc::MADV_HUGEPAGE);
         libc::madvise(from, pages(filled), libc::MADV_COLLAPSE);
     }
 }
 
-/// Nothing on other systems.
+/// No effect on other systems.
 #[cfg(not(target_os = "linux"))]
 fn advise(_first: *const u8, _filled: usize, _whole: usize) {}
 

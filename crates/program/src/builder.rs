@@ -4,7 +4,7 @@ use crate::cycle;
 use crate::operation::ANY;
 use crate::{Operation, Rank, Work};
 
-/// Collects operations and dependencies of a rank in any order.
+/// Collects operations and dependencies of a rank, in any order.
 #[derive(Clone, Debug, Default)]
 pub struct RankBuilder {
     operations: Vec<Operation>,
@@ -15,21 +15,21 @@ pub struct RankBuilder {
 struct Dependency {
     before: u32,
     after: u32,
-    /// On the start of `before` instead of its end.
+    /// True for a dependency on the start of `before` instead of its end.
     on_start: bool,
 }
 
 impl RankBuilder {
-    /// A rank without operations.
+    /// Creates a rank without operations.
     pub fn new() -> RankBuilder {
         RankBuilder::default()
     }
 
-    /// Adds an operation and returns its number. A receive with tag 2^32 - 1 accepts any tag. The network interface of a
-    /// computation is 0.
+    /// Adds an operation and returns its number. A receive with tag 2^32 - 1 accepts any tag. The NIC of a computation
+    /// is set to 0.
     ///
     /// # Panics
-    /// The rank has 2^32 - 1 operations.
+    /// If the rank already has 2^32 - 1 operations.
     pub fn push(&mut self, work: Work, cpu: u8, nic: u8) -> u32 {
         let number = self.operations.len() as u32;
         assert!(number != ANY, "a rank has at most 2^32 - 1 operations");
@@ -38,28 +38,28 @@ impl RankBuilder {
         number
     }
 
-    /// Number of operations so far.
+    /// Returns the number of operations.
     pub fn len(&self) -> usize {
         self.operations.len()
     }
 
-    /// No operation was added.
+    /// Returns true if there are no operations.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }
 
-    /// Lets `after` start when `before` has finished (GOAL: `after requires before`).
+    /// Makes `after` start only when `before` has finished (GOAL: `after requires before`).
     ///
     /// # Panics
-    /// One of them was not added.
+    /// If one of them was not added.
     pub fn requires(&mut self, after: u32, before: u32) {
         self.depend(Dependency { before, after, on_start: false });
     }
 
-    /// Lets `after` start when `before` has started (GOAL: `after irequires before`).
+    /// Makes `after` start only when `before` has started (GOAL: `after irequires before`).
     ///
     /// # Panics
-    /// One of them was not added.
+    /// If one of them was not added.
     pub fn irequires(&mut self, after: u32, before: u32) {
         self.depend(Dependency { before, after, on_start: true });
     }
@@ -74,14 +74,14 @@ impl RankBuilder {
         self.dependencies.push(dependency);
     }
 
-    /// The rank.
+    /// Returns the rank.
     ///
     /// # Errors
-    /// Operations that wait for each other in a cycle: each for the one before it, the first for the last.
+    /// The operations of a cycle of dependencies: each depends on the previous one, the first on the last.
     pub fn finish(self) -> Result<Rank, Vec<u32>> {
         let RankBuilder { mut operations, dependencies } = self;
         operations.shrink_to_fit();
-        // Counting sort by the operation that is waited for, ends before starts.
+        // Counting sort by `before`, with dependencies on its end before those on its start.
         for one in &dependencies {
             operations[one.after as usize].waits += 1;
             let before = &mut operations[one.before as usize];
@@ -100,8 +100,8 @@ impl RankBuilder {
             edges[*at as usize] = one.after;
             *at += 1;
         }
-        // Each offset has moved to the end of its range, which is where the next range begins. Ascending order makes
-        // programs equal that differ only in the order in which their dependencies were added.
+        // Each offset has moved to the end of its range, which is the start of the next range. Sorting makes programs
+        // equal that differ only in the order in which dependencies were added.
         let mut begin = 0;
         for one in &mut operations {
             let (ends, starts) = (one.after_end, one.after_start);

@@ -2,8 +2,8 @@
 
 use crate::Rank;
 
-/// Operations of a cycle, each waiting for the one before it and the first for the last; `None` if there is no cycle.
-/// Time and memory are linear in operations and dependencies.
+/// Returns the operations of a cycle, each of which depends on the previous one, and the first on the last; `None` if
+/// there is no cycle. Time and memory are linear in the number of operations and dependencies.
 pub(crate) fn find(rank: &Rank) -> Option<Vec<u32>> {
     let mut waits: Vec<u32> = rank.operations().iter().map(|one| one.waits()).collect();
     let mut ready: Vec<u32> = rank.roots().collect();
@@ -20,8 +20,8 @@ pub(crate) fn find(rank: &Rank) -> Option<Vec<u32>> {
     if done == rank.operations().len() { None } else { Some(trace(rank, &waits)) }
 }
 
-/// A cycle among the operations that still wait. Each of them has a predecessor that still waits, so that going from
-/// predecessor to predecessor comes back to an operation.
+/// Returns a cycle among the operations that still wait. Each of these has a predecessor that still waits, so that
+/// following predecessors eventually repeats an operation.
 fn trace(rank: &Rank, waits: &[u32]) -> Vec<u32> {
     let blocked = |one: &u32| waits[*one as usize] > 0;
     let mut before = vec![None; waits.len()];

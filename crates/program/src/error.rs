@@ -1,4 +1,4 @@
-//! Errors of programs and of the files that hold them.
+//! Errors of programs and of their files.
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ pub enum Place {
     Line(usize),
     /// Offset in a binary file.
     Byte(u64),
-    /// Operation of a program in memory, both from 0.
+    /// Operation of a program in memory.
     Operation {
-        /// The rank.
+        /// Number of the rank, from 0.
         rank: u32,
-        /// The operation of that rank.
+        /// Number of the operation in that rank, from 0.
         operation: u32,
     },
 }
@@ -31,12 +31,12 @@ impl fmt::Display for Place {
     }
 }
 
-/// A program that cannot be built, read or written.
+/// Error of a program that cannot be built, read or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramError {
-    /// Where.
+    /// Place of the error.
     pub place: Place,
-    /// The value, what is accepted, and what was probably meant.
+    /// The invalid value, the accepted ones, and what was probably meant.
     pub message: String,
 }
 
@@ -57,7 +57,7 @@ impl fmt::Display for ProgramError {
 
 impl std::error::Error for ProgramError {}
 
-/// Message about a peer that is not a rank.
+/// Returns the message about a peer that is not a rank.
 pub(crate) fn no_such_rank(peer: u32, ranks: usize) -> String {
     match ranks.checked_sub(1) {
         Some(last) => format!("the peer is rank {peer}: the program has ranks 0 to {last}"),
@@ -65,7 +65,7 @@ pub(crate) fn no_such_rank(peer: u32, ranks: usize) -> String {
     }
 }
 
-/// A repair that was made one or several times.
+/// A repair, and how often it was made.
 #[derive(Default)]
 pub(crate) struct Repair {
     count: u64,
@@ -73,13 +73,13 @@ pub(crate) struct Repair {
 }
 
 impl Repair {
-    /// Counts one; `first` describes the first one.
+    /// Counts one repair; `first` describes the first one.
     pub(crate) fn count(&mut self, first: impl FnOnce() -> String) {
         self.count += 1;
         self.first.get_or_insert_with(first);
     }
 
-    /// The line about all of them; nothing if there was none.
+    /// Describes all of these repairs; `None` if there were none.
     pub(crate) fn describe(&self, what: &str) -> Option<String> {
         self.first.as_ref().map(|first| format!("{} {what}; the first: {first}", self.count))
     }

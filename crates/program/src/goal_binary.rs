@@ -8,8 +8,9 @@
 //!       u32 count and u32 index of the nodes that wait for its end, the same for its start
 //! ```
 //!
-//! All integers are little-endian, without padding. The ranges of the ranks have to cover the file after the table exactly
-//! once, and the lists of the nodes as many entries as the appendix has: what is read is thus proportional to the file.
+//! All integers are little-endian, without padding. The ranges of the ranks must cover the file after the table exactly
+//! once, and the lists of all nodes of a rank must have as many entries in total as the appendix. The result is
+//! therefore proportional to the size of the file.
 
 use crate::error::{Repair, no_such_rank};
 use crate::goal_lines::{END_MARKERS, work_of_send};
@@ -18,9 +19,9 @@ use crate::{Place, Program, ProgramError, Rank, RankBuilder, Read, Work};
 use units::Time;
 
 const MAGIC: u64 = 4223;
-/// Magic number of a schedule that LogGOPSim has overwritten in a run with `--save-mem`.
+/// Magic number of a schedule that LogGOPSim has overwritten during a run with `--save-mem`.
 const SPOILT: u64 = 2342;
-/// Offsets of the table count from here.
+/// Offset in the file to which the offsets of the table are relative.
 const ORIGIN: u64 = 8;
 const TABLE: usize = 14;
 const NODE: usize = 39;
@@ -35,7 +36,7 @@ fn fail<T>(byte: usize, message: impl Into<String>) -> Result<T> {
 /// Reads a binary schedule.
 ///
 /// # Errors
-/// The file is not such a schedule, is truncated or contradicts itself. The place is an offset in the file.
+/// If the file is not such a schedule, is truncated, or is inconsistent. The place is an offset in the file.
 pub fn read_binary(file: &[u8]) -> Result<Read> {
     let magic = u64_at(file, 0, "the magic number")?;
     if magic == SPOILT {
@@ -79,7 +80,8 @@ pub fn read_binary(file: &[u8]) -> Result<Read> {
     Ok(Read { program: Program::new(built)?, repairs: repairs.into_iter().flatten().collect() })
 }
 
-/// Offsets in the file where each rank begins and ends. Together they cover the file behind the table exactly once.
+/// Returns the offsets of the start and the end of each rank. Checks that these ranges cover the file after the table
+/// exactly once.
 fn spans(file: &[u8], ranks: usize) -> Result<Vec<(usize, usize)>> {
     let place = |rank: usize| TABLE + 16 * rank;
     let mut spans = Vec::with_capacity(ranks);
@@ -196,7 +198,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds the dependencies of all nodes. Their lists have to have as many entries as the appendix.
+    /// Adds the dependencies of all nodes. Checks that their lists have as many entries in total as the appendix.
     fn edges(&self, builder: &mut RankBuilder, (first, appendix, end): (usize, usize, usize)) -> Result<()> {
         let entries = (end - appendix) / 4;
         let mut used = 0;
@@ -293,7 +295,7 @@ fn truncated<T>(file: &[u8], what: &str) -> Result<T> {
 /// Writes a binary schedule, in the layout of txt2bin.
 ///
 /// # Errors
-/// A computation is not a whole number of nanoseconds.
+/// If a computation is not a whole number of nanoseconds.
 pub fn write_binary(program: &Program) -> Result<Vec<u8>> {
     let operations = program.ranks().iter().flat_map(Rank::operations);
     let (cpu, nic) = operations.fold((0, 0), |most, one| (one.cpu().max(most.0), one.nic().max(most.1)));
@@ -336,7 +338,7 @@ fn write_rank(file: &mut Vec<u8>, own: usize, rank: &Rank) -> Result<()> {
     Ok(())
 }
 
-/// The duration in whole nanoseconds, the unit of GOAL.
+/// Returns the duration in whole nanoseconds, the unit of GOAL.
 pub(crate) fn nanoseconds(time: Time, rank: usize, operation: u32) -> Result<u64> {
     if time.ps().is_multiple_of(PS_PER_NS) {
         return Ok(time.ps() / PS_PER_NS);

@@ -1,16 +1,17 @@
-//! Scanner of GOAL text, and rules that text and binary share.
+//! Scanner of GOAL text, and rules common to text and binary.
 //!
-//! Source: `txt2bin.re` of LogGOPSim. Keywords are recognised where they may stand, so that `send 8b to 1` and `send 8bto1`
-//! are equal. Beyond it, comments may stand wherever a line may end.
+//! Source: `txt2bin.re` of LogGOPSim. Keywords are recognised wherever the grammar allows them, so that `send 8b to 1`
+//! and `send 8bto1` are equal. As an extension, comments are accepted wherever a line may end.
 
 use crate::error::{Repair, no_such_rank};
 use crate::{Place, ProgramError, Work};
 use units::Time;
 
-/// Description of the repair of [`work_of_send`].
+/// Description of the repair that [`work_of_send`] makes.
 pub(crate) const END_MARKERS: &str = "sends of 0 bytes to a rank that does not exist (end markers of schedule generators): read as computations of 0 ns";
 
-/// A send, or a computation of no time if it is an end marker: 0 bytes to a rank that does not exist.
+/// Returns the work of a send. An end marker, which is a send of 0 bytes to a rank that does not exist, becomes a
+/// computation of zero duration.
 pub(crate) fn work_of_send(
     to: u32,
     bytes: u64,
@@ -35,7 +36,7 @@ type Result<T, E = ProgramError> = std::result::Result<T, E>;
 pub(crate) struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
-    /// Line of the position, from 1.
+    /// Number of the current line, from 1.
     pub(crate) line: usize,
 }
 
@@ -48,7 +49,7 @@ impl<'a> Scanner<'a> {
         &self.text[self.at..]
     }
 
-    /// Skips blanks and comments within a line. A comment `/* */` may contain line ends.
+    /// Skips blanks and comments within a line. A `/* */` comment may contain line ends.
     pub(crate) fn blanks(&mut self) -> Result<()> {
         loop {
             match self.rest() {
@@ -69,7 +70,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Skips blanks, comments and line ends; false at the end of the text.
+    /// Skips blanks, comments and line ends. Returns false at the end of the text.
     pub(crate) fn next_statement(&mut self) -> Result<bool> {
         loop {
             self.blanks()?;
@@ -82,7 +83,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes the end of a line, or of the text; false if there is something else.
+    /// Consumes the end of a line or of the text. Returns false if there is something else.
     pub(crate) fn line_end(&mut self) -> bool {
         let length = match self.rest() {
             [] => return true,
@@ -96,7 +97,7 @@ impl<'a> Scanner<'a> {
         true
     }
 
-    /// Passes these characters if they come next, behind blanks.
+    /// Consumes these characters if they come next, after blanks. Returns true if they did.
     pub(crate) fn word(&mut self, word: &str) -> Result<bool> {
         self.blanks()?;
         let found = self.rest().starts_with(word.as_bytes());
@@ -106,7 +107,7 @@ impl<'a> Scanner<'a> {
         Ok(found)
     }
 
-    /// A label or keyword: a letter, then letters, digits and underscores.
+    /// Scans a label or keyword: a letter, followed by letters, digits and underscores.
     pub(crate) fn identifier(&mut self) -> Result<Option<&'a [u8]>> {
         self.blanks()?;
         if !self.rest().first().is_some_and(u8::is_ascii_alphabetic) {
@@ -119,7 +120,7 @@ impl<'a> Scanner<'a> {
         Ok(Some(found))
     }
 
-    /// A decimal number of at most `most`.
+    /// Scans a decimal number of at most `most`.
     pub(crate) fn number(&mut self, what: &str, most: u64) -> Result<u64> {
         self.blanks()?;
         let length = self.rest().iter().take_while(|&&byte| byte.is_ascii_digit()).count();
@@ -139,12 +140,12 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The next byte.
+    /// Returns the next byte.
     pub(crate) fn peek(&self) -> Option<u8> {
         self.rest().first().copied()
     }
 
-    /// Text of the next word, for messages.
+    /// Returns the next word, for messages.
     fn next_word(&self) -> String {
         let length = self.rest().iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
         match length {
@@ -163,7 +164,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Bytes of a file in a message: at most 40 of them, printable.
+/// Formats bytes of a file for a message: at most 40 of them, as printable characters.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     let cut = bytes.get(..40).unwrap_or(bytes);
     let more = if cut.len() < bytes.len() { "..." } else { "" };

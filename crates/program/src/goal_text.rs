@@ -29,7 +29,7 @@ const MAX_NS: u64 = u64::MAX / 1_000;
 /// Reads a schedule as text.
 ///
 /// # Errors
-/// The text is not a schedule. The place is a line.
+/// If the text is not a schedule. The place is a line.
 pub fn read_text(text: &[u8]) -> Result<Read> {
     let mut reader = Reader { scanner: Scanner::new(text), declared: 0, markers: Repair::default() };
     let scanner = &mut reader.scanner;
@@ -61,7 +61,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A block, from `rank` to the closing brace.
+    /// Parses a block, from `rank` to the closing brace.
     fn rank(&mut self, own: usize) -> Result<Rank> {
         let begin = self.scanner.line;
         if !self.scanner.word("rank")? {
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// An operation, with or without a label, or a dependency.
+    /// Parses an operation, with or without a label, or a dependency.
     fn statement(&mut self, own: usize, builder: &mut RankBuilder, labels: &mut Labels<'a>) -> Result<()> {
         let line = self.scanner.line;
         let Some(first) = self.scanner.identifier()? else {
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The words behind `send`, `recv` or `calc`; returns the number of the operation.
+    /// Parses the words after `send`, `recv` or `calc`. Returns the number of the operation.
     fn operation(&mut self, own: usize, kind: &[u8], builder: &mut RankBuilder) -> Result<u32> {
         match kind {
             b"calc" => {
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
         Ok(builder.push(work, options[0], options[1]))
     }
 
-    /// A statement ends with its line; a closing brace may follow it.
+    /// Parses the end of a statement: the end of the line, or a closing brace.
     fn end_of_statement(&mut self, expected: &str) -> Result<()> {
         self.scanner.blanks()?;
         if self.scanner.line_end() || self.scanner.peek() == Some(b'}') {
@@ -221,16 +221,16 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Label and line of an operation; its number if it has no label.
+/// Returns label and line of an operation, or its number if it has no label.
 fn name(labels: &Labels<'_>, operation: u32) -> String {
     let found = labels.name(operation).map(|(label, line)| format!("{label} (line {line})"));
     found.unwrap_or_else(|| format!("operation {operation}"))
 }
 
-/// Writes a schedule as text. Operation `i` of a rank has the label `l` and `i + 1`.
+/// Writes a schedule as text. Operation `i` of a rank has the label `l` followed by `i + 1`.
 ///
 /// # Errors
-/// A computation is not a whole number of nanoseconds.
+/// If a computation is not a whole number of nanoseconds.
 pub fn write_text(program: &Program) -> Result<String> {
     let mut text = format!("num_ranks {}\n", program.ranks().len());
     for (own, rank) in program.ranks().iter().enumerate() {
@@ -261,9 +261,11 @@ pub fn write_text(program: &Program) -> Result<String> {
     Ok(text)
 }
 
-/// Dependencies of a rank, each at the later of its two operations: it may only name operations above it.
+/// Dependencies of a rank, grouped by the later of their two operations: a dependency may only name operations above it
+/// in the text.
 struct Dependencies {
-    /// Later operation, then whether it is on the start, the one that waits, and the one that is waited for.
+    /// For each dependency: the later operation, true if it is on the start, the operation that waits, and the one that
+    /// it waits for.
     sorted: Vec<(u32, bool, u32, u32)>,
 }
 

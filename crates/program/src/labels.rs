@@ -1,23 +1,23 @@
 //! Labels of the operations of a rank in GOAL text.
 //!
-//! Schedule generators number their labels: `l1`, `l2`, and so on. Those are kept in an array by number: a text of 10^7
-//! operations is read in about a third of the time that it takes with a map alone. Any others are in a map, so that no
-//! choice of labels takes more than linear memory and n log n time.
+//! Schedule generators number their labels: `l1`, `l2`, and so on. These labels are stored in an array, by number:
+//! reading a text of 10^7 operations takes about a third of the time that it takes with a map alone. All others are
+//! stored in a map, so that any choice of labels takes at most linear memory and n log n time.
 
 use std::collections::BTreeMap;
 
-/// Number of an operation and line of its label.
+/// Number of an operation, and line of its label.
 type Entry = (u32, u32);
 
-/// No label has this number.
+/// Marks a number that no label has.
 const NONE: Entry = (u32::MAX, 0);
-/// Numbers up to this one, or twice the labels so far, have a place in the array.
+/// Numbers up to this one, or up to twice the number of labels so far, are stored in the array.
 const DENSE: usize = 1024;
 
-/// Labels so far.
+/// Labels that have been defined so far.
 #[derive(Default)]
 pub(crate) struct Labels<'a> {
-    /// Letters before the number, those of the first numbered label.
+    /// Prefix of the numbered labels: that of the first one.
     prefix: Option<&'a [u8]>,
     numbered: Vec<Entry>,
     others: BTreeMap<&'a [u8], Entry>,
@@ -25,7 +25,7 @@ pub(crate) struct Labels<'a> {
 }
 
 impl<'a> Labels<'a> {
-    /// Adds a label unless it is there; returns the line of the one that is.
+    /// Adds a label, unless it is defined already; the error is the line of the earlier definition.
     pub(crate) fn insert(&mut self, label: &'a [u8], operation: u32, line: usize) -> Result<(), u32> {
         if let Some((_, before)) = self.entry(label) {
             return Err(before);
@@ -46,7 +46,7 @@ impl<'a> Labels<'a> {
         Ok(())
     }
 
-    /// Operation of a label.
+    /// Returns the operation with a label.
     pub(crate) fn get(&self, label: &[u8]) -> Option<u32> {
         self.entry(label).map(|entry| entry.0)
     }
@@ -55,11 +55,11 @@ impl<'a> Labels<'a> {
         let numbered = split(label).filter(|found| self.prefix == Some(found.0));
         let found =
             numbered.and_then(|(_, number)| self.numbered.get(number)).filter(|&&entry| entry != NONE);
-        // A number that was too high for the array when it came is in the map.
+        // A label whose number was too high for the array when it was added is in the map.
         found.or_else(|| self.others.get(label)).copied()
     }
 
-    /// Label and line of an operation, for messages: a search.
+    /// Returns label and line of an operation, for messages. Searches all labels.
     pub(crate) fn name(&self, operation: u32) -> Option<(String, u32)> {
         let other = self.others.iter().find(|(_, entry)| entry.0 == operation);
         if let Some((label, entry)) = other {
@@ -71,7 +71,7 @@ impl<'a> Labels<'a> {
     }
 }
 
-/// Letters and number of a label that is written without leading zeros, such as `l17`.
+/// Splits a label without leading zeros, such as `l17`, into prefix and number.
 fn split(label: &[u8]) -> Option<(&[u8], usize)> {
     let digits = label.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let (prefix, number) = label.split_at(label.len() - digits);

@@ -1,12 +1,12 @@
-//! Programs of ranks: which messages a rank sends and receives and what it computes, and which of these waits for which.
+//! Programs of ranks: the sends, receives and computations of each rank, and the dependencies among them.
 //!
-//! A [`Program`] is a value that is checked when it is built: every peer is a rank, every dependency names an operation
-//! of the same rank, the count of dependencies of an operation is its in-degree, and no operation waits for itself. An
-//! operation takes 32 bytes and a dependency 4, so that programs of 10^7 operations fit in memory.
+//! A [`Program`] is checked when it is built: every peer is a rank, every dependency names an operation of the same
+//! rank, the number of dependencies of an operation is its in-degree, and there are no cycles. An operation takes 32
+//! bytes and a dependency 4, so that programs of 10^7 operations fit into memory.
 //!
 //! [`read_binary`] and [`read_text`] read GOAL schedules, the format of LogGOPSim and ATLAHS; [`write_binary`] and
-//! [`write_text`] write them. Memory and time of a reader are proportional to the length of the file, whatever counts
-//! the file declares.
+//! [`write_text`] write them. Memory and time of a reader are proportional to the length of the file, regardless of the
+//! counts that the file declares.
 //!
 //! ```
 //! let text = "num_ranks 2\nrank 0 {\na: calc 500\nb: send 8b to 1\nb requires a\n}\nrank 1 {\nrecv 8b from 0\n}\n";
@@ -35,17 +35,17 @@ pub use goal_text::{read_text, write_text};
 pub use operation::{Operation, Work};
 pub use unmatched::{Direction, Unmatched};
 
-/// A program of all ranks; rank `r` is element `r`.
+/// A program of all ranks, indexed by rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     ranks: Vec<Rank>,
 }
 
 impl Program {
-    /// A program of these ranks.
+    /// Creates the program of these ranks.
     ///
     /// # Errors
-    /// A peer is not a rank of the program. The place is the rank and the operation.
+    /// If a peer is not a rank of the program. The place is the rank and the operation.
     pub fn new(ranks: Vec<Rank>) -> Result<Program, ProgramError> {
         let count = ranks.len();
         if u32::try_from(count).is_err() || count == u32::MAX as usize {
@@ -68,23 +68,23 @@ impl Program {
         Ok(Program { ranks })
     }
 
-    /// All ranks in order.
+    /// Returns all ranks, in order.
     pub fn ranks(&self) -> &[Rank] {
         &self.ranks
     }
 
-    /// Number of operations of all ranks.
+    /// Returns the number of operations of all ranks.
     pub fn operations(&self) -> usize {
         self.ranks.iter().map(|rank| rank.operations.len()).sum()
     }
 
-    /// Number of dependencies of all ranks.
+    /// Returns the number of dependencies of all ranks.
     pub fn dependencies(&self) -> usize {
         self.ranks.iter().map(|rank| rank.edges.len()).sum()
     }
 
-    /// Sends without a receive and receives without a send, by sender, receiver and tag. A rank that has a receive with a
-    /// wildcard is left out, because its matches depend on the order of arrival.
+    /// Returns sends without a receive and receives without a send, by sender, receiver and tag. Omits ranks that have
+    /// a receive with a wildcard, because their matches depend on the order of arrival.
     pub fn unmatched(&self) -> Vec<Unmatched> {
         unmatched::find(&self.ranks)
     }
@@ -94,30 +94,30 @@ impl Program {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rank {
     operations: Vec<Operation>,
-    /// By operation, those that wait for its end, then those that wait for its start.
+    /// For each operation, those that wait for its end, then those that wait for its start.
     edges: Vec<u32>,
 }
 
 impl Rank {
-    /// Operations in the order of the file.
+    /// Returns the operations, in the order of the file.
     pub fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
-    /// Operations that wait for the end of an operation, in ascending order. An operation occurs twice if it names the dependency twice;
-    /// [`Operation::waits`] counts both.
+    /// Returns the operations that wait for the end of an operation, in ascending order. An operation occurs twice if
+    /// it lists the dependency twice; [`Operation::waits`] counts both.
     ///
     /// # Panics
-    /// The rank has no such operation.
+    /// If the rank has no such operation.
     pub fn after_end(&self, operation: u32) -> &[u32] {
         let one = &self.operations[operation as usize];
         &self.edges[one.after_end as usize..one.after_start as usize]
     }
 
-    /// Operations that wait for the start of an operation, in ascending order.
+    /// Returns the operations that wait for the start of an operation, in ascending order.
     ///
     /// # Panics
-    /// The rank has no such operation.
+    /// If the rank has no such operation.
     pub fn after_start(&self, operation: u32) -> &[u32] {
         let one = &self.operations[operation as usize];
         let end = self
@@ -127,17 +127,17 @@ impl Rank {
         &self.edges[one.after_start as usize..end]
     }
 
-    /// Operations that wait for nothing, in ascending order.
+    /// Returns the operations without dependencies, in ascending order.
     pub fn roots(&self) -> impl Iterator<Item = u32> {
         (0..).zip(&self.operations).filter(|(_, one)| one.waits() == 0).map(|(at, _)| at)
     }
 }
 
-/// A program that was read from a file.
+/// A program read from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
     /// The program.
     pub program: Program,
-    /// Deviations from the format that were repaired, with their count and the first place.
+    /// Deviations from the format that were repaired, with their number and the first place.
     pub repairs: Vec<String>,
 }

@@ -3,33 +3,33 @@
 use std::fmt;
 use units::Time;
 
-/// The peer or tag of a receive that accepts any, as GOAL stores it.
+/// Value of GOAL for a receive from any peer, or with any tag.
 pub(crate) const ANY: u32 = u32::MAX;
 
 /// The work of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// A message to another rank or to the own one.
+    /// A message to a rank, which may be the sender itself.
     Send {
         /// Receiving rank.
         to: u32,
-        /// Bytes, 0 included.
+        /// Size in bytes; may be 0.
         bytes: u64,
-        /// Compared with the tag of a receive.
+        /// Tag, which a receive must match.
         tag: u32,
     },
-    /// A message that is waited for.
+    /// A wait for a message.
     Recv {
-        /// Sending rank; `None`: any.
+        /// Sending rank; `None` for any.
         from: Option<u32>,
-        /// Bytes that are expected. LogGOPSim does not compare them with those of the message.
+        /// Expected size in bytes. LogGOPSim does not compare it with the size of the message.
         bytes: u64,
-        /// Tag of the message, at most 2^32 - 2; `None`: any.
+        /// Tag of the message, at most 2^32 - 2; `None` for any.
         tag: Option<u32>,
     },
     /// A computation.
     Calc {
-        /// Its duration. GOAL has whole nanoseconds.
+        /// Duration. GOAL uses whole nanoseconds.
         time: Time,
     },
 }
@@ -44,14 +44,14 @@ enum Kind {
 /// An operation of a rank, in 32 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Operation {
-    /// Bytes of a message; picoseconds of a computation.
+    /// Bytes of a message, or picoseconds of a computation.
     amount: u64,
     peer: u32,
     tag: u32,
     pub(crate) waits: u32,
-    /// Index of its first edge: the operations that wait for its end come first.
+    /// Index of the first edge. Edges to operations that wait for the end of this one come first.
     pub(crate) after_end: u32,
-    /// Index of the first edge to an operation that waits for its start.
+    /// Index of the first edge to an operation that waits for the start of this one.
     pub(crate) after_start: u32,
     kind: Kind,
     cpu: u8,
@@ -59,7 +59,7 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// An operation without dependencies.
+    /// Creates an operation without dependencies.
     pub(crate) fn new(work: Work, cpu: u8, nic: u8) -> Operation {
         let (kind, amount, peer, tag) = match work {
             Work::Send { to, bytes, tag } => (Kind::Send, bytes, to, tag),
@@ -69,7 +69,7 @@ impl Operation {
         Operation { amount, peer, tag, waits: 0, after_end: 0, after_start: 0, kind, cpu, nic }
     }
 
-    /// The message or the computation.
+    /// Returns the message or the computation.
     pub fn work(&self) -> Work {
         match self.kind {
             Kind::Send => Work::Send { to: self.peer, bytes: self.amount, tag: self.tag },
@@ -82,22 +82,23 @@ impl Operation {
         }
     }
 
-    /// Number of dependencies: ends and starts of other operations of the rank that come before its start.
+    /// Returns the number of dependencies: ends and starts of other operations that must come before the start of this
+    /// one.
     pub fn waits(&self) -> u32 {
         self.waits
     }
 
-    /// Compute resource. Operations of the same rank and resource exclude each other for their host cost.
+    /// Returns the compute resource. The host costs of operations on the same resource of a rank are serialised.
     pub fn cpu(&self) -> u8 {
         self.cpu
     }
 
-    /// Network interface of the rank; 0 for a computation.
+    /// Returns the NIC of the rank; 0 for a computation.
     pub fn nic(&self) -> u8 {
         self.nic
     }
 
-    /// The other rank of a message, unless a receive accepts any.
+    /// Returns the other rank of a message; `None` for a computation, and for a receive from any rank.
     pub(crate) fn peer(&self) -> Option<u32> {
         (self.kind == Kind::Send || self.kind == Kind::Recv && self.peer != ANY).then_some(self.peer)
     }

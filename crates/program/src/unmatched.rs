@@ -1,8 +1,8 @@
-//! Messages that are sent and never received, or waited for and never sent.
+//! Messages that are sent but never received, or expected but never sent.
 
 use crate::{Rank, Work};
 
-/// Side that is in excess.
+/// The side with more operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// More sends than receives.
@@ -11,7 +11,7 @@ pub enum Direction {
     Receives,
 }
 
-/// Messages of one sender, receiver and tag whose sends and receives differ in number.
+/// Messages with the same sender, receiver and tag whose sends and receives differ in number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unmatched {
     /// Sending rank.
@@ -20,16 +20,16 @@ pub struct Unmatched {
     pub to: u32,
     /// Tag.
     pub tag: u32,
-    /// Side in excess.
+    /// The side with more operations.
     pub direction: Direction,
-    /// Number in excess, at least 1.
+    /// Difference in number, at least 1.
     pub count: u64,
 }
 
-/// All of them, by receiver, sender and tag.
+/// Finds all unmatched messages, by receiver, sender and tag.
 pub(crate) fn find(ranks: &[Rank]) -> Vec<Unmatched> {
     let wild: Vec<bool> = ranks.iter().map(has_wildcard).collect();
-    // Receiver, sender, tag; +1 for a send and -1 for a receive.
+    // Receiver, sender and tag, with +1 for a send and -1 for a receive.
     let mut messages: Vec<((u32, u32, u32), i64)> = Vec::new();
     for (own, rank) in (0..).zip(ranks) {
         messages.extend(rank.operations().iter().filter_map(|one| match one.work() {

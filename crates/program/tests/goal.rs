@@ -1,4 +1,4 @@
-//! GOAL schedules: real files, every rule of the two formats, hostile files, and round trips.
+//! GOAL schedules: real files, every rule of the two formats, malicious files, and round trips.
 
 use program::{
     Direction, Place, Program, Rank, RankBuilder, Work, read_binary, read_text, write_binary, write_text,
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::path::Path;
 use units::Time;
 
-/// Text of the error of a schedule.
+/// Returns the error of an invalid schedule as text.
 fn refused(text: &str) -> String {
     read_text(text.as_bytes()).expect_err(text).to_string()
 }
@@ -21,7 +21,7 @@ fn works(text: &str) -> Vec<Work> {
     read.program.ranks().iter().flat_map(Rank::operations).map(|one| one.work()).collect()
 }
 
-/// Files of this crate and of the Python tests.
+/// Returns the files of this crate and of the Python tests.
 fn data(extension: &str) -> Vec<(String, Vec<u8>)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folders = ["tests/data", "../../tests/traces"].map(|folder| here.join(folder));
@@ -32,7 +32,7 @@ fn data(extension: &str) -> Vec<(String, Vec<u8>)> {
     files.into_iter().map(|file| (file.display().to_string(), std::fs::read(file).expect("a file"))).collect()
 }
 
-/// Real binaries are read, and written as they were unless an end marker was repaired.
+/// Real binaries are read completely, and written identically unless an end marker was repaired.
 #[test]
 fn real_binaries_are_read_without_remainder_and_written_byte_for_byte() {
     let files = data("bin");
@@ -138,7 +138,7 @@ fn dependencies_of_both_kinds_are_read() {
     let rank = &read.program.ranks()[0];
     assert_eq!((rank.after_end(0), rank.after_start(0), rank.after_end(2)), (&[][..], &[1][..], &[0, 1][..]));
     assert_eq!(rank.roots().collect::<Vec<_>>(), [2]);
-    // Labels are those of their rank.
+    // Labels are local to their rank.
     let text = "num_ranks 2\nrank 0 {\nl1: calc 1\n}\nrank 1 {\nl1: calc 2\nl1 requires l2\n}\n";
     assert!(refused(text).starts_with("line 7: label l2 is unknown"));
 }
@@ -206,7 +206,7 @@ fn bad_texts_are_refused_with_line_and_remedy() {
     }
 }
 
-/// A valid schedule in which rank 0 has three nodes and two edges.
+/// Returns a valid schedule in which rank 0 has three nodes and two edges.
 fn binary() -> Vec<u8> {
     let text = two("a: send 5b to 1\nb: recv 6b from 1\nb requires a\nc: calc 7\nc irequires b");
     write_binary(&read_text(text.as_bytes()).expect("valid").program).expect("whole nanoseconds")
@@ -220,7 +220,8 @@ fn patched(at: usize, bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn bad_binaries_are_refused_with_offset_and_reason() {
-    // The table takes bytes 14 to 45, the counts and the root of rank 0 46 to 57, its nodes 58, 97 and 136, its appendix 175.
+    // The table takes bytes 14 to 45; of rank 0, the counts and the root take bytes 46 to 57, the nodes start at 58, 97
+    // and 136, and the appendix at 175.
     let max = [0xff; 4];
     for (file, at, expected) in [
         (patched(0, &2342u64.to_le_bytes()), 0, "--save-mem"),
@@ -285,7 +286,7 @@ fn fields_without_meaning_are_reported() {
     );
 }
 
-/// A file of 3 MB in which each of 65,536 nodes names the whole appendix would mean 4 * 10^9 dependencies.
+/// In a file of 3 MB, 65,536 nodes that each refer to the whole appendix would imply 4 * 10^9 dependencies.
 #[test]
 fn shared_lists_do_not_multiply() {
     let (nodes, entries) = (65_536u32, 65_536u32);
@@ -339,7 +340,8 @@ fn any_work(ranks: u32) -> impl Strategy<Value = (Work, u8, u8)> {
     (work, any::<u8>(), any::<u8>())
 }
 
-/// Operations and dependencies, each from an earlier to a later one in an order that is not that of the operations.
+/// Generates operations and dependencies without cycles. Dependencies lead from earlier to later operations in a random
+/// order.
 fn any_rank(ranks: u32) -> impl Strategy<Value = Rank> {
     let works = prop::collection::vec(any_work(ranks), 0..12);
     let edges = prop::collection::vec(

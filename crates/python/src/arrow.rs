@@ -1,5 +1,5 @@
-//! Tables as Arrow streams, through the PyCapsule interface: pyarrow, Polars, pandas and DuckDB then share
-//! the memory without a copy.
+//! Tables as Arrow streams, through the PyCapsule interface, so that pyarrow, Polars, pandas and DuckDB use them
+//! without copying.
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array};
@@ -18,8 +18,8 @@ pub struct ArrowTable {
 }
 
 impl ArrowTable {
-    /// Converts a table to Arrow's layout; `unit` and `about` of a column become metadata of its field. A real that is not a
-    /// number becomes null, the missing value of all table formats.
+    /// Converts a table to Arrow's layout. `unit` and `about` of a column become metadata of its field. NaN becomes
+    /// null, the missing value of all table formats.
     pub fn new(table: Table) -> Result<ArrowTable, ArrowError> {
         let (mut fields, mut arrays) = (Vec::new(), Vec::<ArrayRef>::new());
         for Column { spec, values } in table.columns {
@@ -34,7 +34,7 @@ impl ArrowTable {
         Ok(ArrowTable { batch: RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)? })
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.batch.num_rows()
     }
@@ -42,14 +42,15 @@ impl ArrowTable {
 
 #[pymethods]
 impl ArrowTable {
-    /// The table as a stream of one batch.
+    /// Returns the table as a stream with one batch.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // A consumer may request another schema; returning the table's own is allowed, and the consumer then casts it.
+        // A consumer may request another schema. Returning the table's own schema is allowed; the consumer then casts
+        // the columns.
         drop(requested_schema);
         let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));
@@ -57,7 +58,7 @@ impl ArrowTable {
     }
 }
 
-/// A declared column as a field of Arrow and Parquet.
+/// Converts a column declaration to a field of Arrow and Parquet.
 fn field(spec: &ColumnSpec) -> Field {
     let kind = match spec.kind {
         Kind::Integer => DataType::UInt64,
@@ -71,7 +72,7 @@ fn field(spec: &ColumnSpec) -> Field {
         .with_metadata(metadata.into_iter().collect::<arrow_schema::Metadata>())
 }
 
-/// Reals; those that are not numbers become null.
+/// Converts floats to an array in which NaN is null.
 fn known(values: Vec<f64>) -> Float64Array {
     let nulls = values.iter().any(|value| value.is_nan()).then(|| {
         let known = values.iter().map(|value| !value.is_nan());
@@ -80,7 +81,7 @@ fn known(values: Vec<f64>) -> Float64Array {
     Float64Array::new(values.into(), nulls)
 }
 
-/// Names by row, in memory that is allocated at once.
+/// Returns the name for each row, in memory that is allocated at once.
 fn spelt_out(names: &[String], of: &[u32]) -> Result<StringArray, ArrowError> {
     let texts = || of.iter().map(|&name| names[name as usize].as_str());
     let offsets: OffsetBuffer<i32> = OffsetBuffer::from_lengths(texts().map(str::len));
@@ -89,7 +90,7 @@ fn spelt_out(names: &[String], of: &[u32]) -> Result<StringArray, ArrowError> {
     StringArray::try_new(offsets, Buffer::from_vec(bytes), None)
 }
 
-/// An Arrow failure as a Python exception.
+/// Converts an Arrow error to a Python exception.
 pub fn failed(error: &ArrowError) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
 }

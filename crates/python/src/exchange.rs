@@ -1,4 +1,4 @@
-//! The agent of DCBX: its inputs are frames and the time, its outputs frames and the operational state.
+//! The DCBX agent for Python: its inputs are frames and the time, its outputs frames and the operational state.
 
 use dcbx::{Administered, Agent, Origin, Profile, Settings};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
@@ -30,7 +30,7 @@ fn unfit(file: &str, error: &wire::Error) -> PyErr {
 
 #[pymethods]
 impl DcbxAgent {
-    /// The agent of the port with this address, and settings as TOML; `file` names them in messages.
+    /// Creates the agent of the port with this address, with settings as TOML. `file` is their name in messages.
     #[new]
     fn start(py: Python<'_>, mac: [u8; 6], settings: &str, file: &str) -> PyResult<DcbxAgent> {
         let (admin, profile) = read(py, settings, file)?;
@@ -38,7 +38,7 @@ impl DcbxAgent {
         Ok(DcbxAgent { agent })
     }
 
-    /// Changes the administered settings; which end adopts is unchanged.
+    /// Changes the administered settings. The rule for two willing ends does not change.
     fn administer(&mut self, py: Python<'_>, settings: &str, file: &str, now_ns: u64) -> PyResult<()> {
         let (admin, _) = read(py, settings, file)?;
         self.agent.administer(admin, time(now_ns)?).map_err(|error| unfit(file, &error))
@@ -50,24 +50,24 @@ impl DcbxAgent {
         Ok(())
     }
 
-    /// Returns a frame to send now, if one is due; expired neighbours are removed.
+    /// Returns a frame to send now, if one is due. Removes expired neighbours.
     fn send(&mut self, now_ns: u64) -> PyResult<Option<Vec<u8>>> {
         let now = time(now_ns)?;
         self.agent.age(now);
         Ok(self.agent.send(now))
     }
 
-    /// Time of the next event unless a frame is received before.
+    /// Returns the time of the next timer event. A received frame may change it.
     fn next_ns(&self) -> u64 {
         self.agent.next_time().ps().div_ceil(1_000)
     }
 
-    /// Returns the last frame to send: the peer removes the port at once.
+    /// Returns the shutdown frame, which makes the peer remove the port's information at once.
     fn last(&self) -> Option<Vec<u8>> {
         self.agent.clone().shut_down()
     }
 
-    /// Administered, received and operational state with the reasons, as JSON.
+    /// Returns administered, received and operational state, with reasons, as JSON.
     fn state(&self, now_ns: u64) -> PyResult<String> {
         let now = time(now_ns)?;
         let neighbours: Vec<Value> = self.agent.neighbours().iter().map(|one| neighbour(one, now)).collect();

@@ -1,4 +1,5 @@
-//! Captures: read frame by frame, one JSON object each; written from whole frames, or from the log of a simulation.
+//! Captures: read frame by frame, as one JSON object each; written from complete frames, or from the log of a
+//! simulation.
 
 use frame::Ports;
 use pyo3::buffer::PyBuffer;
@@ -51,7 +52,7 @@ impl Capture {
     }
 }
 
-/// The fields of a frame as JSON; of an illegal frame the error, and its addresses if it has any.
+/// Returns the fields of a frame as JSON; for an invalid frame, the error, and its addresses if it has any.
 fn described(record: &Record<'_>) -> Value {
     let mut answer = json!({
         "number": 0,
@@ -127,7 +128,7 @@ pub fn write(path: &str, ports: Vec<(String, Option<u64>)>, frames: &[Seen]) -> 
     Ok(writer.into_inner().flush()?)
 }
 
-/// Integers of numpy, one per row.
+/// A column of unsigned integers of numpy, with one value per row.
 struct Column(Vec<u64>);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Column {
@@ -138,11 +139,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Column {
     }
 }
 
-/// Values of the column `protocol`: Fibre Channel over Ethernet, and Ultra Ethernet Transport.
+/// Values of the column `protocol`: FCoE, then UET.
 const FCOE: u64 = 3;
 const UET: u64 = 4;
 
-/// Columns of the table `frames`. Names are indices into lists.
+/// Columns of the table `frames`. Names are given as indices into lists.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Log {
@@ -208,7 +209,7 @@ pub fn write_log(path: &str, ports: Vec<(String, Option<u64>)>, log: &Log) -> Py
     Ok(writer.into_inner().flush()?)
 }
 
-/// The row after those of a frame: a PFC frame has a row for each pause time in it.
+/// Returns the row after those of a frame: a PFC frame has one row per pause time.
 fn end_of_frame(log: &Log, row: usize, kind: Kind) -> usize {
     let of = |row: usize| {
         let columns = [&log.time_ps, &log.port, &log.outward, &log.kind, &log.comment];
@@ -218,7 +219,7 @@ fn end_of_frame(log: &Log, row: usize, kind: Kind) -> usize {
     (row + 1..).find(|&other| !same(other)).unwrap_or(row + 1)
 }
 
-/// A frame of the log.
+/// Returns the frame of a row.
 fn simulated(log: &Log, row: usize, kind: Kind) -> Result<Simulated, Error> {
     Ok(Simulated {
         kind,
@@ -240,7 +241,7 @@ fn simulated(log: &Log, row: usize, kind: Kind) -> Result<Simulated, Error> {
     })
 }
 
-/// Kind of the data in a frame.
+/// Returns the kind of data in a frame.
 fn payload(log: &Log, row: usize) -> Payload {
     let bytes = u32::try_from(log.message_bytes.0[row]).ok().filter(|&bytes| bytes > 0);
     match (log.protocol.0[row], log.verb.0[row]) {
@@ -255,7 +256,7 @@ fn payload(log: &Log, row: usize) -> Payload {
     }
 }
 
-/// Content of a congestion message in the log; none without a congestion point.
+/// Returns the contents of a congestion notification message in the log; `None` without a congestion point.
 fn notification(log: &Log, row: usize) -> Result<Option<Notification>, Error> {
     let congestion_point = log.congestion_point.0[row];
     let Some(kind) = log.kinds.get(log.sampled_kind.0[row] as usize).and_then(|name| Kind::named(name))

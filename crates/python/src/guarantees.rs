@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-/// One object per queue: port, class, scheduler, rate and latency or null, and the longest frame on its link.
+/// Returns a list with one object per queue: port, class, scheduler, rate and latency or null, and the longest frame on
+/// its link.
 pub fn describe(scenario: &scenario::Scenario) -> String {
     let queue = |it: &fabric::Guarantee| {
         json!({

@@ -1,4 +1,4 @@
-//! The headroom calculator's answer.
+//! The headroom calculator.
 
 use flow_control::headroom::{CiscoModel, Headroom, SonicModel};
 use flow_control::pause::QUANTUM_BITS;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::str::FromStr;
 use units::{BitRate, Bytes, Length, Time};
 
-/// A link as the user wrote it.
+/// A link, as the user describes it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Link {
@@ -49,7 +49,8 @@ fn frame_size(name: &str, text: &Option<String>, default: u16) -> Result<u16, St
         .ok_or_else(|| format!("{name}: \"{bytes}\" is longer than any frame; at most 16384 B are accepted"))
 }
 
-/// The PHY of this name at this rate, none for "none"; without a name the usual one, for "slowest" the slowest known one at the rate, if any.
+/// Returns the PHY of this name at this rate. Without a name, returns the default PHY of the rate; for "slowest", the
+/// slowest known one; for "none", `None`.
 fn phy(name: Option<&str>, rate: BitRate) -> Result<Option<&'static Phy>, String> {
     let Some(name) = name else { return Ok(Phy::usual_at(rate)) };
     match name {
@@ -73,7 +74,7 @@ fn phy(name: Option<&str>, rate: BitRate) -> Result<Option<&'static Phy>, String
     }
 }
 
-/// Returns the answer as JSON, or the error in the request.
+/// Returns the result as JSON, or the error in the request.
 pub fn answer(link: &Link) -> Result<String, String> {
     let rate: BitRate = link.rate.parse().map_err(|error| format!("rate: {error}"))?;
     if !(1_000_000..=1_600_000_000_000).contains(&rate.bps()) {
@@ -106,7 +107,7 @@ pub fn answer(link: &Link) -> Result<String, String> {
     Ok(answer.to_string())
 }
 
-/// Length and delay of the cable.
+/// Returns length and delay of the cable.
 fn cable(link: &Link) -> Result<(Length, Time), String> {
     let length: Option<Length> = read("length", &link.length)?;
     let delay: Option<Time> = read("delay", &link.delay)?;
@@ -122,7 +123,7 @@ fn cable(link: &Link) -> Result<(Length, Time), String> {
     Ok((length, delay.unwrap_or(length.fibre_delay())))
 }
 
-/// Sets the delays of the interfaces. Returns the PHY that defines them, if one does.
+/// Sets the delays of the interfaces. Returns the PHY that defines them, if any.
 fn with_interfaces(
     headroom: &mut Headroom,
     link: &Link,
@@ -137,7 +138,7 @@ fn with_interfaces(
     if let Some(phy) = phy {
         *headroom = headroom.with_phy(phy);
     } else if link.phy.is_some() {
-        // Only "none" is a PHY without delays.
+        // "none" is the only PHY without delays.
         headroom.interface_bits = 0;
     }
     if let Some(time) = read::<Time>("interface_delay", &link.interface_delay)? {
@@ -151,7 +152,7 @@ fn with_interfaces(
     Ok(phy)
 }
 
-/// Adds the values that depend on the cells of a switch's memory.
+/// Adds the values that depend on the cell size of a switch's memory.
 fn in_cells(answer: &mut Value, rate: BitRate, length: Length, cell: Option<u16>) {
     let model = SonicModel::of_cable(rate, length, cell.unwrap_or(256).into());
     answer["sonic_model_bytes"] = model.bytes().get().into();

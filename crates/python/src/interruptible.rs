@@ -1,4 +1,4 @@
-//! Work without the interpreter's lock that a signal interrupts.
+//! Runs work without the interpreter's lock (GIL), interruptible by signals.
 
 use pyo3::prelude::*;
 use std::io;
@@ -10,17 +10,18 @@ use std::time::Duration;
 
 /// Interval between two checks for signals.
 const POLL: Duration = Duration::from_millis(50);
-/// Stack of the thread that works: that of a main thread, since scenarios may be nested.
+/// Stack size of the worker thread: that of a main thread, because scenarios may be deeply nested.
 const STACK_BYTES: usize = 16 << 20;
 
-/// Runs work on a thread of its own, and handles signals meanwhile.
+/// Runs work on a separate thread, and handles signals meanwhile.
 ///
-/// Calls `waiting` about every 50 ms. The first error of a signal handler or of `waiting` ends the call; the thread then
-/// finishes on its own, and its outcome is dropped.
+/// Calls `waiting` about every 50 ms. The first error of a signal handler or of `waiting` ends the call; the thread
+/// then runs to its end, and its result is dropped.
 ///
 /// # Errors
 ///
-/// The exception of a signal handler or `waiting`, such as `KeyboardInterrupt`; an `OSError` if no thread can be started.
+/// The exception of a signal handler or `waiting`, such as `KeyboardInterrupt`; an `OSError` if no thread can be
+/// started.
 pub fn call<T: Send + 'static>(
     py: Python<'_>,
     mut waiting: impl FnMut() -> PyResult<()>,
@@ -28,7 +29,7 @@ pub fn call<T: Send + 'static>(
 ) -> PyResult<T> {
     let (done, outcome) = channel();
     let body = move || {
-        // The receiver is gone after an interrupt.
+        // After an interrupt, the receiver has been dropped.
         let _ = done.send(catch_unwind(AssertUnwindSafe(work)));
     };
     thread::Builder::new().name("penstock-load".into()).stack_size(STACK_BYTES).spawn(body)?;

@@ -1,11 +1,11 @@
-//! Rows of tables as JSON, as Python's `json` writes them.
+//! Rows of tables as JSON, formatted as Python's `json` does.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::io::Write;
 
-/// A column as Python passes it: a buffer of numbers; offsets and UTF-8 of texts, as Arrow has them; or JSON already.
+/// A column as Python passes it: a buffer of numbers; offsets and UTF-8 of texts, in Arrow's layout; or JSON.
 #[derive(FromPyObject)]
 pub enum Cells {
     Real(PyBuffer<f64>),
@@ -16,10 +16,10 @@ pub enum Cells {
 
 /// Values of a column.
 enum Values {
-    /// Null if not finite.
+    /// Floats; written as null if not finite.
     Real(Vec<f64>),
     Whole(Vec<u64>),
-    /// Where each text begins and the last one ends, and the texts.
+    /// Offsets of the start of each text and of the end of the last one, and the texts.
     Text(Vec<i32>, String),
     Written(Vec<String>),
 }
@@ -47,7 +47,7 @@ impl Values {
     fn write(&self, row: usize, ascii_only: bool, json: &mut Vec<u8>) {
         match self {
             Values::Real(values) => write_real(values[row], json),
-            // Writing to memory does not fail.
+            // Writing to memory cannot fail.
             Values::Whole(values) => _ = write!(json, "{}", values[row]),
             Values::Text(offsets, text) => {
                 let (begin, end) = (offsets[row] as usize, offsets[row + 1] as usize);
@@ -58,7 +58,7 @@ impl Values {
     }
 }
 
-/// Each row as `texts[0]`, the first cell, `texts[1]` and so on, with `between` between rows.
+/// Formats each row as `texts[0]`, the first cell, `texts[1]` and so on, with `between` between rows.
 pub fn json_rows(
     py: Python<'_>,
     texts: &[String],
@@ -84,8 +84,8 @@ pub fn json_rows(
     String::from_utf8(json).map_err(|why| PyValueError::new_err(why.to_string()))
 }
 
-/// A number with the fewest digits that read back as it, like `repr` of Python: with an exponent below 1e-4 and from 1e16 on, which
-/// has a sign and two digits.
+/// Writes a float with the fewest digits that parse to the same value, like `repr` of Python: with an exponent below
+/// 1e-4 and from 1e16 on, which has a sign and at least two digits.
 fn write_real(value: f64, json: &mut Vec<u8>) {
     if !value.is_finite() {
         return json.extend(b"null");
@@ -94,7 +94,8 @@ fn write_real(value: f64, json: &mut Vec<u8>) {
     if value != 0.0 && value.abs() < 1e-4 {
         _ = write!(json, "{value:e}");
     } else {
-        // Of two decimals that are equally close it takes the even one, unlike the standard library.
+        // serde_json chooses the even one of two decimals that are equally close, like Python and unlike the standard
+        // library.
         _ = serde_json::to_writer(&mut *json, &value);
     }
     let Some(at) = json[begin..].iter().position(|&byte| byte == b'e') else { return };

@@ -1,4 +1,4 @@
-//! The Python module `penstock._core`: scenarios in, results out. Thin: texts and tables cross, nothing else.
+//! The Python module `penstock._core`: takes scenarios and returns results, as texts and tables.
 
 #![warn(clippy::too_many_lines)]
 
@@ -27,7 +27,8 @@ use std::path::Path;
 pyo3::create_exception!(penstock._core, ScenarioError, PyValueError, "A scenario that cannot be run.");
 pyo3::create_exception!(penstock._core, SimulationError, PyRuntimeError, "A run that broke an invariant.");
 
-/// The exception for findings in a scenario; its text is the rendering, `diagnostics` the JSON form.
+/// Creates the exception for errors in a scenario. Its text is the rendered errors; its attribute `diagnostics` has
+/// them as JSON.
 fn scenario_error(py: Python<'_>, findings: &scenario::Diagnostics) -> PyErr {
     let error = ScenarioError::new_err(findings.render(false));
     match error.value(py).setattr("diagnostics", findings.to_json()) {
@@ -36,8 +37,8 @@ fn scenario_error(py: Python<'_>, findings: &scenario::Diagnostics) -> PyErr {
     }
 }
 
-/// Loads a scenario. Relative file names in it are resolved against its folder; `anywhere`: they may lie outside that
-/// folder. A signal interrupts it.
+/// Loads a scenario. File names in it are relative to its folder; with `anywhere`, the files may lie outside that
+/// folder. A signal interrupts the call.
 fn load(
     py: Python<'_>,
     text: &str,
@@ -48,10 +49,10 @@ fn load(
     load_while(py, (text, file), (seed, None), anywhere, || Ok(()))
 }
 
-/// Seed and precision (`until`) in place of those of the scenario.
+/// Seed and precision (`until`) that replace those of the scenario.
 type Overridden = (Option<u64>, Option<String>);
 
-/// Loads a scenario, and calls `waiting` about every 50 ms meanwhile; its error ends the wait.
+/// Loads a scenario, and calls `waiting` about every 50 ms meanwhile. An error of `waiting` ends the call.
 fn load_while(
     py: Python<'_>,
     (text, file): (&str, &str),
@@ -95,31 +96,31 @@ mod _core {
     #[pymodule_export]
     use super::{ScenarioError, SimulationError};
 
-    /// Version of the engine.
+    /// Returns the version of the engine.
     #[pyfunction]
     fn engine_version() -> &'static str {
         env!("CARGO_PKG_VERSION")
     }
 
-    /// The effective scenario as TOML.
+    /// Returns the effective scenario as TOML.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, allow_files = false))]
     fn check(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<String> {
         Ok(load(py, text, file, None, allow_files)?.effective_toml())
     }
 
-    /// The rendered warnings of a scenario.
+    /// Returns the rendered warnings of a scenario.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, allow_files = false))]
     fn warnings(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<Vec<String>> {
         Ok(examine(py, text, file, allow_files)?.1)
     }
 
-    /// An effective scenario as TOML, its rendered warnings, those about losses in lossless classes, and notes.
+    /// An effective scenario as TOML, its rendered warnings, the messages about losses in lossless classes, and notes.
     type Examined = (String, Vec<String>, Vec<String>, Vec<String>);
 
-    /// Loads a scenario once, and returns what `penstock check` prints of it: the effective scenario as TOML, its rendered
-    /// warnings, the messages of those about losses in lossless classes, and notes.
+    /// Loads a scenario once, and returns everything that `penstock check` prints about it: the effective scenario as
+    /// TOML, its rendered warnings, the messages about losses in lossless classes, and notes.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, allow_files = false))]
     fn examine(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<Examined> {
@@ -128,13 +129,13 @@ mod _core {
         Ok((scenario.effective_toml(), warnings, scenario.not_lossless(), scenario.phy_notes()))
     }
 
-    /// A precision at which jobs end, as scenarios have it.
+    /// Returns the canonical form of a precision at which jobs end.
     #[pyfunction]
     fn precision(text: &str) -> PyResult<String> {
         scenario::precision(text).map_err(PyValueError::new_err)
     }
 
-    /// A hash of all that a run is a function of but the engine, as 16 hexadecimal digits.
+    /// Returns a hash of all inputs of a run except the engine, as 16 hexadecimal digits.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, overridden = (None, None), allow_files = false))]
     fn identity(
@@ -148,21 +149,21 @@ mod _core {
         Ok(format!("{:016x}", scenario.identity()))
     }
 
-    /// Nodes and links of a scenario, without running it: JSON as in a result.
+    /// Returns nodes and links of a scenario as JSON in the form of results, without running it.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, allow_files = false))]
     fn topology(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<String> {
         Ok(super::run::topology(&load(py, text, file, None, allow_files)?))
     }
 
-    /// The effective scenario as JSON.
+    /// Returns the effective scenario as JSON.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, allow_files = false))]
     fn effective_json(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<String> {
         Ok(load(py, text, file, None, allow_files)?.effective_json())
     }
 
-    /// Runs a scenario. `memory_limit`, in bytes, holds where the scenario names none.
+    /// Runs a scenario. `memory_limit`, in bytes, applies if the scenario has none.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, overridden = (None, None), threads = None, memory_limit = None, progress = None, allow_files = false))]
     fn run(
@@ -186,7 +187,7 @@ mod _core {
         })
     }
 
-    /// Memory and time that a run will take, from a short piece of it: JSON.
+    /// Estimates memory and time of a run from a short part of it. Returns JSON.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, threads = None, allow_files = false))]
     fn estimate(
@@ -199,7 +200,7 @@ mod _core {
         guarded(|| super::run::estimate(py, load(py, text, file, None, allow_files)?, threads))
     }
 
-    /// The jobs of a scenario at flow level: JSON.
+    /// Returns the jobs of a scenario at flow level as JSON.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, seed = None, allow_files = false))]
     fn preview(
@@ -212,39 +213,39 @@ mod _core {
         guarded(|| super::preview::preview(py, load(py, text, file, seed, allow_files)?))
     }
 
-    /// The JSON Schema of scenario files.
+    /// Returns the JSON Schema of scenario files.
     #[pyfunction]
     fn json_schema() -> &'static str {
         scenario::JSON_SCHEMA
     }
 
-    /// Declarations of all result tables, in their order: JSON list.
+    /// Returns the declarations of all result tables, in order, as a JSON list.
     #[pyfunction]
     fn tables() -> String {
         super::tables::declared().to_string()
     }
 
-    /// Every mechanism, described: JSON list.
+    /// Returns the descriptions of all mechanisms as a JSON list.
     #[pyfunction]
     fn mechanisms() -> String {
         super::mechanisms::describe()
     }
 
-    /// The service that each egress queue of a scenario is certain of: JSON list.
+    /// Returns the service that is guaranteed to each egress queue of a scenario, as a JSON list.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, allow_files = false))]
     fn guarantees(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<String> {
         Ok(super::guarantees::describe(&load(py, text, file, None, allow_files)?))
     }
 
-    /// Thresholds that result from the memory of switches, before a run: JSON.
+    /// Returns the thresholds that result from the memory of switches, without a run, as JSON.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, allow_files = false))]
     fn thresholds(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<String> {
         super::thresholds::describe(&load(py, text, file, None, allow_files)?).map_err(PyValueError::new_err)
     }
 
-    /// Weights of DRR-AWC from histograms of frame sizes; `None` for a queue without frames.
+    /// Computes weights of DRR-AWC from histograms of frame sizes; `None` for a queue without frames.
     #[pyfunction]
     fn awc_weights(
         frames: Vec<[u64; 6]>,
@@ -254,7 +255,7 @@ mod _core {
         super::weights::from_histograms(&rules, &frames, &bytes).map_err(PyValueError::new_err)
     }
 
-    /// Weights of DRR-AWC from what was sent, and what each frame counts beside its bytes.
+    /// Computes weights of DRR-AWC from counters of sent frames and bytes, and the accounted overhead per frame.
     #[pyfunction]
     #[pyo3(signature = (counters, *, metric, per_frame))]
     fn awc_learn(
@@ -265,7 +266,7 @@ mod _core {
         super::weights::learned(metric, per_frame, &counters).map_err(PyValueError::new_err)
     }
 
-    /// Rows of a table as JSON: each has the cells of `columns` between `texts`.
+    /// Returns rows of a table as JSON: each has the cells of `columns` between `texts`.
     #[pyfunction]
     #[pyo3(signature = (texts, columns, *, ascii_only, between))]
     fn json_rows(
@@ -278,13 +279,13 @@ mod _core {
         super::json_rows::json_rows(py, &texts, columns, ascii_only, between)
     }
 
-    /// The headroom above XOFF that a link needs: JSON.
+    /// Returns the headroom above XOFF that a link requires, as JSON.
     #[pyfunction]
     fn headroom(link: super::headroom::Link) -> PyResult<String> {
         super::headroom::answer(&link).map_err(|why: String| -> PyErr { PyValueError::new_err(why) })
     }
 
-    /// The planned egress ports of a flow to a host; `None` if it does not send there.
+    /// Returns the egress ports on the path of a flow to a host; `None` if the flow does not send to it.
     #[pyfunction]
     #[pyo3(signature = (text, file, flow, to, *, allow_files = false))]
     fn path(
@@ -301,7 +302,7 @@ mod _core {
         Ok(flow.zip(to).and_then(|(flow, (to, _))| spec.planned_path(flow, to)))
     }
 
-    /// Writes frames, whole ones, as pcapng.
+    /// Writes complete frames as pcapng.
     #[pyfunction]
     fn write_capture(
         path: &str,

@@ -1,12 +1,12 @@
-//! Text of `penstock explain` and the documentation about a mechanism: the comment at the head of its file, and the
-//! descriptions of its keys in the JSON Schema. Each text has one source.
+//! Text about a mechanism in `penstock explain` and in the documentation: the module comment of its file, and the
+//! descriptions of its keys in the JSON Schema.
 
 use serde_json::{Value, json};
 
-/// A mechanism's page: kind, name in scenarios, source text of its file, definition of its keys.
+/// Description of a mechanism: kind, name in scenarios, source text of its file, definition of its keys.
 type Page = (&'static str, &'static str, &'static str, &'static str);
 
-/// Every mechanism as JSON.
+/// Returns all mechanisms as JSON.
 pub fn describe() -> String {
     let schema: Value = serde_json::from_str(scenario::JSON_SCHEMA).unwrap_or_default();
     let schedulers = scheduling::PAGES.iter().map(|&(name, text, keys)| ("scheduler", name, text, keys));
@@ -63,7 +63,7 @@ fn page_of(&(kind, name, text, keys): &Page, schema: &Value) -> Value {
     })
 }
 
-/// The module comment, one text a paragraph or list entry. Lines are joined, but those of a table.
+/// Splits a module comment into paragraphs and list entries. Lines are joined, except those of a table.
 fn paragraphs(text: &str) -> Vec<String> {
     let mut paragraphs = vec![String::new()];
     for line in text.lines().map_while(|line| line.strip_prefix("//!")) {
@@ -80,7 +80,7 @@ fn paragraphs(text: &str) -> Vec<String> {
     paragraphs
 }
 
-/// The definitions of the keys of a page: those of the switch part, and of the host part if one file has both.
+/// Returns the definitions of a mechanism's keys: those of the switch part, and of the host part if one file has both.
 fn of_both_parts<'a>(text: &'a str, keys: &'a str) -> impl Iterator<Item = &'a str> {
     let host = queueing::RATE_CONTROL_PAGES.iter().filter(move |page| page.1 == text).map(|page| page.2);
     std::iter::once(keys).chain(host)

@@ -1,29 +1,30 @@
-//! Checks a run against its memory limit from time to time, with a warning before the limit is reached.
+//! Checks a run against its memory limit at intervals, and warns before the limit is reached.
 
 use fabric::Simulation;
 use std::time::{Duration, Instant};
 use units::{Bytes, Time};
 
-/// A check takes at most this share of the run time, one over this; the lower share applies if the run cannot exhaust the
-/// remaining memory until the next check: a check traverses all connections, and evicts the run's data from caches.
+/// Maximum fraction of the run time that checks take, as denominators. A check traverses all connections, and evicts
+/// the run's data from the caches. The second, lower fraction applies while the run cannot exhaust the remaining memory
+/// before the next check.
 const SHARES: [u32; 2] = [50, 400];
 /// Maximum growth of a run in bytes per second.
 const FASTEST: u64 = 2 << 30;
-/// Memory growth beyond the limit is reported after this many consecutive checks that find it: tables grow by
-/// doubling, and one check may see a step.
+/// Number of consecutive checks that must exceed the limit before this is reported: tables grow by doubling, and a
+/// single check may see a step.
 const LOOKS: u32 = 3;
 
 /// Result of a check.
 pub enum Found {
-    /// Within its limit, and expected to stay there.
+    /// Within the limit, and expected to stay there.
     Enough,
-    /// Within its limit, but not at the end if growth continues. Returned once.
+    /// Within the limit, but expected to exceed it before the end. Returned once.
     Warning(String),
-    /// Beyond its limit.
+    /// Beyond the limit.
     Exceeded(String),
 }
 
-/// Watches the memory of one run.
+/// Monitors the memory of one run.
 pub struct MemoryWatch {
     limit: u64,
     /// Origin of the limit, for messages.
@@ -31,14 +32,14 @@ pub struct MemoryWatch {
     looked: Instant,
     /// Minimum time until the next check.
     rests: Duration,
-    /// Two earlier checks, as simulated time and bytes: growth is measured since the first. The second replaces
-    /// it when the simulated time has doubled since, so that growth at the beginning drops out.
+    /// Two earlier checks, as simulated time and bytes. Growth is measured from the first. When the simulated time has
+    /// doubled since the second, it becomes the first, so that the growth at the beginning of the run is excluded.
     marks: [(Time, u64); 2],
     beyond: u32,
 }
 
 impl MemoryWatch {
-    /// Watches a limit of the scenario or, without one, of the machine.
+    /// Monitors the limit of the scenario or, if it has none, that of the machine.
     pub fn new(scenario: Option<Bytes>, machine: Option<u64>) -> MemoryWatch {
         let (limit, origin) = match scenario {
             Some(limit) => (limit.get(), "memory_limit of the scenario"),
@@ -55,7 +56,7 @@ impl MemoryWatch {
         }
     }
 
-    /// Checks the memory, unless the last check was too expensive to repeat so soon.
+    /// Checks the memory, unless the last check was too expensive to repeat already.
     pub fn look(&mut self, simulation: &mut Simulation, duration: Time) -> Found {
         let begun = Instant::now();
         if self.limit == u64::MAX || begun - self.looked < self.rests {
@@ -89,7 +90,7 @@ impl MemoryWatch {
         ))
     }
 
-    /// Extrapolates the memory at the end from the growth since the first mark.
+    /// Extrapolates the memory at the end of the run from the growth since the first mark.
     fn expected(&mut self, now: Time, bytes: u64, duration: Time) -> f64 {
         let [(since, held), second] = self.marks;
         if now >= second.0 * 2 {
@@ -104,7 +105,7 @@ impl MemoryWatch {
     }
 }
 
-/// "1.5 GiB".
+/// Formats a size, like "1.5 GiB".
 fn size(bytes: f64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let step = (0..4).find(|&step| bytes < 1024f64.powi(step + 1)).unwrap_or(4);

@@ -1,11 +1,11 @@
-//! Parquet files that a scenario names, as CSV: pyarrow reads them, some rows at a time.
+//! Reads Parquet files of scenarios as CSV, with pyarrow, a number of rows at a time.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Rows of a file as the text of a CSV file.
+/// Rows of a file, as the text of a CSV file.
 struct Rows {
     chunks: Py<PyIterator>,
     /// Unread part of a chunk.

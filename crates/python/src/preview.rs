@@ -1,4 +1,4 @@
-//! Previews for Python: JSON.
+//! Previews of jobs for Python, as JSON.
 
 use crate::interruptible;
 use fabric::Simulation;
@@ -9,7 +9,7 @@ use scenario::Scenario;
 use serde_json::{Map, Value, json};
 use std::time::Instant;
 
-/// Tables of a preview.
+/// Tables in a preview.
 const TABLES: [&str; 3] = ["jobs", "collectives", "rank_waits"];
 
 /// Runs the jobs of a scenario at flow level.
@@ -49,7 +49,7 @@ pub fn preview(py: Python<'_>, scenario: Scenario) -> PyResult<String> {
     Ok(document.to_string())
 }
 
-/// The rows of a table, an object each.
+/// Returns the rows of a table, as one object each.
 fn rows_of(table: &Table) -> Value {
     let row = |at: usize| -> Value {
         let columns = table.columns.iter();
@@ -64,7 +64,7 @@ fn rows_of(table: &Table) -> Value {
 fn value(values: &Values, at: usize) -> Value {
     match values {
         Values::Integer(all) => all[at].into(),
-        // Not a number is null.
+        // NaN becomes null.
         Values::Real(all) => all[at].into(),
         Values::Text(all) => all[at].as_str().into(),
         Values::Named { names, of } => names[of[at] as usize].as_str().into(),

@@ -1,4 +1,4 @@
-//! Programs of ranks across the border: built from lists, read from GOAL schedules, written as such.
+//! Programs of ranks for Python: built from lists, read from GOAL schedules, and written as such.
 
 use program::{Direction, Program, ProgramError, Rank, RankBuilder, Read, Work};
 use pyo3::exceptions::PyValueError;
@@ -8,9 +8,9 @@ use units::Time;
 
 /// Kind ("send", "recv", "calc"), peer, bytes or ps, tag, cpu, nic. A peer or tag of -1 accepts any.
 type Operation = (String, i64, u64, i64, u8, u8);
-/// The operation that waits, the one that is waited for, and whether its start is enough.
+/// A dependency: the operation that waits, the one that it waits for, and true if the start of the latter suffices.
 type Dependency = (u32, u32, bool);
-/// Sends, bytes sent, receives, bytes received, computations, ps of computation.
+/// Totals of a rank: sends, bytes sent, receives, bytes received, computations, ps of computation.
 type Totals = (u64, u64, u64, u64, u64, u64);
 
 const MAGICS: [[u8; 4]; 2] = [4223u32.to_le_bytes(), 2342u32.to_le_bytes()];
@@ -19,18 +19,18 @@ fn refused(why: &ProgramError) -> PyErr {
     PyValueError::new_err(why.to_string())
 }
 
-/// A program of ranks, checked: peers exist, and no operation waits for itself.
+/// A checked program of ranks: peers exist, and dependencies have no cycle.
 #[pyclass(frozen, name = "Program", module = "penstock._core")]
 pub struct PyProgram {
     program: Program,
-    /// Deviations from the format that were repaired when it was read.
+    /// Deviations from the format that were repaired while reading.
     #[pyo3(get)]
     repairs: Vec<String>,
 }
 
 #[pymethods]
 impl PyProgram {
-    /// The program of these ranks, each a list of operations and one of dependencies.
+    /// Creates the program of these ranks, each given by lists of operations and of dependencies.
     #[new]
     fn new(ranks: Vec<(Vec<Operation>, Vec<Dependency>)>) -> PyResult<PyProgram> {
         let built = ranks.iter().enumerate().map(|(own, (operations, dependencies))| {
@@ -40,7 +40,7 @@ impl PyProgram {
         Ok(PyProgram { program, repairs: Vec::new() })
     }
 
-    /// Reads a GOAL schedule, text or binary.
+    /// Reads a GOAL schedule, as text or binary.
     #[staticmethod]
     fn read_goal(py: Python<'_>, data: Vec<u8>) -> PyResult<PyProgram> {
         let is_binary = MAGICS.iter().any(|magic| data.starts_with(magic));
@@ -50,41 +50,41 @@ impl PyProgram {
         Ok(PyProgram { program, repairs })
     }
 
-    /// The program as text of GOAL.
+    /// Returns the program as a GOAL text.
     fn goal_text(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| program::write_text(&self.program)).map_err(|why| refused(&why))
     }
 
-    /// The program as a binary schedule of GOAL.
+    /// Returns the program as a binary GOAL schedule.
     fn goal_binary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let data = py.detach(|| program::write_binary(&self.program)).map_err(|why| refused(&why))?;
         Ok(PyBytes::new(py, &data))
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     #[getter]
     fn ranks(&self) -> usize {
         self.program.ranks().len()
     }
 
-    /// Number of operations.
+    /// Returns the number of operations.
     #[getter]
     fn operations(&self) -> usize {
         self.program.operations()
     }
 
-    /// Number of dependencies.
+    /// Returns the number of dependencies.
     #[getter]
     fn dependencies(&self) -> usize {
         self.program.dependencies()
     }
 
-    /// By rank: sends, bytes sent, receives, bytes received, computations, ps of computation.
+    /// Returns the totals of each rank: sends, bytes sent, receives, bytes received, computations, ps of computation.
     fn totals(&self) -> Vec<Totals> {
         self.program.ranks().iter().map(totals).collect()
     }
 
-    /// Messages whose sends and receives differ in number: from, to, tag, sends less receives.
+    /// Returns the messages whose sends and receives differ in number: sender, receiver, tag, sends minus receives.
     fn unmatched(&self, py: Python<'_>) -> Vec<(u32, u32, u32, i64)> {
         let found = py.detach(|| self.program.unmatched());
         let signed = |direction, count: u64| match direction {
@@ -94,7 +94,7 @@ impl PyProgram {
         found.iter().map(|one| (one.from, one.to, one.tag, signed(one.direction, one.count))).collect()
     }
 
-    /// Operations and dependencies of a rank.
+    /// Returns operations and dependencies of a rank.
     fn rank(&self, rank: usize) -> PyResult<(Vec<Operation>, Vec<Dependency>)> {
         let Some(own) = self.program.ranks().get(rank) else {
             return Err(PyValueError::new_err(format!(

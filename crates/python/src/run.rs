@@ -1,4 +1,4 @@
-//! One run: progress out, interruption in, result at the end.
+//! Runs a scenario for Python: reports progress, handles interrupts, and returns the result.
 
 use crate::SimulationError;
 use crate::arrow::{ArrowTable, failed};
@@ -24,17 +24,17 @@ use units::{BitRate, Time};
 
 /// Version of the result's layout.
 const SCHEMA: &str = "penstock-result/1";
-/// Events between two checks of the clock: some milliseconds.
+/// Number of events between two checks of the clock, which take a few milliseconds.
 const BUDGET: u64 = 1 << 16;
 /// Time between two reports of progress.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 
-/// Rows of a table that take longer than a thread to start.
+/// Number of rows from which converting a table takes longer than starting a thread.
 const LEAST_ROWS: usize = 50_000;
-/// Frame-hops of a simulation whose memory takes longer to give back.
+/// Number of frame-hops from which freeing the memory of a simulation takes longer than starting a thread.
 const LEAST_HOPS: u64 = 100_000;
 
-/// Measurements of one run.
+/// Result of a run.
 #[pyclass(name = "Result", module = "penstock._core", frozen)]
 pub struct RunResult {
     #[pyo3(get)]
@@ -52,7 +52,7 @@ pub struct RunResult {
 
 #[pymethods]
 impl RunResult {
-    /// A table by name.
+    /// Returns a table by name.
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Py<ArrowTable>> {
         let table = self.tables.get(name).map(|table| table.clone_ref(py));
         table.ok_or_else(|| {
@@ -61,12 +61,13 @@ impl RunResult {
     }
 }
 
-/// As many threads as make the run faster, up to this number; by default up to the number of processors.
+/// Returns the setting that uses as many threads as make the run faster, up to this number; by default up to the number
+/// of processors.
 fn up_to(threads: Option<usize>) -> Threads {
     Threads::UpTo(threads.unwrap_or_else(|| available_parallelism().map_or(1, usize::from)))
 }
 
-/// Does what may run into a defect of ours: a panic becomes an error with its message.
+/// Runs work, and converts a panic, which is a defect of the program, to an error with its message.
 pub fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     let error = |payload| SimulationError::new_err(fabric::SimulationError::of_panic(payload).to_string());
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| Err(error(payload)))
@@ -74,29 +75,30 @@ pub fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
 
 /// Reason why a run ended.
 enum Ending {
-    /// At the end of its duration, or in a deadlock.
+    /// The end of its duration, or a deadlock.
     Finished,
-    /// By request.
+    /// A request.
     Asked,
-    /// At its memory limit, in words.
+    /// The memory limit; with a message.
     Memory(String),
-    /// Where an invariant broke, in words.
+    /// A violated invariant; with a message.
     Broken(String),
 }
 
-/// Wall time of a run.
+/// Wall-clock time of a run.
 #[derive(Clone, Copy)]
 struct Wall {
-    /// Reading and checking the scenario.
+    /// Loading and checking the scenario.
     load: Duration,
     /// Building the fabric.
     build: Duration,
-    /// Building the fabric and handling events.
+    /// Building the fabric, and processing events.
     run: Duration,
 }
 
-/// Runs a scenario, which took `load` to read, to its end, until `progress` returns false, or until it holds more memory than its own limit
-/// or, without one, `memory_limit`. The error of an invariant that broke has what was measured until then, its `result`.
+/// Runs a scenario until its end, until `progress` returns false, or until it exceeds its own memory limit or, if it
+/// has none, `memory_limit`. `load` is the time that loading it took. If an invariant is violated, the error has the
+/// measurements up to that point in its attribute `result`.
 pub fn run(
     py: Python<'_>,
     scenario: Scenario,
@@ -122,7 +124,7 @@ pub fn run(
     let wall = Wall { load, build, run: begun.elapsed() };
     let Ending::Broken(why) = &ending else { return measured(py, scenario, simulation, &ending, wall) };
     let error = SimulationError::new_err(why.clone());
-    // After a defect of ours there may be no tables.
+    // After a defect, the tables may not be available.
     let found = catch_unwind(AssertUnwindSafe(|| measured(py, scenario, simulation, &ending, wall)));
     if let Ok(Ok(result)) = found {
         error.value(py).setattr("result", Py::new(py, result)?)?;
@@ -130,7 +132,7 @@ pub fn run(
     Err(error)
 }
 
-/// Asks `progress` for a run that has not begun; `KeyboardInterrupt` if it returns false.
+/// Calls `progress` before a run has started. Raises `KeyboardInterrupt` if it returns false.
 pub fn still_wanted(py: Python<'_>, progress: Option<&Py<PyAny>>) -> PyResult<()> {
     let report = json!({
         "simulated_s": 0.0, "duration_s": 0.0, "frame_hops": 0, "events": 0, "wall_s": 0.0, "warning": null,
@@ -139,7 +141,7 @@ pub fn still_wanted(py: Python<'_>, progress: Option<&Py<PyAny>>) -> PyResult<()
     if go_on { Ok(()) } else { Err(PyKeyboardInterrupt::new_err(())) }
 }
 
-/// Brings a run that ends before its time to a state of one time. A promise may break meanwhile.
+/// Brings a run that ends early to a state at a single time. An invariant may be violated meanwhile.
 fn cut_short(simulation: &mut Simulation, ending: Ending) -> Ending {
     if !matches!(ending, Ending::Asked | Ending::Memory(_)) {
         return ending;
@@ -147,7 +149,7 @@ fn cut_short(simulation: &mut Simulation, ending: Ending) -> Ending {
     simulation.cut_short().map_or_else(|error| Ending::Broken(error.to_string()), |()| ending)
 }
 
-/// Measurements of a run until it ended.
+/// Collects the measurements of a run up to its end.
 fn measured(
     py: Python<'_>,
     scenario: &Scenario,
@@ -200,7 +202,7 @@ fn measured(
     });
     let made = py.detach(|| simulation.tables());
     if hops >= LEAST_HOPS {
-        spawn(move || drop(simulation)); // nobody waits until memory has been given back
+        spawn(move || drop(simulation)); // frees the memory in the background
     }
     let table_names = made.iter().map(|table| table.spec.name.to_string()).collect();
     let mut by_name = BTreeMap::new();
@@ -217,7 +219,7 @@ fn measured(
     })
 }
 
-/// Measurements of a session since it was opened.
+/// Collects the measurements of a session since it was opened.
 pub fn of_session(
     py: Python<'_>,
     scenario: &Scenario,
@@ -228,14 +230,14 @@ pub fn of_session(
     measured(py, scenario, simulation, &Ending::Finished, wall)
 }
 
-/// Schedulers that ports have other than by the settings of their node, as a scenario has them.
+/// Returns the schedulers of ports that differ from the settings of their node, in the form of scenarios.
 fn schedulers(scenario: &Scenario) -> Value {
     let found = fabric::port_schedulers(&scenario.spec);
     let row = |one: &fabric::PortScheduler| json!({"at_ns": one.at.as_ns_f64(), "ports": one.ports, "scheduler": one.scheduler});
     found.iter().map(row).collect()
 }
 
-/// The tables in Arrow's layout, the longest one on a thread of its own if it is long.
+/// Converts tables to Arrow's layout. The longest one is converted on a thread of its own if it is long enough.
 fn as_arrow(mut tables: Vec<Table>) -> Result<Vec<(&'static str, ArrowTable)>, ArrowError> {
     let convert = |table: Table| {
         let name = table.spec.name;
@@ -253,7 +255,7 @@ fn as_arrow(mut tables: Vec<Table>) -> Result<Vec<(&'static str, ArrowTable)>, A
     })
 }
 
-/// Runs without the interpreter's lock; takes it to report.
+/// Runs without the interpreter's lock (GIL), and acquires it to report progress.
 fn go(
     simulation: &mut Simulation,
     scenario: &Scenario,
@@ -263,7 +265,7 @@ fn go(
 ) -> PyResult<Ending> {
     let mut reported = begun;
     let duration = scenario.spec.duration;
-    // The fabric alone may be too large.
+    // The fabric by itself may exceed the memory.
     if let Found::Exceeded(why) = memory.look(simulation, duration) {
         return Ok(Ending::Memory(why));
     }
@@ -300,10 +302,10 @@ fn go(
     }
 }
 
-/// Wall time that an estimate may run the simulation for.
+/// Wall-clock time for which an estimate runs the simulation.
 const ESTIMATE_FOR: Duration = Duration::from_millis(600);
 
-/// State of a simulation at a time, for comparison.
+/// State of a simulation at some time, for comparison.
 struct Mark {
     wall: Duration,
     now: Time,
@@ -311,18 +313,19 @@ struct Mark {
     waiting_bytes: usize,
 }
 
-/// The work that is left at `end`, as a multiple of the work since a mark.
+/// Returns the work that remains at `end`, as a multiple of the work since a mark.
 fn part_left(simulation: &Simulation, since: &Mark, end: &Mark, duration: Time) -> f64 {
     let passed_s = (end.now - since.now).as_secs_f64().max(f64::MIN_POSITIVE);
     let by_time = duration.saturating_sub(end.now).as_secs_f64() / passed_s;
-    // Transfers end when all of them are delivered, however long the run may last, and those that wait for others begin late.
+    // Transfers end when all of them are delivered, regardless of the duration, and transfers that wait for others
+    // start late.
     let hops_passed = (end.hops - since.hops) as f64;
     let work = simulation.transfer_hops().filter(|&(done, _)| done > 0 && hops_passed > 0.0);
     let hops_left = work.map(|(done, all)| end.hops as f64 * (all - done) as f64 / done as f64);
     hops_left.map_or(by_time, |hops| by_time.min(hops / hops_passed))
 }
 
-/// Runs the beginning of a scenario, makes its tables, and estimates the cost of the whole run.
+/// Runs the beginning of a scenario, creates its tables, and estimates the cost of the complete run.
 pub fn estimate(py: Python<'_>, scenario: Scenario, threads: Option<usize>) -> PyResult<String> {
     let begun = Instant::now();
     let scenario = Arc::new(scenario);
@@ -338,7 +341,7 @@ pub fn estimate(py: Python<'_>, scenario: Scenario, threads: Option<usize>) -> P
         hops: simulation.frame_hops(),
         waiting_bytes: simulation.waiting_bytes(),
     };
-    // The first half warms caches and fills queues; the second half is what the rest is judged by.
+    // The first half warms caches and fills queues. The second half is the basis of the estimate.
     let mut half = None;
     let finished = py.detach(|| -> PyResult<bool> {
         while begun.elapsed() < ESTIMATE_FOR {
@@ -359,7 +362,8 @@ pub fn estimate(py: Python<'_>, scenario: Scenario, threads: Option<usize>) -> P
     let hops_passed = (end.hops - since.hops) as f64;
     let duration = scenario.spec.duration;
     let left = if finished { 0.0 } else { part_left(&simulation, &since, &end, duration) };
-    // Messages of jobs wait for each other: no more than what is posted can wait in queues, however long the run may last.
+    // Messages of jobs wait for each other. Therefore at most the posted bytes can wait in queues, regardless of the
+    // duration.
     let most_waiting = simulation.posted_bytes().map_or(f64::INFINITY, |bytes| bytes as f64);
     let threads = simulation.threads();
     let ending = cut_short(&mut simulation, Ending::Asked);
@@ -378,7 +382,7 @@ pub fn estimate(py: Python<'_>, scenario: Scenario, threads: Option<usize>) -> P
         "rows": {"series": rows("series"), "pauses": rows("pauses")},
         "simulated_s": end.now.as_secs_f64(),
         "duration_s": duration.as_secs_f64(),
-        // A run of transfers or jobs ends with them, before its duration.
+        // A run of transfers or jobs ends when they do, before its duration.
         "end_s": (end.now.as_secs_f64() + left * (end.now - since.now).as_secs_f64()).min(duration.as_secs_f64()),
         "memory_limit": scenario.memory_limit.map(units::Bytes::get),
         "threads": threads,
@@ -389,7 +393,7 @@ pub fn estimate(py: Python<'_>, scenario: Scenario, threads: Option<usize>) -> P
     Ok(answer.to_string())
 }
 
-/// Nodes and links for drawing: JSON.
+/// Returns nodes and links for drawing, as JSON.
 pub fn topology(scenario: &Scenario) -> String {
     let spec = &scenario.spec;
     let name = |id: NodeId| spec.nodes[id.at()].name.as_str();
@@ -433,9 +437,9 @@ struct DrawnNode<'a> {
 struct DrawnLink<'a> {
     a: &'a str,
     b: &'a str,
-    /// A whole number where it is one.
+    /// An integer if the rate is whole.
     rate_bps: Value,
-    /// From the second end to the first, if that differs.
+    /// Rate from the second end to the first, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     reverse_rate_bps: Option<Value>,
     delay_ns: f64,

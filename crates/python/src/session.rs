@@ -1,4 +1,4 @@
-//! A session for Python: numbers and texts cross, and the interpreter's lock is free while the run goes on.
+//! Sessions for Python. The interpreter's lock (GIL) is released during runs.
 
 use crate::run::{RunResult, guarded};
 use crate::{SimulationError, load};
@@ -9,16 +9,16 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Instant;
 use units::{Bytes, Time};
 
-/// Events of the engine between two checks for signals: some milliseconds.
+/// Number of events between two checks for signals, which take a few milliseconds.
 const BUDGET: u64 = 1 << 16;
 
-/// An event: time in picoseconds, kind, id, rank that sends, rank that receives, bytes.
+/// An event: time in picoseconds, kind, id, sending rank, receiving rank, bytes.
 type EventRow = (u64, &'static str, u64, u32, u32, u64);
 
 /// A run that Python drives.
 #[pyclass(name = "Session", module = "penstock._core", frozen)]
 pub struct PySession {
-    /// `None`: closed.
+    /// `None` after the session was closed.
     session: Mutex<Option<Session>>,
     opened: Instant,
 }
@@ -96,17 +96,17 @@ impl PySession {
         Ok(PySession { session: Mutex::new(Some(session)), opened })
     }
 
-    /// Hosts, by rank.
+    /// Returns the names of the hosts, by rank.
     #[getter]
     fn hosts(&self) -> PyResult<Vec<String>> {
         self.with(|session| Ok(session.hosts().to_vec()))
     }
-    /// Present time and duration, in picoseconds.
+    /// Returns the current time and the duration, in picoseconds.
     #[getter]
     fn times_ps(&self) -> PyResult<(u64, u64)> {
         self.with(|session| Ok((session.now().ps(), session.duration().ps())))
     }
-    /// Messages, computations and timers that have not ended.
+    /// Returns the number of messages, computations and timers that have not ended.
     #[getter]
     fn under_way(&self) -> PyResult<usize> {
         self.with(|session| Ok(session.under_way()))
@@ -122,7 +122,7 @@ impl PySession {
         let (duration, at) = (time(duration)?, optional_time(at)?);
         self.with(|session| session.compute(host, duration, at).map_err(|error| error_of(&error)))
     }
-    /// Starts a timer, at a time or after a delay.
+    /// Starts a timer, which expires at a time or after a delay.
     fn timer(&self, time_or_delay: &str, is_delay: bool) -> PyResult<u64> {
         let given = time(time_or_delay)?;
         self.with(|session| {
@@ -135,7 +135,8 @@ impl PySession {
         self.with(|session| Ok(session.cancel(id)))
     }
 
-    /// Goes on to the next events, or to a time: "events", "until", "idle" or "ended". A signal interrupts it.
+    /// Runs up to the next events, or up to a time. Returns "events", "until", "idle" or "ended". A signal interrupts
+    /// the call.
     fn run(&self, py: Python<'_>, until: Option<&str>) -> PyResult<&'static str> {
         let until = optional_time(until)?.unwrap_or(Time::NEVER);
         py.detach(|| {
@@ -159,7 +160,7 @@ impl PySession {
         })
     }
 
-    /// The events that have happened and were not taken.
+    /// Returns the events that have not been taken yet.
     fn take_events(&self) -> PyResult<Vec<EventRow>> {
         self.with(|session| {
             let row = |own: session::Event| -> EventRow {
@@ -169,12 +170,12 @@ impl PySession {
         })
     }
 
-    /// The requests so far as a file of messages, and the effective scenario.
+    /// Returns the requests so far as a file of messages, and the effective scenario.
     fn recorded(&self) -> PyResult<(Option<String>, String)> {
         self.with(|session| Ok((session.recorded(), session.scenario().effective_toml())))
     }
 
-    /// Goes on to the end of all messages, closes the session, and returns the result.
+    /// Runs until all messages have ended, closes the session, and returns the result.
     fn finish(&self, py: Python<'_>) -> PyResult<RunResult> {
         let session = self.lock()?.take().ok_or_else(closed)?;
         let mut interrupted = None;
@@ -202,7 +203,7 @@ impl PySession {
     }
 }
 
-/// Loads a scenario with a job for the session.
+/// Loads a scenario, and adds a job for the session.
 fn load_driven(
     py: Python<'_>,
     text: &str,

@@ -1,10 +1,10 @@
-//! Declarations of the result tables, which need no run.
+//! Declarations of the result tables, which are available without a run.
 
 use fabric::TABLES;
 use measure::{ColumnSpec, TableSpec};
 use serde_json::{Value, json};
 
-/// All tables with their columns, as `penstock._core.tables` returns them.
+/// Returns all tables with their columns, as `penstock._core.tables` does.
 pub fn declared() -> Value {
     let column = |column: &ColumnSpec| {
         json!({
@@ -22,7 +22,7 @@ pub fn declared() -> Value {
     TABLES.iter().map(table).collect()
 }
 
-/// Units and meanings by table, as `description.json` of a result has them.
+/// Returns units and descriptions by table, as in `description.json` of a result.
 pub fn description() -> Value {
     let column =
         |column: &ColumnSpec| json!({"name": column.name, "unit": column.unit, "about": column.about});

@@ -1,9 +1,9 @@
-//! Thresholds of switch memories before a run, as JSON.
+//! Thresholds of switch memories, before a run, as JSON.
 
 use serde_json::{Value, json};
 use units::Amount;
 
-/// Rows, and notes about them.
+/// Returns rows, and notes about them.
 pub fn describe(scenario: &scenario::Scenario) -> Result<String, String> {
     let spec = &scenario.spec;
     let (rows, notes) = fabric::thresholds(spec, &fabric::pause_needs(spec));

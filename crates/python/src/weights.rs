@@ -1,11 +1,11 @@
-//! The weight controller of DRR-AWC for callers that have counters of their own.
+//! The weight controller of DRR-AWC, for callers with counters of their own.
 
 use pyo3::prelude::*;
 use scheduling::{
     BINS, Counters, Histogram, Learner, Metric, Mix, Representative, TopBin, TotalWeight, WeightRule,
 };
 
-/// Returns the value of a name, or an error with the accepted names.
+/// Returns the value with a name, or an error that lists the accepted names.
 fn choose<T: Copy>(key: &str, value: &str, choices: &[(&str, T)]) -> Result<T, String> {
     choices.iter().find(|choice| choice.0 == value).map(|choice| choice.1).ok_or_else(|| {
         let names: Vec<&str> = choices.iter().map(|choice| choice.0).collect();
@@ -17,7 +17,7 @@ fn metric_of(value: &str) -> Result<Metric, String> {
     choose("metric", value, &[("payload", Metric::Payload), ("frame", Metric::Frame)])
 }
 
-/// The names of a weight rule's keys.
+/// Names of a weight rule's settings.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Rules {
@@ -29,7 +29,7 @@ pub struct Rules {
     largest: u32,
 }
 
-/// Converts names to the rule and the unit of a bin's count.
+/// Converts names to the rule, and to the unit in which bins count.
 fn rule(keys: &Rules) -> Result<(WeightRule, Mix), String> {
     let top_bin = choose("top_bin", &keys.top_bin, &[("formula", TopBin::Formula), ("one", TopBin::One)])?;
     let sizes = [("upper_edge", Representative::UpperEdge), ("middle", Representative::Middle)];
@@ -43,7 +43,7 @@ fn rule(keys: &Rules) -> Result<(WeightRule, Mix), String> {
     Ok((choose("formula", &keys.formula, &rules)?, choose("mix", &keys.mix, &mixes)?))
 }
 
-/// Weights from the frames of each queue, by bins of sizes.
+/// Computes weights from the frames of each queue, by bins of sizes.
 pub fn from_histograms(
     keys: &Rules,
     frames: &[[u64; BINS]],
@@ -54,13 +54,13 @@ pub fn from_histograms(
     Ok(histograms.map(|histogram| histogram.weight(rule, mix, keys.largest, ETHERNET)).collect())
 }
 
-/// Bytes around each frame on the links of a switch outside the simulator.
+/// Line overhead of each frame in bytes, on the links of a switch outside the simulator.
 const ETHERNET: u32 = frame::LINE_OVERHEAD_BYTES as u32;
 
-/// Frames and bytes sent, the quantum in force, true if the queue always had frames to send.
+/// Counters of a queue: frames and bytes sent, the quantum in force, and true if the queue always had frames to send.
 pub type Counted = (u64, u64, f64, bool);
 
-/// Weights from the counters of each queue, and the estimated additional bytes per frame.
+/// Computes weights from the counters of each queue, and the estimated overhead per frame in bytes.
 pub fn learned(
     metric: &str,
     per_frame: Option<f64>,

@@ -1,13 +1,13 @@
-//! Growth of counters in a period, which is added to them once for each period that is left out.
+//! Growth of counters during a period, which is added to them once for each skipped period.
 
 use std::any::Any;
 use std::collections::BTreeMap;
 use units::Time;
 
-/// Counters of a state at the beginning of a period, and afterwards their growth in it.
+/// Records the counters of a state at the beginning of a period, and then their growth during the period.
 ///
-/// The state is visited twice in the same order: at the beginning of a period, and after [`Growth::repeat`] at its end, where each counter
-/// is advanced by what the period has added, once for each period that is left out.
+/// The state is visited twice in the same order: at the beginning of a period and, after [`Growth::repeat`], at its
+/// end. The second visit advances each counter by its growth, once for each skipped period.
 ///
 /// ```
 /// use recurrence::{Counts, Growth};
@@ -24,7 +24,7 @@ use units::Time;
 #[derive(Debug)]
 pub struct Growth {
     now: Time,
-    /// Number of periods that are left out, and their time; `None`: the period begins.
+    /// Number of skipped periods, and their total duration; `None` at the beginning of the period.
     periods: Option<(u64, Time)>,
     before: Vec<u128>,
     visited: usize,
@@ -35,7 +35,7 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// A period begins.
+    /// Starts a period.
     pub fn new(now: Time) -> Growth {
         Growth {
             now,
@@ -49,18 +49,20 @@ impl Growth {
         }
     }
 
-    /// The period ends; as many like it are left out, which take this time together. The state is visited again from its beginning.
+    /// Ends the period. The given number of equal periods, with this total duration, is skipped. The state must then be
+    /// visited again from the beginning.
     pub fn repeat(&mut self, now: Time, periods: (u64, Time)) {
         (self.now, self.periods) = (now, Some(periods));
         (self.visited, self.visited_lasts, self.visited_kept) = (0, 0, 0);
     }
 
-    /// Time of a period; zero at its beginning.
+    /// Returns the duration of a period; zero at its beginning.
     pub fn period(&self) -> Time {
         self.periods.map_or(Time::ZERO, |(periods, takes)| Time::from_ps(takes.ps() / periods))
     }
 
-    /// Visits a list of events: those of the period are added once for each period that is left out, as `later` makes them a time later.
+    /// Visits a list of events. Those of the period are added again for each skipped period; `later` shifts an event by
+    /// a time.
     pub fn rows<T>(&mut self, rows: &mut Vec<T>, later: impl Fn(&T, Time) -> T) {
         let (len, period) = (rows.len(), self.period());
         let Some((before, periods)) = self.kept(&len) else { return };
@@ -71,8 +73,8 @@ impl Growth {
         }
     }
 
-    /// Returns true if the counters have grown by as much from the first of these visits to the second as from the second to the third.
-    /// Times of last events are not compared: before the first visit they may not have repeated.
+    /// Returns true if every counter has grown equally from the first to the second and from the second to the third of
+    /// these visits. Times of last events are not compared, because they may not have recurred before the first visit.
     pub fn is_even([first, second, third]: [&Growth; 3]) -> bool {
         let all = [first, second, third].map(|own| &own.before);
         let is_even =
@@ -80,12 +82,12 @@ impl Growth {
         all.iter().all(|own| own.len() == first.before.len()) && (0..first.before.len()).all(is_even)
     }
 
-    /// Time of the visit.
+    /// Returns the time of the visit.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Returns by how much a counter with this value grows in the periods that are left out; 0 at the beginning of the period.
+    /// Returns the growth of a counter with this value during the skipped periods; 0 at the beginning of the period.
     pub fn of(&mut self, value: u128) -> u128 {
         let Some((periods, _)) = self.periods else {
             self.before.push(value);
@@ -93,12 +95,13 @@ impl Growth {
         };
         let before = self.before[self.visited];
         self.visited += 1;
-        debug_assert!(value >= before, "counters do not fall");
+        debug_assert!(value >= before, "a counter has decreased");
         (value - before) * u128::from(periods)
     }
 
-    /// Visits the time of the last event of a kind, in picoseconds. The clock goes on without the time of what is left out: the caller adds
-    /// that to it in the end, modulo 2^64. If there is an event in every period, the last one is as much later; otherwise it keeps its time.
+    /// Visits the time of the last event of a kind, in picoseconds. The clock does not advance by skipped periods; the
+    /// caller adds their duration at the end, modulo 2^64. If the event occurs in every period, its last time is
+    /// shifted by that duration, otherwise it is unchanged.
     pub fn last(&mut self, at: &mut Time) {
         let Some((_, takes)) = self.periods else {
             self.lasts.push(*at);
@@ -110,7 +113,8 @@ impl Growth {
         self.visited_lasts += 1;
     }
 
-    /// Keeps a copy of a value whose size may change, and returns it at the end of the period, with the number of periods.
+    /// Stores a copy of a value whose size may change, and returns it at the end of the period with the number of
+    /// skipped periods.
     pub fn kept<T: Clone + Send + Sync + 'static>(&mut self, value: &T) -> Option<(T, u64)> {
         let Some((periods, _)) = self.periods else {
             self.kept.push(Box::new(value.clone()));
@@ -118,14 +122,14 @@ impl Growth {
         };
         let before = self.kept[self.visited_kept].downcast_ref::<T>().cloned();
         self.visited_kept += 1;
-        debug_assert!(before.is_some(), "both visits have the same order");
+        debug_assert!(before.is_some(), "the visits differ in their order");
         before.map(|before| (before, periods))
     }
 }
 
-/// Counters that grow by the same amount in each period of a state that recurs.
+/// Counters that grow by the same amount in each period of a recurring state.
 pub trait Counts {
-    /// Visits the counters, which are advanced at the end of the period.
+    /// Visits the counters. At the end of the period, advances them.
     fn advance(&mut self, growth: &mut Growth);
 }
 
@@ -167,14 +171,14 @@ impl<T: Counts + ?Sized> Counts for Box<T> {
     }
 }
 
-/// One that does not come or go in a run.
+/// The option must not become or cease to be `Some` during a run.
 impl<T: Counts> Counts for Option<T> {
     fn advance(&mut self, growth: &mut Growth) {
         self.iter_mut().for_each(|own| own.advance(growth));
     }
 }
 
-/// Advances the counters of a map, in which more may have appeared since the copy `before`.
+/// Advances the counters of a map, to which entries may have been added since the copy `before`.
 pub fn grow_map<K: Ord, V: Copy + Counts + Default>(
     map: &mut BTreeMap<K, V>,
     before: &BTreeMap<K, V>,
@@ -225,7 +229,7 @@ mod tests {
         assert!(!Growth::is_even([&first, &second, &fourth]));
     }
 
-    /// Of two last events one is repeated in each period of 5 ns, the other is not.
+    /// One of two events recurs in each period of 5 ns, the other does not.
     #[test]
     fn the_last_event_moves_with_the_periods_if_they_have_it() {
         let [mut once, mut always] = [Time::from_ns(3), Time::from_ns(9)];

@@ -1,4 +1,4 @@
-//! Walks over the types of the standard library and of `units`.
+//! Implementations for types of the standard library and of `units`.
 
 use crate::{Growth, MaybeEmpty, Numbered, Recurs, Walk};
 use std::collections::{BTreeMap, VecDeque};
@@ -30,7 +30,7 @@ impl Recurs for Time {
     }
 }
 
-/// Its rate is constant but for faults: what a frame leaves behind is the remainder.
+/// The rate is constant except for faults; the state of the clock is the remainder.
 impl Recurs for WireClock {
     fn walk(&self, walk: &mut Walk) {
         walk.word(self.remainder().into());

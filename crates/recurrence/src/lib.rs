@@ -1,7 +1,8 @@
-//! A digest of a state that is equal at two times if what follows is the same, shifted in time.
+//! Digests of a simulation's state. Digests at two times are equal if the state evolves equally from both times,
+//! shifted in time.
 //!
-//! A [`Walk`] visits the fields of a state in a fixed order. Each field has a class, and [`Recurs`], which is derived, makes the
-//! compiler name every field: one without a class is walked.
+//! A [`Walk`] visits the fields of a state in a fixed order. Each field has a class. [`Recurs`] is derived, so that no
+//! field can be forgotten: a field without a class is visited with the default.
 //!
 //! | class | in the digest |
 //! |---|---|
@@ -15,8 +16,8 @@
 //! | `measured`, `recorded` | nothing: it decides nothing. Measured counters grow by the same amount in each period ([`Growth`]); recorded lists, extremes and instants do not |
 //! | `unknown`, `unless_empty` | it has no class yet: the state is unknown, and never equals another one |
 //!
-//! A class that is too strict only hides a recurrence. A field left out by mistake makes two states equal that are not, so that each
-//! recurrence is confirmed by another period.
+//! A class that is too strict only hides a recurrence. A field that is omitted by mistake makes different states
+//! compare equal. Each recurrence is therefore confirmed by another period.
 //!
 //! ```
 //! use recurrence::{Recurs, Walk};
@@ -53,24 +54,24 @@ pub use growth::{Counts, Growth, grow_map};
 pub use recurrence_derive::{Counts, Recurs};
 pub use walk::{Digest, Walk};
 
-/// A state whose future is decided by what a walk over it visits.
+/// A state whose future depends only on what a walk over it visits.
 pub trait Recurs {
-    /// Visits every field that decides what follows.
+    /// Visits every field that affects the future of the state.
     fn walk(&self, walk: &mut Walk);
-    /// Visits every counter that it measures. By default there is none.
+    /// Visits every counter. By default there is none.
     fn grow(&mut self, _growth: &mut Growth) {}
 }
 
-/// A number that counts from another number.
+/// A number that is relative to another number.
 pub trait Numbered {
-    /// Type of the number that it counts from.
+    /// Type of the number that it is relative to.
     type Base;
-    /// Visits the distance from `base`. The largest number stands for none.
+    /// Visits the distance from `base`. The maximum stands for no number.
     fn walk_from(&self, base: Self::Base, walk: &mut Walk);
 }
 
 /// A container or an option.
 pub trait MaybeEmpty {
-    /// Returns true if it holds nothing.
+    /// Returns true if the value is empty.
     fn holds_nothing(&self) -> bool;
 }

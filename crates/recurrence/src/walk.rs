@@ -4,30 +4,30 @@ use crate::{MaybeEmpty, Recurs};
 use std::fmt::{Debug, Write};
 use units::Time;
 
-/// 128 bits over a state.
+/// A digest of a state, 128 bits.
 pub type Digest = u128;
 
-/// A walk over a state at one time.
+/// A walk over a state at a given time.
 #[derive(Clone, Debug)]
 pub struct Walk {
     now: Time,
-    /// The phase of a program from which labels and positions count.
+    /// The phase of a program that labels and positions are relative to.
     phase: u32,
     lanes: [u64; 2],
     words: u64,
     cost: u64,
     unknown: Option<&'static str>,
     field: &'static str,
-    /// Each word with its field, where differences have to be named.
+    /// Each word with its field, if differences are to be reported by field.
     trace: Option<Vec<(&'static str, u64)>>,
 }
 
-/// Formatting a word takes as long as visiting this many more.
+/// Cost of formatting a word, in visits of numbers, in addition to its own visit.
 const SHOWN: u64 = 7;
 
 const MULTIPLIERS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f];
 
-/// The product of two words, folded to one.
+/// Returns the product of two words, folded to one word.
 #[inline(always)]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
@@ -35,18 +35,18 @@ fn fold(a: u64, b: u64) -> u64 {
 }
 
 impl Walk {
-    /// A walk over a state at this time.
+    /// Creates a walk over a state at this time.
     pub fn new(now: Time) -> Walk {
         let lanes = [0x2545_f491_4f6c_dd1d, 0x5851_f42d_4c95_7f2d];
         Walk { now, phase: 0, lanes, words: 0, cost: 0, unknown: None, field: "", trace: None }
     }
 
-    /// A walk in which labels and positions of programs count from this phase.
+    /// Creates a walk in which labels and positions of programs are relative to this phase.
     pub fn from_phase(now: Time, phase: u32) -> Walk {
         Walk { phase, ..Walk::new(now) }
     }
 
-    /// A walk that keeps each word with the name of its field.
+    /// Creates a walk that records each word with the name of its field.
     pub fn traced(now: Time) -> Walk {
         Walk { trace: Some(Vec::new()), ..Walk::new(now) }
     }
@@ -63,13 +63,14 @@ impl Walk {
         }
     }
 
-    /// Visits an instant: the time since then or until then. [`Time::NEVER`] stands for itself.
+    /// Visits a time relative to the time of the walk. [`Time::NEVER`] stands for itself.
     #[inline]
     pub fn instant(&mut self, at: Time) {
         self.word(if at == Time::NEVER { u64::MAX } else { at.ps().wrapping_sub(self.now.ps()) });
     }
 
-    /// Visits an instant of which only matters whether it is over: 0 if it is, else the time until then and 1.
+    /// Visits a time that matters only while it is in the future: 0 if it is in the past, otherwise the time until then
+    /// plus 1.
     #[inline]
     pub fn past(&mut self, at: Time) {
         self.word(match at.ps().checked_sub(self.now.ps()) {
@@ -79,12 +80,12 @@ impl Walk {
         });
     }
 
-    /// Visits a label: its distance from that of the phase.
+    /// Visits a label relative to the phase.
     pub fn label(&mut self, label: impl Into<Option<u32>>) {
         self.word(label.into().map_or(u64::MAX, |label| label.wrapping_sub(self.phase).into()));
     }
 
-    /// Visits a value by its derived [`Debug`] form, for closed sets of small machines without instants.
+    /// Visits a value by its derived [`Debug`] form. For enums of small state machines without times.
     pub fn shown(&mut self, value: &impl Debug) {
         struct Words<'a>(&'a mut Walk);
         impl Write for Words<'_> {
@@ -103,57 +104,57 @@ impl Walk {
         self.cost += (self.words - before) * SHOWN;
     }
 
-    /// The state has a part without a class: it equals no other state.
+    /// Marks the state as unknown, because a part of it has no class. It then equals no other state.
     pub fn unknown(&mut self, reason: &'static str) {
         self.unknown.get_or_insert(reason);
     }
 
-    /// Visits a part without a class: its state is unknown, unless it holds nothing.
+    /// Visits a part without a class. The state is unknown unless the part is empty.
     pub fn unless_empty(&mut self, part: &impl MaybeEmpty, reason: &'static str) {
         if !part.holds_nothing() {
             self.unknown(reason);
         }
     }
 
-    /// Names the field that is visited next.
+    /// Sets the name of the field that is visited next.
     #[inline]
     pub fn field(&mut self, name: &'static str) {
         self.field = name;
     }
 
-    /// Visits all parts of a list, with their number.
+    /// Visits all elements of a list, and their number.
     pub fn list<'a, T: Recurs + 'a>(&mut self, parts: impl ExactSizeIterator<Item = &'a T>) {
         self.word(parts.len() as u64);
         parts.for_each(|part| part.walk(self));
     }
 
-    /// The phase from which labels and positions count.
+    /// Returns the phase that labels and positions are relative to.
     pub fn phase(&self) -> u32 {
         self.phase
     }
 
-    /// The time of the state.
+    /// Returns the time of the state.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Work of the walk, in words of numbers.
+    /// Returns the cost of the walk, in visits of numbers.
     pub fn cost(&self) -> u64 {
         self.words + self.cost
     }
 
-    /// Why the state is unknown; `None`: it is known.
+    /// Returns the reason why the state is unknown; `None` if it is known.
     pub fn reason(&self) -> Option<&'static str> {
         self.unknown
     }
 
-    /// Digest of what has been visited.
+    /// Returns the digest of the fields visited so far.
     pub fn digest(&self) -> Digest {
         let [a, b] = self.lanes;
         u128::from(fold(a, MULTIPLIERS[1] ^ b)) << 64 | u128::from(fold(b, MULTIPLIERS[0] ^ self.words))
     }
 
-    /// The words that have been visited, each with its field.
+    /// Returns the visited words, each with its field.
     pub fn into_trace(self) -> Vec<(&'static str, u64)> {
         self.trace.unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Effect of each class of field on a digest.
+//! Tests of the effect of each field class on a digest.
 
 use recurrence::{Digest, Recurs, Walk};
 use std::collections::{BTreeMap, VecDeque};
@@ -37,7 +37,7 @@ struct State {
 }
 
 impl State {
-    /// Only which of the two is larger matters.
+    /// Only the order of the two values matters.
     fn walk_pair(&self, walk: &mut Walk) {
         walk.word((self.pair.0 < self.pair.1).into());
     }
@@ -49,7 +49,7 @@ fn at(us: u64) -> Time {
     Time::from_ps(us * US)
 }
 
-/// A state at this time.
+/// Creates a state at this time.
 fn state(us: u64) -> State {
     State {
         count: 3,

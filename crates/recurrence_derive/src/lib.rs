@@ -9,20 +9,20 @@ use syn::{
     parse_macro_input,
 };
 
-/// Implements `recurrence::Recurs` by a walk over all fields in their order. Attributes of fields:
+/// Implements `recurrence::Recurs` with a walk over all fields in order. Attributes of fields:
 ///
-/// - `#[recurs(constant)]`, `#[recurs(scratch)]`: no part of the state that decides what follows;
-/// - `#[recurs(measured)]`: a counter, which decides nothing, and grows by as much in each period;
-/// - `#[recurs(grows_with = EXPRESSION)]`: what is to be added to another number, which counts and is part of the state, for periods that
-///   were left out;
-/// - `#[recurs(recorded)]`: a list, an extreme or an instant, which decides nothing;
-/// - `#[recurs(past)]`: a time of which only matters whether it is over;
-/// - `#[recurs(duration)]`: a time that is no instant;
-/// - `#[recurs(label)]`: a label of a message, or none, which counts from the phase of the walk;
-/// - `#[recurs(from = EXPRESSION)]`: a number that counts from another one, such as `self.first`;
-/// - `#[recurs(with = FUNCTION)]`: a method that visits it, and may visit others that are left out;
-/// - `#[recurs(unless_empty = "REASON")]`: not classified; a state in which it is not empty is unknown;
-/// - `#[recurs(unknown = "REASON")]`, of a variant too: not classified; a state that has it is unknown.
+/// - `#[recurs(constant)]`, `#[recurs(scratch)]`: not a part of the state that affects the future;
+/// - `#[recurs(measured)]`: a counter, which does not affect the future, and grows equally in each period;
+/// - `#[recurs(grows_with = EXPRESSION)]`: an amount to add to another number, which is a counter and part of the
+///   state, for skipped periods;
+/// - `#[recurs(recorded)]`: a list, an extreme or a time, which does not affect the future;
+/// - `#[recurs(past)]`: a time that matters only while it is in the future;
+/// - `#[recurs(duration)]`: a duration instead of a point in time;
+/// - `#[recurs(label)]`: a label of a message, or none, relative to the phase of the walk;
+/// - `#[recurs(from = EXPRESSION)]`: a number relative to another one, such as `self.first`;
+/// - `#[recurs(with = FUNCTION)]`: a method that visits the field, and may visit other fields that are excluded;
+/// - `#[recurs(unless_empty = "REASON")]`: not classified; the state is unknown unless the field is empty;
+/// - `#[recurs(unknown = "REASON")]`, also of a variant: not classified; a state with it is unknown.
 #[proc_macro_derive(Recurs, attributes(recurs))]
 pub fn derive(item: TokenStream) -> TokenStream {
     let input = parse_macro_input!(item as DeriveInput);
@@ -31,7 +31,7 @@ pub fn derive(item: TokenStream) -> TokenStream {
 
 /// Implements `recurrence::Counts` for a structure of counters. Attributes of fields:
 ///
-/// - `#[counts(not)]`: an extreme or an instant, which stays as it is.
+/// - `#[counts(not)]`: an extreme or a time, which does not change.
 #[proc_macro_derive(Counts, attributes(counts))]
 pub fn derive_counts(item: TokenStream) -> TokenStream {
     let input = parse_macro_input!(item as DeriveInput);
@@ -77,7 +77,7 @@ fn class_of(attributes: &[Attribute]) -> Result<Class> {
     Ok(class)
 }
 
-/// The walk over a field, of which `place` is a reference.
+/// Returns the code that visits a field; `place` is a reference to it.
 fn step(field: &Field, name: &str, place: &proc_macro2::TokenStream) -> Result<proc_macro2::TokenStream> {
     let body = match class_of(&field.attrs)? {
         Class::Left | Class::Measured | Class::GrowsWith(_) => return Ok(quote! { let _ = #place; }),
@@ -93,7 +93,8 @@ fn step(field: &Field, name: &str, place: &proc_macro2::TokenStream) -> Result<p
     Ok(quote! { walk.field(#name); #body })
 }
 
-/// The visit of the counters of a field, of which `place` is a mutable reference; `None`: it has none.
+/// Returns the code that visits the counters of a field; `place` is a mutable reference to it. `None` if it has no
+/// counters.
 fn growth(field: &Field, place: &proc_macro2::TokenStream) -> Result<Option<proc_macro2::TokenStream>> {
     Ok(match class_of(&field.attrs)? {
         Class::Walked => Some(quote! { ::recurrence::Recurs::grow(#place, growth); }),

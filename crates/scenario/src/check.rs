@@ -1,7 +1,7 @@
-//! What the values of a scenario mean together: from the filled model to a [`Spec`].
+//! Checks the values of a scenario in combination, and converts the filled model to a [`Spec`].
 //!
-//! The checks collect as many independent errors as they can. A later stage runs only if the stages it
-//! builds on found nothing wrong, so that one mistake is reported once.
+//! The checks collect as many independent errors as they can. A later stage runs only if the stages that it depends on
+//! found no error, so that each mistake is reported only once.
 
 mod carriers;
 mod control_frame;
@@ -54,28 +54,28 @@ use std::path::PathBuf;
 use toml::de::DeTable;
 use units::{Bytes, Time};
 
-/// Where findings go.
+/// Collects the diagnostics, and holds the data that several checks need.
 pub struct Context<'a> {
     source: Source<'a>,
     document: &'a DeTable<'a>,
     files: Files<'a>,
     findings: Vec<Diagnostic>,
     errors: usize,
-    /// Places whose text is written elsewhere.
+    /// Names of single nodes that patterns were expanded to, with these patterns.
     aliases: Vec<Alias>,
-    /// Flow controls, and their places in the text.
+    /// Flow controls that are checked when all flows are known, and their places in the text.
     later: Vec<(FlowControl, Place)>,
-    /// Remaining budget of flows, for memory of destinations, hops and steps.
+    /// Remaining budget of destinations, hops and steps of flows, which bounds memory.
     budget: usize,
-    /// Units at switches that reduce for jobs.
+    /// Units at switches that perform reductions for jobs.
     units: reduction::Units,
 }
 
-/// More destinations, hops and steps of all flows together would not fit the memory of most machines.
+/// Maximum number of destinations, hops and steps of all flows together. More would exceed the memory of most machines.
 const BUDGET: usize = 50_000_000;
 
 impl<'a> Context<'a> {
-    /// An empty list of findings about `source`.
+    /// Creates a context without diagnostics for `source`.
     pub fn new(source: Source<'a>, document: &'a DeTable<'a>, files: Files<'a>) -> Context<'a> {
         Context {
             source,
@@ -92,11 +92,11 @@ impl<'a> Context<'a> {
     fn error(&mut self, place: &Place, message: impl Into<String>, help: impl Into<String>) {
         self.report(Severity::Error, place, message.into(), help.into());
     }
-    /// Path of a file that the scenario names; an error if the scenario may not read it.
+    /// Returns the path of a file that the scenario names, or an error if the scenario may not read it.
     fn path(&self, named: &str) -> Result<PathBuf, String> {
         files::within(self.files, named)
     }
-    /// Accepted file names, for messages.
+    /// Describes the accepted file names, for messages.
     fn expects(&self, what: &str) -> String {
         let folder = self.files.base_dir.filter(|dir| !dir.as_os_str().is_empty());
         let folder = folder.map_or(".".into(), |dir| dir.display().to_string());
@@ -107,11 +107,11 @@ impl<'a> Context<'a> {
         };
         format!("expected {what}, relative to {folder}{outside}")
     }
-    /// Returns true if there are so many errors that further checks are a waste of time.
+    /// Returns true if there are so many errors that further checks are pointless.
     fn full(&self) -> bool {
         self.errors >= MAX_ERRORS
     }
-    /// Takes `cost` from the budget of flows, or reports that there is too little left.
+    /// Deducts `cost` from the budget of flows. Reports an error if too little is left.
     fn spend(&mut self, cost: usize, place: &Place) -> bool {
         let left = self.budget.checked_sub(cost);
         self.budget = left.unwrap_or(0);
@@ -124,7 +124,7 @@ impl<'a> Context<'a> {
         }
         left.is_some()
     }
-    /// From now on these places are those that the text has for them.
+    /// Returns the names that patterns were expanded to.
     fn aliases(&self) -> &[Alias] {
         &self.aliases
     }
@@ -134,20 +134,20 @@ impl<'a> Context<'a> {
     fn warn(&mut self, place: &Place, message: impl Into<String>, help: impl Into<String>) {
         self.report(Severity::Warning, place, message.into(), help.into());
     }
-    /// The first of these places that the text has.
+    /// Returns the first of these places that occurs in the text.
     fn first_written(&self, places: &[Place]) -> Option<Place> {
         places.iter().find(|place| place.written(&self.aliases).is_written(self.document)).cloned()
     }
-    /// Stores a flow control for the checks that need all flows.
+    /// Stores a flow control for checks that need all flows.
     fn check_later(&mut self, flow_control: &FlowControl, at: &Place) {
         self.later.push((flow_control.clone(), at.clone()));
     }
-    /// Reports the error of a mechanism about its keys, which are at `place`.
+    /// Reports an error of a mechanism in its keys, which are at `place`.
     fn refuse(&mut self, why: keys::Remark, place: &Place) {
         self.error(&place.along(&why.path), why.message, why.help);
     }
-    /// Reports the remarks of a mechanism on keys without effect, where they are written: once at their origin, and
-    /// not for each node that inherits them.
+    /// Reports the remarks of a mechanism on keys without effect. Each is reported once, where the key is written, and
+    /// not for every node that inherits it.
     fn unused(&mut self, found: Vec<keys::Remark>, place: &Place) {
         for why in found {
             if self.first_written(&[place.along(&why.path)]).is_some() {
@@ -166,7 +166,7 @@ impl<'a> Context<'a> {
             self.findings.push(self.source.at(severity, span, message, help));
         }
     }
-    /// Returns the value if `check` reported no error.
+    /// Runs `check`, and returns its value if it reported no error.
     fn clean<T>(&mut self, check: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let before = self.errors;
         let value = check(self);
@@ -174,7 +174,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Checks a model with all defaults filled in.
+/// Checks a model in which all defaults are filled in.
 pub fn check(mut model: Model, mut context: Context<'_>) -> Result<Scenario, Diagnostics> {
     let lowered = lower(&model, &mut context);
     let mut findings = context.findings;
@@ -199,7 +199,8 @@ pub fn check(mut model: Model, mut context: Context<'_>) -> Result<Scenario, Dia
     })
 }
 
-/// All flows, those of transfers and jobs last, with the transfers that wait for others and the jobs.
+/// Converts all flows, with those of transfers and jobs last, and returns them with the dependencies between transfers,
+/// and the jobs.
 fn traffic(
     model: &Model,
     fabric: &topology::Fabric,
@@ -277,7 +278,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     Some((spec, levels.collect()))
 }
 
-/// Less memory holds no fabric worth a run.
+/// Minimum memory limit. A lower one cannot hold any useful fabric.
 const LEAST_MEMORY: Bytes = Bytes::new(1 << 20);
 
 fn simulation(model: &Model, context: &mut Context<'_>) -> ProbeSpec {

@@ -1,7 +1,7 @@
 //! Errors and warnings of a scenario, with their positions.
 //!
-//! A [`Diagnostic`] has file, line and column, a message and, as help, the accepted values or
-//! the probable intent. [`Diagnostics`] prints like a compiler (plain or colored) and as JSON.
+//! A [`Diagnostic`] has file, line and column, a message and, as help, the accepted values or what was probably meant.
+//! [`Diagnostics`] prints like a compiler (plain or colored) and as JSON.
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 pub use keys::Severity;
@@ -12,7 +12,7 @@ use std::ops::Range;
 /// An error or a warning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// The file, as it was named to the loader.
+    /// Name of the file, as passed to the loader.
     pub file: String,
     /// Line, from 1; 0 without a position in the text.
     pub line: usize,
@@ -20,12 +20,12 @@ pub struct Diagnostic {
     pub column: usize,
     /// The problem.
     pub message: String,
-    /// Accepted values, or the probable intent. May be empty.
+    /// Accepted values, or what was probably meant. May be empty.
     pub help: String,
     /// Severity.
     #[serde(skip)]
     pub severity: Severity,
-    /// The surrounding lines, the number of the first, and the range to underline.
+    /// The surrounding lines, the number of the first of them, and the range to underline.
     #[serde(skip)]
     excerpt: Option<Excerpt>,
 }
@@ -39,13 +39,13 @@ struct Excerpt {
 
 /// A source text, which converts byte offsets to lines.
 pub struct Source<'a> {
-    /// Name for messages.
+    /// Name of the file in messages.
     pub file: &'a str,
     /// The text.
     pub text: &'a str,
 }
 
-/// Maximum length of a line in an excerpt, so that an error in a generated file stays readable.
+/// Maximum length of a line in an excerpt. It keeps errors in generated files readable.
 const LONGEST_LINE: usize = 400;
 
 impl Source<'_> {
@@ -67,11 +67,12 @@ impl Source<'_> {
     }
 }
 
-/// Maximum length of a word in a message; a message has a limited number of such words. Names of flows and nodes fit.
+/// Maximum length of a word in a message, which is enough for names of flows and nodes. The number of such words in a
+/// message is limited.
 const LONGEST_WORD: usize = 300;
 const LONGEST_MESSAGE: usize = 10 * LONGEST_WORD;
 
-/// Cuts the middle out of an overlong message: a scenario may contain text of any length.
+/// Shortens an overlong message in the middle. Scenarios may contain text of any length.
 fn clipped(message: &str) -> String {
     if message.len() <= LONGEST_WORD {
         return message.to_string();
@@ -80,7 +81,7 @@ fn clipped(message: &str) -> String {
     without_middle(&words.collect::<String>(), LONGEST_MESSAGE)
 }
 
-/// Cuts a text to about `most` bytes, keeping its start and end.
+/// Shortens a text to about `most` bytes, and keeps its start and end.
 fn without_middle(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_string();
@@ -89,18 +90,18 @@ fn without_middle(text: &str, most: usize) -> String {
     format!("{}[{} bytes]{}", &text[..head], tail - head, &text[tail..])
 }
 
-/// The largest character boundary at or below `at`.
+/// Returns the largest character boundary at or below `at`.
 fn floor_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
 impl Diagnostic {
-    /// Returns true if a lossless class can lose frames because of it.
+    /// Returns true if a lossless class can lose frames because of this.
     pub fn is_not_lossless(&self) -> bool {
         self.severity == Severity::NotLossless
     }
 
-    /// Moves the diagnostic from a text to this line of a longer one.
+    /// Moves the diagnostic from a text to the corresponding line of a longer one.
     pub fn at_line(mut self, line: usize) -> Diagnostic {
         self.line = line;
         if let Some(excerpt) = &mut self.excerpt {
@@ -161,7 +162,7 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' { '\u{FFFD}' } else { c }).collect()
 }
 
-/// All diagnostics of a failed load: at least one error. Also prints warnings.
+/// All diagnostics of a failed load: at least one error, and possibly warnings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
@@ -170,11 +171,11 @@ impl Diagnostics {
     pub fn render(&self, colored: bool) -> String {
         self.0.iter().map(|one| one.render(colored)).collect::<Vec<_>>().join("\n\n")
     }
-    /// A JSON list of `{file, line, column, message, help}`.
+    /// Returns a JSON list of `{file, line, column, message, help}`.
     pub fn to_json(&self) -> String {
         serde_json::to_string(&self.0).unwrap_or_default()
     }
-    /// The diagnostics that prevent the run.
+    /// Returns the diagnostics that prevent the run.
     pub fn errors(&self) -> impl Iterator<Item = &Diagnostic> {
         self.0.iter().filter(|one| one.severity == Severity::Error)
     }

@@ -1,7 +1,7 @@
-//! The effective scenario: every default written out, as a model and as TOML.
+//! The effective scenario, in which every default is filled in, as a model and as TOML.
 //!
-//! Filling in is idempotent, and the checks see only filled models: a scenario and its effective form
-//! cannot mean different things.
+//! Filling in is idempotent, and only filled models are checked. A scenario and its effective form are therefore always
+//! equivalent.
 
 use crate::model::*;
 use fabric::choice::PathChoice;
@@ -13,7 +13,7 @@ use scheduling::{Configuration, SchedulerSpec};
 use std::path::Path;
 use units::{Bytes, ClockTolerance, Or, Time};
 
-/// Frames in a list of them. The key `most` names it.
+/// Default number of frames in a list, for the key `most`.
 const FRAMES: u64 = 100_000;
 
 /// A comment in the effective scenario, above the table `[table]`.
@@ -23,8 +23,8 @@ pub struct Note {
     text: String,
 }
 
-/// Writes every default into the model. `file` names the simulation if nothing else does. Returns the PHYs that links have by
-/// default, by rate.
+/// Fills in every default. `file` names the simulation if the scenario does not. Returns the default PHYs of links, by
+/// rate.
 pub fn fill(model: &mut Model, file: &str) -> Vec<&'static Phy> {
     let simulation = &mut model.simulation;
     simulation.name.get_or_insert_with(|| stem(file));
@@ -70,7 +70,7 @@ pub fn fill(model: &mut Model, file: &str) -> Vec<&'static Phy> {
     phys
 }
 
-/// Writes the default width of bins, which depends on links and flows, into a checked model and what was made of it.
+/// Fills in the default bin width, which depends on links and flows, in a checked model and its specification.
 pub fn fill_bins(model: &mut Model, spec: &mut Spec) {
     let bin = fabric::default_bin(spec);
     match (&mut model.probes, &mut spec.probes.chosen) {
@@ -86,14 +86,14 @@ pub fn fill_bins(model: &mut Model, spec: &mut Spec) {
     }
 }
 
-/// Writes the defaults of link-level retry; what is set for single links and for all takes them from there.
+/// Fills in the defaults of link-level retry, for settings of all links and of single ones.
 fn fill_links(model: &mut Model) {
     model.link.llr.iter_mut().for_each(Llr::fill);
     let outer = matches!(model.link.llr, Some(Llr::On(_)));
     model.links.values_mut().filter(|_| !outer).filter_map(|own| own.llr.as_mut()).for_each(Llr::fill);
 }
 
-/// The priority of frames with a DSCP is the class that switches make of it.
+/// Fills in the priority of frames with a DSCP: the traffic class that switches map it to.
 fn fill_priorities(model: &mut Model) {
     let classes = model.switch.maps.clone().unwrap_or_default().traffic_classes();
     let flows = model.flows.iter_mut().filter(|flow| flow.channel.is_none());
@@ -106,7 +106,8 @@ fn fill_priorities(model: &mut Model) {
     }
 }
 
-/// A station reacts to outages alone, and probabilities alone have a beginning and an end.
+/// Fills in the defaults of a fault. Only outages have a reaction of stations, and only probabilities have a beginning
+/// and an end.
 fn fill_fault(fault: &mut Fault, duration: Time) {
     if fault.bit_error_rate.or(fault.pause_loss).or(fault.frame_loss).is_some() {
         fault.from.get_or_insert(Time::ZERO);
@@ -122,7 +123,7 @@ fn fill_fault(fault: &mut Fault, duration: Time) {
     }
 }
 
-/// Writes the defaults of a receiving host.
+/// Fills in the defaults of a receiving host.
 pub fn fill_receive(receive: &mut Receive) {
     receive.time_per_frame.get_or_insert(Time::ZERO);
     receive.rate.get_or_insert(Or::word());
@@ -133,7 +134,7 @@ pub fn fill_receive(receive: &mut Receive) {
     receive.script.get_or_insert_default();
 }
 
-/// Writes the defaults of a sending host.
+/// Fills in the defaults of a sending host.
 pub fn fill_send(send: &mut Send) {
     send.time_per_frame.get_or_insert(Time::ZERO);
     send.rate.get_or_insert(Or::word());
@@ -145,12 +146,12 @@ fn stem(file: &str) -> String {
     stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "scenario".to_string())
 }
 
-/// The scheduler for these queues.
+/// Returns the default scheduler for these queues.
 fn scheduler(queues: &Queues) -> SchedulerSpec {
     SchedulerSpec::default_for(if *queues == Queues::Named(QueuesWord::Shared) { 1 } else { PRIORITIES })
 }
 
-/// Default settings of switches.
+/// Returns the default settings of switches.
 pub fn switch_defaults() -> SwitchSettings {
     let mut settings = SwitchSettings::default();
     fill_switch(&mut settings);
@@ -173,8 +174,8 @@ fn fill_switch(all: &mut SwitchSettings) {
 }
 
 fn fill_stations(model: &mut Model, priorities: &[u32]) {
-    // A scheduler that was chosen for the queues of all does not suit the queues of one: where neither
-    // names one, the one gets its own default.
+    // A scheduler chosen for the queues of all stations does not suit the queues of one. If neither of them names a
+    // scheduler, that station gets its own default.
     let scheduled = model.host.scheduler.is_some();
     for own in model.hosts.values_mut().filter(|own| !scheduled && own.scheduler.is_none()) {
         own.scheduler = own.queues.as_ref().map(scheduler);
@@ -217,7 +218,7 @@ fn fill_stations(model: &mut Model, priorities: &[u32]) {
     model.switches.values_mut().for_each(|own| fill_own(outer_switch, &mut own.flow_control));
 }
 
-/// Notes beside the values of the effective scenario.
+/// Returns the comments on values in the effective scenario.
 pub fn notes(model: &Model) -> Vec<Note> {
     let mut notes = mrc_notes(model);
     if let Some(kind) = model.flow_control.name() {
@@ -227,7 +228,7 @@ pub fn notes(model: &Model) -> Vec<Note> {
     notes
 }
 
-/// Values of MRC that are not public.
+/// Returns notes on values of MRC that are not published.
 fn mrc_notes(model: &Model) -> Vec<Note> {
     let is_mrc = |over: &CarrierText| matches!(over, CarrierText::Mrc(_));
     let tables = [
@@ -239,7 +240,7 @@ fn mrc_notes(model: &Model) -> Vec<Note> {
     used.map(|(table, _)| Note { table: table.to_string(), text: text.to_string() }).collect()
 }
 
-/// The model as TOML: a header for each table that a reader thinks of as one, other tables in line.
+/// Formats the model as TOML. Tables that readers regard as one unit have a header, others are inline.
 pub fn to_toml(model: &Model, notes: &[Note]) -> String {
     let mut writer = Writer { text: String::new(), notes };
     if let Ok(serde_json::Value::Object(root)) = serde_json::to_value(model) {
@@ -277,7 +278,7 @@ impl Writer<'_> {
                 if path.is_empty() { bare_or_quoted(key) } else { format!("{path}.{}", bare_or_quoted(key)) };
             match value {
                 serde_json::Value::Object(inner) => {
-                    // A table that only holds tables needs no header of its own.
+                    // A table with only subtables needs no header of its own.
                     if inner.is_empty() || inner.values().any(|value| !value.is_object()) {
                         self.header(&format!("[{path}]"), &path);
                     }
@@ -310,7 +311,7 @@ fn bare_or_quoted(key: &str) -> String {
     if bare { key.to_string() } else { quoted(key) }
 }
 
-/// A basic string. JSON escapes are TOML escapes, but TOML does not allow a bare DEL.
+/// Formats a basic string. JSON escapes are valid in TOML, but TOML does not allow a bare DEL.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }

@@ -1,7 +1,7 @@
-//! Values that are text or a list or a table, with errors that say which.
+//! Values that are a text, a list or a table, with errors specific to the given form.
 //!
-//! The derived reading of an untagged enum forgets why each alternative failed, and where. Here the
-//! form that was written decides the alternative, and its own error is the one reported.
+//! The derived deserializer of an untagged enum discards the reason and the position of each alternative's error. Here
+//! the given form selects the alternative, and its own error is reported.
 
 use crate::model::{
     FaultLink, HeaderPreset, HeaderText, PathSeed, PathSeedWord, Probes, ProbesText, Queues, QueuesWord,

@@ -1,12 +1,11 @@
-//! Scenario text to checked scenario, and the JSON Schema of scenarios.
+//! Loads and checks scenarios, and provides their JSON Schema.
 //!
-//! A scenario is a TOML file that describes a fabric, its traffic and its mechanisms. [`load`] reads it
-//! and checks it once, completely. The result is a valid [`fabric::spec::Spec`], and
-//! the effective scenario, in which every default is written out. All errors are reported
-//! together, each with its place in the text, the accepted values and the probable intent.
+//! A scenario is a TOML file that describes a fabric, its traffic and its mechanisms. [`load`] reads and checks it. The
+//! result is a valid [`fabric::spec::Spec`], and the effective scenario, in which every default is filled in. All
+//! errors are reported together, each with its position in the text, the accepted values and what was probably meant.
 //!
-//! Stages of the code: `read` (bytes, TOML, keys), `model` (the typed text), `effective` (defaults),
-//! `check` (the values in combination).
+//! Stages of the code: `read` (bytes, TOML, keys), `model` (typed values), `effective` (defaults), `check` (the values
+//! in combination).
 //!
 //! ```
 //! let text = r#"
@@ -57,10 +56,10 @@ use std::io::Read;
 use std::path::Path;
 use units::Bytes;
 
-/// The JSON Schema of a scenario: each key with its meaning, unit, range and default. `make docs` writes it.
+/// The JSON Schema of scenarios: each key with its meaning, unit, range and default. Written by `make docs`.
 pub const JSON_SCHEMA: &str = include_str!("scenario.schema.json");
 
-/// Reads settings other than a scenario: a TOML file that is one table of keys.
+/// Reads a settings file that is not a scenario: a TOML file with a single table of keys.
 pub fn settings<T: DeserializeOwned>(bytes: &[u8], file: &str) -> Result<T, Diagnostics> {
     let text = read::text(bytes, file)?;
     read::whole(&Source { file, text }).map_err(Diagnostics)
@@ -73,46 +72,45 @@ pub struct Scenario {
     pub name: String,
     /// Specification from which a simulation is built.
     pub spec: Spec,
-    /// Maximum memory of a run; `None`: the machine's free memory. It affects no run except one
-    /// that exceeds it.
+    /// Maximum memory of a run; `None` for the machine's free memory. It affects only runs that exceed it.
     pub memory_limit: Option<Bytes>,
     /// Height of each node in a drawing, in the order of the nodes: 0 for hosts.
     pub levels: Vec<u8>,
-    /// The scenario with every default written out.
+    /// The scenario with every default filled in.
     pub effective: Model,
-    /// Probable mistakes.
+    /// Warnings about probable mistakes.
     pub warnings: Vec<Diagnostic>,
     notes: Vec<effective::Note>,
     default_phys: Vec<&'static Phy>,
 }
 
 impl Scenario {
-    /// The effective scenario as TOML. Loading it gives the same [`Spec`] and the same text.
+    /// Returns the effective scenario as TOML. Loading it gives the same [`Spec`] and the same text.
     pub fn effective_toml(&self) -> String {
         effective::to_toml(&self.effective, &self.notes)
     }
-    /// A hash of all inputs of a run: including the files that the scenario names, and its seed, but not the
+    /// Returns a hash of all inputs of a run, including the files that the scenario names and the seed, but not the
     /// memory limit.
     pub fn identity(&self) -> u64 {
         let mut digest = Digest(DefaultHasher::new());
         let mut effective = self.effective.clone();
         effective.simulation.memory_limit = units::Or::word();
-        // Every part derives `Debug`, and numbers are printed so that they read back identically.
+        // All parts derive `Debug`, which prints floats so that parsing them returns the same value.
         let _ = write!(digest, "{:?}", (&self.name, &self.spec, &effective));
         digest.0.finish()
     }
-    /// Settings with which a lossless class can lose frames, one message each; they are among the warnings.
+    /// Returns one message for each setting with which a lossless class can lose frames. These are among the warnings.
     pub fn not_lossless(&self) -> Vec<String> {
         let found = self.warnings.iter().filter(|warning| warning.is_not_lossless());
         found.map(|warning| warning.message.clone()).collect()
     }
-    /// The effective scenario as JSON.
+    /// Returns the effective scenario as JSON.
     pub fn effective_json(&self) -> String {
         serde_json::to_value(&self.effective).map(|model| format!("{model:#}")).unwrap_or_default()
     }
 }
 
-/// Hashes text while it is written, so that it need not be stored.
+/// Hashes text as it is written, so that it need not be stored.
 struct Digest(DefaultHasher);
 
 impl Write for Digest {
@@ -122,13 +120,13 @@ impl Write for Digest {
     }
 }
 
-/// Reads and checks a scenario. `file` names it in messages; files that it mentions are searched for in
-/// `base_dir`, or in the current directory.
+/// Reads and checks a scenario. `file` is its name in messages. Files that it names are relative to `base_dir`, or to
+/// the current directory.
 pub fn load(text: &str, file: &str, base_dir: Option<&Path>) -> Result<Scenario, Diagnostics> {
     load_seeded(text.as_bytes(), file, base_dir, None)
 }
 
-/// Reads and checks a scenario from arbitrary bytes; invalid UTF-8 is reported as an error. Otherwise like [`load`].
+/// Variant of [`load`] that reads arbitrary bytes, and reports invalid UTF-8 as an error.
 pub fn load_bytes(bytes: &[u8], file: &str, base_dir: Option<&Path>) -> Result<Scenario, Diagnostics> {
     load_seeded(bytes, file, base_dir, None)
 }
@@ -145,7 +143,7 @@ pub fn load_seeded(
     load_with(bytes, file, overrides, Files { base_dir, anywhere: false, parquet })
 }
 
-/// Values of `[simulation]` that replace those of the text, as options of a command do; `None`: that of the text stays.
+/// Values that replace those of `[simulation]`, like command-line options; `None` keeps the value of the scenario.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Overrides {
     /// Seed of all random streams.
@@ -154,7 +152,7 @@ pub struct Overrides {
     pub until: Option<Precision>,
 }
 
-/// Reads a precision at which jobs end, like "5 % at 95 %", and writes it as scenarios have it.
+/// Parses a precision at which jobs end, like "5 % at 95 %", and returns its canonical form.
 ///
 /// # Errors
 /// The accepted syntax, if the text does not follow it.
@@ -162,22 +160,22 @@ pub fn precision(text: &str) -> Result<String, String> {
     text.parse::<Precision>().map(String::from)
 }
 
-/// Reads a Parquet file as CSV. That needs a library that the engine does not have; the caller provides it.
+/// Function that reads a Parquet file as CSV. The caller provides it, since the engine lacks the required library.
 pub type Parquet<'a> = dyn Fn(&Path) -> Result<Box<dyn Read>, String> + 'a;
 
 /// Access to the files that a scenario names.
 #[derive(Clone, Copy)]
 pub struct Files<'a> {
-    /// The folder to which names are relative; `None`: the current directory.
+    /// Folder to which names are relative; `None` for the current directory.
     pub base_dir: Option<&'a Path>,
-    /// Also reads files outside that folder. A scenario from an untrusted source could then show any file of this machine:
-    /// a message about a wrong line quotes it.
+    /// True if files outside that folder may be read. A scenario from an untrusted source could then disclose any file
+    /// of this machine, because a message about an invalid line quotes it.
     pub anywhere: bool,
-    /// Reads Parquet files.
+    /// Function that reads Parquet files.
     pub parquet: &'a Parquet<'a>,
 }
 
-/// Variant of [`load_seeded`] with all overrides, and with the access to files that `files` gives.
+/// Variant of [`load_seeded`] with all overrides, and with access to files as `files` allows.
 pub fn load_with(
     bytes: &[u8],
     file: &str,

@@ -1,8 +1,8 @@
-//! The text of a scenario as typed values: one struct a table, one field a key.
+//! Scenarios as typed values: one struct per table, one field per key.
 //!
-//! Reading is strict: an unknown key, a bare number where a unit belongs and an unknown word are errors.
-//! What the words mean together is checked in [`crate::check`]. The doc comment of each field is its
-//! description in the JSON Schema: meaning, unit, range, default and where the default comes from.
+//! Reading is strict: an unknown key, a bare number in place of a quantity with a unit, and an unknown word are errors.
+//! [`crate::check`] checks the values in combination. The doc comment of each field is its description in the JSON
+//! Schema: meaning, unit, range, default, and source of the default.
 
 mod faults;
 mod flows;
@@ -127,25 +127,25 @@ pub struct Simulation {
 }
 
 impl Model {
-    /// Every flow control that is written, for all stations or for some.
+    /// Returns every flow control in the scenario, for all stations or for some.
     pub fn all_flow_controls(&self) -> impl Iterator<Item = &FlowControl> {
         let hosts = self.hosts.values().chain([&self.host]).filter_map(|host| host.flow_control.as_ref());
         let switches =
             self.switches.values().chain([&self.switch]).filter_map(|own| own.flow_control.as_ref());
         hosts.chain(switches).chain([&self.flow_control])
     }
-    /// Returns true if a switch maps code points to traffic classes.
+    /// Returns true if a switch maps DSCPs to traffic classes.
     pub fn maps_code_points(&self) -> bool {
         let own = self.switches.values().map(|own| &own.maps);
         [&self.switch.maps].into_iter().chain(own).flatten().any(|maps| maps.dscp_to_tc.is_some())
     }
-    /// The color of frames of a flow or of transfers that say this of their color and DSCP.
+    /// Returns the color of frames with this color and this DSCP, as a flow or transfers give them.
     pub fn color(&self, own: Option<Color>, dscp: Option<u64>) -> Color {
         let of_dscp = |dscp| self.switch.maps.as_ref().map(|maps| maps.color(dscp));
         own.or_else(|| dscp.and_then(of_dscp)).unwrap_or_default()
     }
-    /// The priorities of all flows and transfers, and those that changes of DSCP make of them, ascending; those that a file
-    /// names are not known yet.
+    /// Returns the priorities of all flows and transfers, and those that rewrites of DSCPs create, ascending.
+    /// Priorities that a file names are not known yet.
     pub fn used_priorities(&self) -> Vec<u32> {
         frame::members(CodePoints::of(self).priorities()).map(|priority| priority as u32).collect()
     }
@@ -176,7 +176,7 @@ impl Default for PathSeed {
 }
 
 impl PathSeed {
-    /// The number, if that of the random streams is `seed`.
+    /// Returns the number, given the seed of the random streams.
     pub fn value(self, seed: u64) -> u64 {
         match self {
             PathSeed::Own(own) => own,

@@ -1,9 +1,9 @@
-//! Notes on links whose scenario states no PHY.
+//! Notes on links for which the scenario states no PHY.
 
 use crate::Scenario;
 
 impl Scenario {
-    /// Returns a note for each rate of links that have its PHY by default. Runs do not print them.
+    /// Returns one note for each link rate with a default PHY. Runs do not print these notes.
     pub fn phy_notes(&self) -> Vec<String> {
         let note = |phy: &&flow_control::phy::Phy| {
             format!(

@@ -8,11 +8,11 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A path from the root of a scenario to a value.
+/// Path from the root of a scenario to a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place(Vec<Step>);
 
-/// Keys or indices in a table that a pattern in the text was expanded to.
+/// Keys or indices in a table to which a pattern in the text was expanded.
 #[derive(Clone, Debug)]
 pub struct Alias {
     /// The table or list.
@@ -22,7 +22,7 @@ pub struct Alias {
 }
 
 impl Place {
-    /// The place of this value in the text.
+    /// Returns the place of this value in the text.
     pub fn written(&self, aliases: &[Alias]) -> Place {
         let mut steps = self.0.clone();
         for Alias { table, steps: known } in aliases {
@@ -35,7 +35,7 @@ impl Place {
         Place(steps)
     }
 
-    /// Names of all tables that the pattern at this place expands to, including this one.
+    /// Returns the names to which the pattern at this place expands, including this one.
     pub fn written_for<'a>(&self, aliases: &'a [Alias]) -> impl Iterator<Item = &'a str> {
         let with_same = |alias: &'a Alias| {
             let own = self.0.get(alias.table.0.len()).filter(|_| self.0.starts_with(&alias.table.0))?;
@@ -48,19 +48,19 @@ impl Place {
         })
     }
 
-    /// The value of `key` at the root.
+    /// Creates the place of `key` at the root.
     pub fn of(key: &str) -> Place {
         Place::default().key(key)
     }
-    /// The value of `key` in this table.
+    /// Returns the place of `key` in this table.
     pub fn key(&self, key: &str) -> Place {
         self.then(Step::Key(key.to_string()))
     }
-    /// Follows these steps from here.
+    /// Returns the place at the end of these steps, starting here.
     pub fn along(&self, steps: &[Step]) -> Place {
         Place(self.0.iter().chain(steps).cloned().collect())
     }
-    /// An element of this array.
+    /// Returns the place of an element of this array.
     pub fn index(&self, index: usize) -> Place {
         self.then(Step::Index(index))
     }
@@ -70,16 +70,16 @@ impl Place {
         Place(steps)
     }
 
-    /// Returns true if the text has this value.
+    /// Returns true if the text contains this value.
     pub fn is_written(&self, document: &DeTable<'_>) -> bool {
         self.find(document).1
     }
-    /// The bytes of the value in the text, or of the nearest table around it.
+    /// Returns the byte range of the value or, if it is missing, of the nearest table around it.
     pub fn span(&self, document: &DeTable<'_>) -> Range<usize> {
         self.find(document).0
     }
 
-    /// The bytes of the value or of the nearest table around it, and true if it is the value.
+    /// Returns the byte range of the value or of the nearest table around it, and true if it is that of the value.
     fn find(&self, document: &DeTable<'_>) -> (Range<usize>, bool) {
         let mut found = 0..0;
         let mut table = Some(document);
@@ -90,7 +90,7 @@ impl Place {
                     let Some((name, value)) = table.and_then(|table| entry(table, key)) else {
                         return (found, false);
                     };
-                    // A table is underlined at its name, everything else at its value.
+                    // A table is underlined at its name, any other value at itself.
                     let is_table = matches!(value.get_ref(), DeValue::Table(_));
                     (if is_table { name } else { value.span() }, value.get_ref())
                 }

@@ -1,6 +1,6 @@
-//! From bytes to the typed model: UTF-8, TOML, keys and forms of values.
+//! Converts bytes to the typed model: UTF-8, TOML, keys and forms of values.
 //!
-//! Each table, and each flow, is read by itself, so that one mistake does not hide those in other tables.
+//! Each table and each flow is read independently, so that one mistake does not hide mistakes in others.
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source};
 use crate::model::{Model, ProbesText};
@@ -13,9 +13,9 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Scenarios larger than this are refused before they are parsed.
+/// Maximum size of a scenario. Larger ones are rejected before they are parsed.
 pub const MAX_BYTES: usize = 16 << 20;
-/// Number of errors of one scenario after which the rest is not reported.
+/// Maximum number of reported errors of a scenario.
 pub const MAX_ERRORS: usize = 100;
 
 const TABLES: [&str; 15] = [
@@ -36,7 +36,7 @@ const TABLES: [&str; 15] = [
     "faults",
 ];
 
-/// The text of a scenario, if it can be one at all.
+/// Returns the text of a scenario, after checks of its size and of UTF-8.
 pub fn text<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, Diagnostics> {
     let refuse = |one: Diagnostic| Err(Diagnostics(vec![one]));
     let no_text = |text: &str, at: usize, message: String| {
@@ -62,7 +62,7 @@ pub fn text<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, Diagnostics> {
     }
 }
 
-/// The document as a tree with positions.
+/// Parses the document to a tree with positions.
 pub fn document<'a>(source: &Source<'a>) -> Result<DeTable<'a>, Vec<Diagnostic>> {
     let (document, errors) = DeTable::parse_recoverable(source.text);
     if errors.is_empty() {
@@ -81,7 +81,7 @@ pub fn document<'a>(source: &Source<'a>) -> Result<DeTable<'a>, Vec<Diagnostic>>
     Err(errors.iter().take(MAX_ERRORS).map(report).collect())
 }
 
-/// The typed model of a document.
+/// Converts a document to the typed model.
 pub fn model(document: &DeTable<'_>, source: &Source<'_>) -> Result<Model, Vec<Diagnostic>> {
     let mut reader = Reader { document, source, errors: Vec::new() };
     for (key, _) in document.iter() {
@@ -97,7 +97,7 @@ pub fn model(document: &DeTable<'_>, source: &Source<'_>) -> Result<Model, Vec<D
     }
 }
 
-/// A document that is read as one table.
+/// Reads a document as a single table.
 pub fn whole<T: DeserializeOwned>(source: &Source<'_>) -> Result<T, Vec<Diagnostic>> {
     let document = document(source)?;
     let all = Spanned::new(0..0, DeValue::Table(document.clone()));
@@ -156,7 +156,7 @@ impl<'i> Reader<'_, 'i> {
         })
     }
 
-    /// Checks that a table with alternatives has at most one key; reports the last of several.
+    /// Checks that a table of alternatives has at most one key. Reports the last one if there are several.
     fn one_choice(&mut self, key: &str, what: &str) -> bool {
         let found = self.document.iter().find(|(name, _)| name.get_ref() == key);
         let Some(table) = found.and_then(|(_, value)| value.get_ref().as_table()) else { return true };
@@ -172,7 +172,7 @@ impl<'i> Reader<'_, 'i> {
         false
     }
 
-    /// The table `key`; `None`, with an error, if it is not there or wrong.
+    /// Reads the table `key`. Returns `None`, with an error, if it is missing or invalid.
     fn required<T: DeserializeOwned>(&mut self, key: &str, what: &str) -> Option<T> {
         if let Some(value) = self.value(key) {
             return self.read(value);
@@ -180,7 +180,7 @@ impl<'i> Reader<'_, 'i> {
         self.error(0..0, format!("missing table [{key}]"), format!("a scenario needs {what}"));
         None
     }
-    /// The table `key` or its default; `None`, with an error, if it is wrong.
+    /// Reads the table `key`, or returns its default. Returns `None`, with an error, if it is invalid.
     fn optional<T: DeserializeOwned + Default>(&mut self, key: &str) -> Option<T> {
         match self.value(key) {
             Some(value) => self.read(value),
@@ -215,7 +215,7 @@ impl<'i> Reader<'_, 'i> {
     }
 }
 
-/// Keys that had another name.
+/// Former names of keys.
 const RENAMED: &[(&str, &str)] = &[
     ("bills", "accounted_length"),
     ("keep_target", "extra_fast_recovery"),
@@ -224,7 +224,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("to_hosts", "ports"),
 ];
 
-/// A message of serde or toml about a value that is not what they take it for, or none of what they expect.
+/// Rephrases a message of serde or toml about a value of the wrong type, or with a wrong number of elements.
 fn retold(raw: &str, written: &str) -> String {
     let is_date = written.starts_with(|c: char| c.is_ascii_digit()) && written.contains(['-', ':']);
     let kind = if is_date { "a date".to_string() } else { format!("{written} without quotes") };
@@ -238,7 +238,7 @@ fn retold(raw: &str, written: &str) -> String {
         return format!("{kind} where a choice belongs; expected a name in quotes, or a table with keys");
     }
     if raw == "invalid type: map, expected enum" {
-        // A table of choices that has none.
+        // A table of alternatives without any.
         return "wanted exactly 1 element, found 0 elements".to_string();
     }
     raw.replace("invalid type: map", "a table in place of a value")
@@ -246,7 +246,7 @@ fn retold(raw: &str, written: &str) -> String {
         .replace("invalid type: sequence", "a list in place of a value")
 }
 
-/// Turns a message of serde or toml into what is wrong and what is accepted.
+/// Splits a message of serde or toml into the problem and the accepted values.
 fn explain(raw: &str) -> (String, String) {
     if let Some((name, candidates)) = unknown(raw, "unknown field `") {
         if let Some((_, new)) =
@@ -304,7 +304,7 @@ fn explain(raw: &str) -> (String, String) {
     }
 }
 
-/// Names of Rust's types of numbers as what they take.
+/// Replaces the names of Rust's integer and float types by the values that they accept.
 fn numbers(raw: &str) -> String {
     let whole = raw.replace("expected f64", "expected a number");
     let natural = "expected a whole number that is not negative";
@@ -316,7 +316,7 @@ fn numbers(raw: &str) -> String {
         })
 }
 
-/// The unknown name and the accepted ones in serde's "unknown field `x`, expected one of `a`, `b`".
+/// Parses the unknown name and the accepted ones in serde's "unknown field `x`, expected one of `a`, `b`".
 fn unknown(raw: &str, prefix: &str) -> Option<(String, Vec<String>)> {
     let (name, rest) = raw.strip_prefix(prefix)?.rsplit_once("`, ").and_then(|_| {
         let rest = raw.strip_prefix(prefix)?;
@@ -326,14 +326,15 @@ fn unknown(raw: &str, prefix: &str) -> Option<(String, Vec<String>)> {
     Some((name.to_string(), candidates))
 }
 
-/// The first unknown name and the accepted ones in toml's "unexpected keys in table: x, y, available keys: a, b".
+/// Parses the first unknown name and the accepted ones in toml's "unexpected keys in table: x, y, available keys: a,
+/// b".
 fn unexpected(raw: &str) -> Option<(&str, Vec<&str>)> {
     let (names, candidates) =
         raw.strip_prefix("unexpected keys in table: ")?.split_once(", available keys: ")?;
     Some((names.split(", ").next()?, candidates.split(", ").collect()))
 }
 
-/// "expected one of a, b; did you mean a?"
+/// Formats "expected one of a, b; did you mean a?".
 pub fn expected(before: &str, candidates: &[impl AsRef<str>], hint: Option<&str>, quote: &str) -> String {
     let list =
         candidates.iter().map(|c| format!("{quote}{}{quote}", c.as_ref())).collect::<Vec<_>>().join(", ");

@@ -1,4 +1,4 @@
-//! The JSON Schema of scenarios, generated from the types that read them.
+//! The JSON Schema of scenarios, generated from the types that deserialize them.
 
 use crate::model::Model;
 use schemars::generate::SchemaSettings;
@@ -21,10 +21,10 @@ pub fn json_schema() -> String {
     serde_json::to_string_pretty(&schema).unwrap_or_default()
 }
 
-/// The names of kinds that may be given without a table, because all of their keys have defaults: as `value` reads them. The
-/// derives do not describe them.
+/// Returns the names of the kinds that may be given without a table, because all of their keys have defaults. `value`
+/// accepts them, but derives do not describe them.
 fn names_alone(definition: &Value, definitions: &Map<String, Value>) -> Vec<Value> {
-    // Keys without a definition of their own are those of which at least one is required.
+    // If the keys have no definition of their own, at least one of them is required.
     let has_defaults = |keys: &Value| {
         let target = keys["$ref"].as_str().and_then(|path| path.strip_prefix("#/definitions/"));
         let keys = target.map(|name| &definitions[name]);

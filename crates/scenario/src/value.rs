@@ -1,12 +1,13 @@
 //! Deserializes TOML values as a scenario requires, where derived deserialization is lenient or has poor messages.
 //!
-//! - A table is a table. By itself serde accepts a list for it, value by value in the order of the declaration.
-//! - A list of a fixed length has that length. By itself serde ignores further entries.
-//! - A choice may be given by name only, with the defaults of all its keys; if one has no default, the message shows the required
-//!   table.
+//! - A table must be a table. By default, serde also accepts a list of the values in the order of declaration.
+//! - A list of fixed length must have that length. By default, serde ignores further entries.
+//! - A choice may be given by name only, with the defaults of all its keys; if one has no default, the message shows
+//!   the required table.
 //!
-//! The deserializer is one concrete type with one map and one list, so that each `Deserialize` is compiled once. A
-//! deserializer that wraps another is compiled once per way in which values nest: 256 times, and 90 s, in this crate.
+//! The deserializer is one concrete type with one map and one list type, so that each `Deserialize` is compiled once. A
+//! deserializer that wraps another one is compiled once for each way in which values nest: 256 times, taking 90 s, in
+//! this crate.
 
 use serde::Deserialize;
 use serde::de::value::StrDeserializer;
@@ -21,12 +22,12 @@ use std::vec::IntoIter;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-/// A value that does not deserialize, with its place in the text.
+/// An error of deserialization, with its position in the text.
 #[derive(Debug)]
 pub struct ValueError {
     /// Message of serde.
     pub message: String,
-    /// Bytes of the innermost invalid value or key.
+    /// Byte range of the innermost invalid value or key.
     pub span: Option<Range<usize>>,
 }
 
@@ -52,7 +53,7 @@ impl Error for ValueError {
     }
 }
 
-/// A TOML value and its place in the text.
+/// A TOML value with its position in the text.
 pub struct Value<'i> {
     value: DeValue<'i>,
     span: Range<usize>,
@@ -66,18 +67,19 @@ impl<'i> From<Spanned<DeValue<'i>>> for Value<'i> {
 }
 
 impl<'i> Value<'i> {
-    /// The table of a choice that is given by name only.
+    /// Returns the empty table of a choice that is given by name only.
     fn no_keys() -> Value<'i> {
         Value { value: DeValue::Table(DeTable::new()), span: 0..0 }
     }
 
-    /// Deserializes the value. An error without a position, such as that of a conversion, gets the position of the value.
+    /// Deserializes the value. An error without a position, such as that of a conversion, gets the position of the
+    /// value.
     fn read<S: DeserializeSeed<'i>>(self, seed: S) -> Result<S::Value, ValueError> {
         let span = self.span.clone();
         seed.deserialize(self).map_err(|why| why.at(span))
     }
 
-    /// Visits a value; lists and tables are errors.
+    /// Visits a value that is neither a list nor a table; these are errors.
     fn scalar<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, ValueError> {
         let read = match self.value {
             DeValue::String(text) => visitor.visit_str(&text),
@@ -100,7 +102,7 @@ enum Integer {
     Unsigned(u64),
 }
 
-/// An integer of at most 64 bits, or how to name a larger one.
+/// Parses an integer of at most 64 bits; otherwise returns a description of the larger one.
 fn integer(text: &str, radix: u32) -> Result<Integer, String> {
     i64::from_str_radix(text, radix)
         .map(Integer::Signed)
@@ -194,7 +196,7 @@ impl<'i> Deserializer<'i> for Value<'i> {
     }
 }
 
-/// Refuses a value that is neither text nor a table where a choice belongs.
+/// Rejects a value that is neither a text nor a table where a choice is expected.
 struct NoChoice<T>(PhantomData<T>);
 
 impl<T> Visitor<'_> for NoChoice<T> {
@@ -204,7 +206,7 @@ impl<T> Visitor<'_> for NoChoice<T> {
     }
 }
 
-/// The entries of a list.
+/// Entries of a list.
 struct List<'i> {
     entries: IntoIter<Spanned<DeValue<'i>>>,
     len: usize,
@@ -214,7 +216,7 @@ impl<'i> List<'i> {
     fn new(entries: Vec<Spanned<DeValue<'i>>>) -> Self {
         List { len: entries.len(), entries: entries.into_iter() }
     }
-    /// All entries have been read.
+    /// Checks that all entries have been read.
     fn end(&self) -> Result<(), ValueError> {
         match self.entries.len() {
             0 => Ok(()),
@@ -237,10 +239,10 @@ impl<'i> SeqAccess<'i> for List<'i> {
     }
 }
 
-/// The keys of a table, in the order of the text.
+/// Keys of a table, in the order of the text.
 struct Map<'i> {
     entries: IntoIter<(Spanned<DeString<'i>>, Spanned<DeValue<'i>>)>,
-    /// The value of the key that was read last.
+    /// Value of the key that was read last.
     value: Option<Value<'i>>,
 }
 
@@ -277,7 +279,7 @@ impl<'i> MapAccess<'i> for Map<'i> {
 struct NamedAlone<'n>(&'n str);
 
 impl NamedAlone<'_> {
-    /// The message for a choice that has a key without a default.
+    /// Returns the message for a choice with a key that has no default.
     #[cold]
     fn incomplete(&self, why: ValueError) -> ValueError {
         let message = keys::alone::<()>(self.0, None, |_| Err(Error::custom(why.message)));
@@ -313,11 +315,11 @@ impl<'i> VariantAccess<'i> for NamedAlone<'_> {
     }
 }
 
-/// A choice that is the one key of a table.
+/// A choice that is the only key of a table.
 struct WithKeys<'i>(Map<'i>);
 
 impl WithKeys<'_> {
-    /// The table has no further key.
+    /// Checks that the table has no further key.
     fn end(mut self) -> Result<(), ValueError> {
         match MapAccess::next_key::<IgnoredAny>(&mut self.0)? {
             None => Ok(()),
@@ -337,7 +339,7 @@ impl<'i> EnumAccess<'i> for WithKeys<'i> {
     }
 }
 
-/// The keys of a choice without any.
+/// The keys of a choice without keys.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NoKeys {}

@@ -1,4 +1,4 @@
-//! The interface of schemars as far as parameters use it, without schemas of derived types.
+//! The part of schemars' interface that parameters use, without the schemas of derived types.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -6,19 +6,19 @@ use std::borrow::Cow;
 
 /// A type with a JSON Schema.
 pub trait JsonSchema {
-    /// True if a schema that refers to this one contains it.
+    /// Returns true if the schema is included in the schemas that refer to it.
     fn inline_schema() -> bool {
         false
     }
-    /// Name in the definitions of the schema.
+    /// Returns the name in the definitions of the schema.
     fn schema_name() -> Cow<'static, str> {
         Cow::Borrowed("")
     }
-    /// Identifies the type among those of the same name.
+    /// Returns an identifier that distinguishes types of the same name.
     fn schema_id() -> Cow<'static, str> {
         Self::schema_name()
     }
-    /// The schema.
+    /// Returns the schema.
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         Schema::default()
     }
@@ -37,15 +37,15 @@ impl<T> JsonSchema for Option<T> {}
 pub struct Schema(Value);
 
 impl Schema {
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.0.get(key)
     }
-    /// Sets a key, and returns the value that it had.
+    /// Sets a key. Returns its previous value.
     pub fn insert(&mut self, key: String, value: Value) -> Option<Value> {
         self.ensure_object().insert(key, value)
     }
-    /// The keys.
+    /// Returns the keys.
     pub fn ensure_object(&mut self) -> &mut Map<String, Value> {
         if !self.0.is_object() {
             self.0 = Value::Object(Map::new());
@@ -69,16 +69,16 @@ impl Serialize for Schema {
     }
 }
 
-/// Collects definitions. Here there are none.
+/// Collects definitions; always empty here.
 #[derive(Debug, Default)]
 pub struct SchemaGenerator(Map<String, Value>);
 
 impl SchemaGenerator {
-    /// A reference to the schema of a type.
+    /// Returns a reference to the schema of a type.
     pub fn subschema_for<T>(&mut self) -> Schema {
         Schema::default()
     }
-    /// The definitions collected so far, by name.
+    /// Returns the definitions collected so far, by name.
     pub fn definitions_mut(&mut self) -> &mut Map<String, Value> {
         &mut self.0
     }

@@ -3,13 +3,13 @@
 use scenario::Diagnostics;
 use units::Time;
 
-/// An error of a session. After an error of a call that only adds to the session, it is as it was before.
+/// An error of a session. A failed call that only adds a request leaves the session unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The scenario cannot be run.
     #[error("{}", .0.render(false))]
     Scenario(Diagnostics),
-    /// The fabric cannot be built, or an invariant broke.
+    /// The fabric cannot be built, or an invariant is violated.
     #[error("{0}")]
     Simulation(String),
     /// Several jobs of the scenario have `session = true`.
@@ -18,78 +18,78 @@ pub enum SessionError {
         /// Number of such jobs.
         jobs: usize,
     },
-    /// A name of no host of the session.
+    /// No host of the session has this name.
     #[error("\"{host}\" is not a host of the session: expected {first} to {last}{}", near.as_ref().map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default())]
     UnknownHost {
-        /// The name.
+        /// The given name.
         host: String,
-        /// The host that was probably meant.
+        /// Name of the host that was probably meant.
         near: Option<String>,
-        /// First host.
+        /// Name of the first host.
         first: String,
-        /// Last host.
+        /// Name of the last host.
         last: String,
     },
-    /// A number of no rank.
+    /// No rank has this number.
     #[error("rank {rank} of {ranks}: expected 0 to {}", ranks - 1)]
     UnknownRank {
-        /// The number.
+        /// The given number.
         rank: u32,
         /// Number of ranks.
         ranks: usize,
     },
-    /// A message above the limit.
+    /// A message exceeds the maximum size.
     #[error("a message of {bytes} B: expected at most {} B (16 TiB)", crate::MAX_MESSAGE_BYTES)]
     TooLarge {
-        /// Its bytes.
+        /// Size of the message in bytes.
         bytes: u64,
     },
-    /// A time that is over.
+    /// A start time is in the past.
     #[error("{at} is past: the session is at {now}")]
     Past {
-        /// The time.
+        /// The given time.
         at: Time,
-        /// The present.
+        /// Current time of the run.
         now: Time,
     },
-    /// A time at which the run is over.
+    /// A start time is after the end of the run.
     #[error("{at} is not before the end of the run: the duration of the scenario is {duration}")]
     AfterEnd {
-        /// The time.
+        /// The given time.
         at: Time,
-        /// The duration.
+        /// Duration of the run.
         duration: Time,
     },
-    /// A request to a run that is over.
+    /// A request was made after the end of the run.
     #[error("the run has ended at {now}: raise the duration of the scenario")]
     Ended {
-        /// The present.
+        /// Current time of the run.
         now: Time,
     },
-    /// The duration is over before all messages have ended.
+    /// The duration of the scenario ended before all messages.
     #[error(
         "the run ended at {now}, the duration of the scenario, with {under_way} under way: the first is {first}. Raise the duration"
     )]
     Unfinished {
-        /// The present.
+        /// Current time of the run.
         now: Time,
-        /// Messages, computations and timers that have not ended.
+        /// Number of messages, computations and timers that have not ended.
         under_way: usize,
-        /// The first of them.
+        /// Description of the first of them.
         first: String,
     },
-    /// Messages are under way, and nothing is left to happen.
+    /// Messages have not ended, and no event is pending.
     #[error(
         "nothing is left to happen at {now}, and {under_way} under way will not end: the first is {first}{held}"
     )]
     Stalled {
-        /// The present.
+        /// Current time of the run.
         now: Time,
-        /// Messages and computations that have not ended.
+        /// Number of messages and computations that have not ended.
         under_way: usize,
-        /// The first of them.
+        /// Description of the first of them.
         first: String,
-        /// Why it is not through.
+        /// Reason why it has not ended.
         held: String,
     },
 }

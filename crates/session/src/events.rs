@@ -7,36 +7,36 @@ use units::Time;
 /// The end of a message, a computation or a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When.
+    /// Time of the event.
     pub time: Time,
-    /// Its kind.
+    /// Kind of the event.
     pub kind: Kind,
     /// Id of the message, computation or timer.
     pub id: u64,
-    /// Rank that sends the message, or computes; 0 for a timer.
+    /// Rank that sends the message, or that computes; 0 for a timer.
     pub from: u32,
-    /// Rank that receives the message; the rank that computes; 0 for a timer.
+    /// Rank that receives the message, or that computes; 0 for a timer.
     pub to: u32,
-    /// Bytes of the message; 0 without one.
+    /// Size of the message in bytes; 0 for other events.
     pub bytes: u64,
 }
 
-/// Kind of an [`Event`]. The numbers are those of the C header.
+/// Kind of an [`Event`]. The numbers are part of the C interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Kind {
-    /// A message has been delivered: its last byte has arrived, and the processor of the receiver has taken it.
+    /// A message has been delivered: its last byte has arrived, and the receiver's processor has processed it.
     Delivered = 0,
     /// A message has been acknowledged at its sender.
     Sent = 1,
     /// A computation has ended.
     Computed = 2,
-    /// The time of a timer has come.
+    /// A timer has expired.
     Timer = 3,
 }
 
 impl Kind {
-    /// Its name.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Delivered => "delivered",
@@ -57,9 +57,9 @@ pub(crate) struct Pending {
 /// Requests that have not ended. A message ends with the second of its two notices.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
-    /// By rank and label.
+    /// Requests by rank and label.
     pending: BTreeMap<(u32, u32), (Request, Pending, u8)>,
-    /// By id.
+    /// Requests by id.
     order: BTreeSet<(u64, u32, u32)>,
 }
 
@@ -72,13 +72,13 @@ impl Ids {
         self.pending.insert(key, (request, pending, ends));
         self.order.insert((pending.id, key.0, key.1));
     }
-    /// The request with the smallest id, and its rank.
+    /// Returns the request with the smallest id, and its rank.
     pub fn oldest(&self) -> Option<(u32, Request, Pending)> {
         let &(_, rank, label) = self.order.first()?;
         let &(request, pending, _) = self.pending.get(&(rank, label))?;
         Some((rank, request, pending))
     }
-    /// The event of a notice of a rank.
+    /// Returns the event for a notice of a rank.
     pub fn event(&mut self, rank: u32, notice: &Notice) -> Option<Event> {
         let (kind, from) = match notice.kind {
             NoticeKind::Delivered => (Kind::Delivered, notice.peer),

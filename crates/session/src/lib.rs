@@ -1,8 +1,9 @@
-//! A run that another program drives: messages and timers go in, notices come out in the order of time.
+//! A run that another program drives: its inputs are messages and timers, its outputs events in order of time.
 //!
-//! [`Session::run`] comes back in the instant of the first notices, and no part of the fabric is ahead of them: a message sent then leaves
-//! at that very time. Nothing calls back, so that Rust, Python, C and C++ drive the same state machine. A run depends on the scenario and
-//! on the calls, not on the time at which they are made.
+//! [`Session::run`] returns at the simulated time of the next events, and no part of the fabric is ahead of that time:
+//! a message sent then starts at exactly that time. There are no callbacks, so that Rust, Python, C and C++ drive the
+//! same state machine. A run depends on the scenario and the sequence of calls, but not on the wall-clock time of the
+//! calls.
 //!
 //! ```
 //! let text = r#"
@@ -39,35 +40,35 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use units::Time;
 
-/// Bytes of the largest message.
+/// Maximum size of a message in bytes.
 pub const MAX_MESSAGE_BYTES: u64 = 1 << 44;
 
-/// End of a call of [`Session::run`].
+/// Reason why a call of [`Session::run`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// There are events; all of them have the time [`Session::now`].
+    /// Events are available; all of them have the time [`Session::now`].
     Events,
-    /// The time that was given has come.
+    /// The given time was reached.
     Until,
-    /// The budget is used up; call again.
+    /// The budget is used up. Call again to continue.
     More,
-    /// Nothing is under way, no message, computation or timer.
+    /// All messages, computations and timers have ended.
     Idle,
-    /// The scenario's duration is over.
+    /// The scenario's duration has ended.
     Ended,
 }
 
-/// A run that is driven.
+/// A run that another program drives.
 pub struct Session {
     scenario: Scenario,
     simulation: Simulation,
     job: u32,
-    /// By rank, its host.
+    /// Names of the hosts, by rank.
     hosts: Vec<String>,
     rank_of: BTreeMap<String, u32>,
     next_id: u64,
     ids: Ids,
-    /// Timers by time and id, and those among them that have not been cancelled.
+    /// Timers by time and id, including cancelled ones; then the ids of those that are not cancelled.
     timers: BinaryHeap<Reverse<(Time, u64)>>,
     armed: BTreeSet<u64>,
     events: VecDeque<Event>,
@@ -76,31 +77,31 @@ pub struct Session {
 }
 
 impl Session {
-    /// Present time of the run.
+    /// Returns the current time of the run.
     pub fn now(&self) -> Time {
         self.simulation.now()
     }
-    /// Duration of the scenario, at which the run ends.
+    /// Returns the duration of the scenario, at which the run ends.
     pub fn duration(&self) -> Time {
         self.scenario.spec.duration
     }
-    /// Hosts between which it sends, by rank.
+    /// Returns the names of the hosts that take part, by rank.
     pub fn hosts(&self) -> &[String] {
         &self.hosts
     }
-    /// Messages, computations and timers that have not ended.
+    /// Returns the number of messages, computations and timers that have not ended.
     pub fn under_way(&self) -> usize {
         self.ids.len() + self.armed.len()
     }
-    /// The scenario, its session job included.
+    /// Returns the scenario, including the session's job.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 
-    /// The rank of a host.
+    /// Returns the rank of a host.
     ///
     /// # Errors
-    /// If it has none.
+    /// If the host has no rank.
     pub fn rank(&self, host: &str) -> Result<u32, SessionError> {
         self.rank_of.get(host).copied().ok_or_else(|| SessionError::UnknownHost {
             host: host.to_string(),
@@ -110,8 +111,8 @@ impl Session {
         })
     }
 
-    /// Sends a message, at `at` or, without it, now. Returns its id. It is acknowledged ([`Kind::Sent`]) and delivered
-    /// ([`Kind::Delivered`]). A message of a host to itself takes no time.
+    /// Sends a message at `at`, by default now. Returns its id. Its events are [`Kind::Sent`] (acknowledged) and
+    /// [`Kind::Delivered`]. A message of a host to itself takes no time.
     ///
     /// # Errors
     /// If a host has no rank, the time is past or after the end, or the message is larger than [`MAX_MESSAGE_BYTES`].
@@ -138,8 +139,8 @@ impl Session {
         self.request(from, at, Request::Send { to, bytes })
     }
 
-    /// Occupies the processor of a host for some time, from `at` or from now on, behind its other work. Returns its id; it ends with
-    /// [`Kind::Computed`].
+    /// Occupies the processor of a host for a time, starting at `at` (by default now) or when its earlier work has
+    /// ended. Returns the id of the computation, which ends with [`Kind::Computed`].
     ///
     /// # Errors
     /// Those of [`Session::send`].
@@ -173,7 +174,7 @@ impl Session {
         Ok(id)
     }
 
-    /// A start that is given, or the present.
+    /// Returns the given start time or, by default, the current time.
     fn start(&self, at: Option<Time>) -> Result<Time, SessionError> {
         let now = self.now();
         if self.ended {
@@ -194,7 +195,7 @@ impl Session {
         self.next_id - 1
     }
 
-    /// Starts a timer, which ends ([`Kind::Timer`]) at a time. Returns its id.
+    /// Starts a timer, which expires ([`Kind::Timer`]) at the given time. Returns its id.
     ///
     /// # Errors
     /// If the time is past or after the end.
@@ -206,22 +207,22 @@ impl Session {
         Ok(id)
     }
 
-    /// Cancels a timer. Returns true if it had not ended.
+    /// Cancels a timer. Returns true if it had not expired yet.
     pub fn cancel(&mut self, id: u64) -> bool {
         self.armed.remove(&id)
     }
 
-    /// The next event that has happened and was not taken.
+    /// Returns the next event that has not been polled yet.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// Goes on to the next events before `until`, to `until`, or for about `budget` events of the engine; not at all while there are
-    /// events.
+    /// Runs up to the next events before `until`, up to `until`, or for about `budget` events of the engine. Returns at
+    /// once while events have not been polled.
     ///
     /// # Errors
-    /// If `until` is past; if an invariant breaks; if messages are under way and nothing is left to happen, which names the first of them
-    /// and what holds it.
+    /// If `until` is in the past; if an invariant is violated; if messages have not ended and no event is pending. The
+    /// last error describes the first of these messages and what blocks it.
     pub fn run(&mut self, until: Time, budget: u64) -> Result<Status, SessionError> {
         if !self.events.is_empty() {
             return Ok(Status::Events);
@@ -257,10 +258,10 @@ impl Session {
         Ok(Status::Events)
     }
 
-    /// Goes on to the next event, and takes it; `None` if nothing is under way.
+    /// Runs up to the next event, and returns it; `None` if all messages, computations and timers have ended.
     ///
     /// # Errors
-    /// Those of [`Session::run`]; if the duration ends while messages are under way.
+    /// Those of [`Session::run`]; if the duration ends before all messages.
     pub fn next_event(&mut self, budget: u64) -> Result<Option<Event>, SessionError> {
         loop {
             match self.run(Time::NEVER, budget)? {
@@ -272,10 +273,10 @@ impl Session {
         }
     }
 
-    /// Nothing more happens.
+    /// Checks that the session has ended completely.
     ///
     /// # Errors
-    /// If messages, computations or timers are under way at the end of the duration.
+    /// If messages, computations or timers have not ended at the end of the duration.
     pub fn at_end(&self) -> Result<(), SessionError> {
         if self.under_way() == 0 {
             return Ok(());
@@ -303,7 +304,7 @@ impl Session {
         }
     }
 
-    /// The oldest message that is under way, in words.
+    /// Describes the oldest message that has not ended.
     fn first_under_way(&self) -> String {
         let host = |rank: u32| self.hosts[rank as usize].as_str();
         match self.ids.oldest() {
@@ -330,11 +331,11 @@ impl Session {
         }
     }
 
-    /// Goes on to the end of all messages, and returns the run. Events that were not taken are dropped. `budget` and `go_on`: after about
-    /// so many events of the engine `go_on` is called, and the run ends early if it returns false.
+    /// Runs until all messages have ended, and returns the simulation. Events that were not polled are dropped. `go_on`
+    /// is called about every `budget` events of the engine; the run ends early if it returns false.
     ///
     /// # Errors
-    /// If an invariant breaks.
+    /// If an invariant is violated.
     pub fn finish(
         mut self,
         budget: u64,
@@ -352,7 +353,7 @@ impl Session {
         Ok((self.scenario, self.simulation))
     }
 
-    /// The requests so far as a file of `messages`, if the session records them.
+    /// Returns the requests so far as a file for `messages`, if the session records them.
     pub fn recorded(&self) -> Option<String> {
         self.recording.as_ref().map(|own| own.text(&self.hosts))
     }

@@ -10,30 +10,30 @@ use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Job of a scenario that has none with `session = true`.
+/// Job that is added to a scenario without a job with `session = true`.
 const JOB: &str = "\n[[jobs]]\nname = \"session\"\nranks = \"all\"\nworkload = { session = true }\n";
 
-/// Reads a scenario whose files are in the folder of `file`.
+/// Reads a scenario, whose files are in the folder of `file`.
 ///
 /// # Errors
-/// All that is wrong with it.
+/// All errors in the scenario.
 pub fn read_no_files(text: &str, file: &str, seed: Option<u64>) -> Result<Scenario, Diagnostics> {
     scenario::load_seeded(text.as_bytes(), file, Path::new(file).parent(), seed)
 }
 
-/// Returns true if a scenario has a job for a session.
+/// Returns true if the scenario has a job for a session.
 pub fn is_driven(scenario: &Scenario) -> bool {
     scenario.effective.jobs.iter().any(|job| job.workload.session)
 }
 
-/// The text of a scenario with a job for the session: all hosts, over queue pairs with their defaults.
+/// Returns the text of a scenario with a job for the session added: all hosts, over queue pairs with defaults.
 pub fn with_job(text: &str) -> String {
     format!("{text}{JOB}")
 }
 
 impl Session {
-    /// Opens a scenario, which `load` reads: its text, the name of its file and its seed. A scenario without a job with `session = true`
-    /// gets one.
+    /// Opens a scenario, which `load` reads from its text, the name of its file and the seed. It adds a job with
+    /// `session = true` if the scenario has none.
     ///
     /// # Errors
     /// If the scenario cannot be run, or has several such jobs.
@@ -43,7 +43,7 @@ impl Session {
         seed: Option<u64>,
         load: impl Fn(&str, &str, Option<u64>) -> Result<Scenario, Diagnostics>,
     ) -> Result<Session, SessionError> {
-        // Without any traffic a scenario may be refused that a session can open.
+        // A scenario without traffic may be rejected although a session can open it.
         let scenario = match load(text, file, seed) {
             Ok(scenario) if is_driven(&scenario) => scenario,
             _ => load(&with_job(text), file, seed).map_err(SessionError::Scenario)?,
@@ -88,7 +88,7 @@ impl Session {
         })
     }
 
-    /// Records all requests from now on, for [`Session::recorded`].
+    /// Starts recording requests, for [`Session::recorded`].
     pub fn record(&mut self) {
         self.recording.get_or_insert_with(Recording::default);
     }

@@ -1,4 +1,4 @@
-//! The requests of a session as a file of messages, which gives the same run.
+//! The requests of a session as a file of messages, which reproduces the run.
 
 use jobs::Request;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ impl Recording {
         self.0.push((rank, at, request));
     }
 
-    /// As CSV; times to the picosecond.
+    /// Returns the requests as CSV, with times to the picosecond.
     pub fn text(&self, hosts: &[String]) -> String {
         let mut text = "start,from,to,bytes,compute\n".to_string();
         for &(rank, at, request) in &self.0 {

@@ -1,4 +1,4 @@
-//! A session and a file give the same run.
+//! Tests that a session and the file of its requests give the same run.
 
 use fabric::{Simulation, State};
 use session::{Event, Kind, Session, SessionError, read_no_files};
@@ -39,7 +39,7 @@ fn end(session: Session) -> (u64, Time, u64) {
     (simulation.fingerprint(), simulation.now(), simulation.frame_hops())
 }
 
-/// Runs a file on some threads.
+/// Runs a file with this number of threads.
 fn run(text: &str, folder: &Path, threads: usize) -> (u64, Time, u64) {
     let file = folder.join("file.toml");
     let scenario = scenario::load(text, &file.to_string_lossy(), Some(folder))
@@ -49,7 +49,7 @@ fn run(text: &str, folder: &Path, threads: usize) -> (u64, Time, u64) {
     (simulation.fingerprint(), simulation.now(), simulation.frame_hops())
 }
 
-/// Steps of a ring: each host passes a message on as soon as it has one.
+/// Runs steps of a ring: each host forwards a message as soon as it has received one.
 fn ring(session: &mut Session, steps: usize, bytes: u64) -> Vec<Event> {
     let hosts = session.hosts().len() as u32;
     let mut left = vec![steps - 1; hosts as usize];
@@ -119,7 +119,7 @@ fn the_steps_of_a_driver_do_not_change_the_run() {
     };
     let once = whole();
     assert_eq!(once, whole());
-    // In steps of 700 ns, and of few events of the engine.
+    // In steps of 700 ns, and with a budget of few events.
     let mut session = open(&text);
     let hosts = 4;
     let mut left = [4; 4];
@@ -178,7 +178,7 @@ fn errors_name_the_value_and_leave_the_session_as_it_was() {
     );
     assert!(text(session.run(Time::ZERO, 1).unwrap_err()).ends_with("is past: the session is at 5 us"));
     assert_eq!(session.under_way(), 0);
-    // 100 Gb/s for 20 ms is a quarter of this.
+    // The message takes four times as long as the 20 ms of the run at 100 Gb/s.
     session.send("h0", "h3", 1_000_000_000, None).unwrap();
     let why = text(session.next_event(u64::MAX).unwrap_err());
     assert!(why.contains("with 1 under way: the first is message 1 of 1000000000 B from h0 to h3"), "{why}");
@@ -195,7 +195,7 @@ fn a_message_that_cannot_end_is_named_with_its_cause() {
     session.send("h0", "h1", 10_000_000, None).unwrap();
     let why = loop {
         match session.next_event(1 << 16) {
-            Ok(event) => assert!(event.is_some(), "a message is lost without a word"),
+            Ok(event) => assert!(event.is_some(), "a message was lost without an error"),
             Err(why) => break why.to_string(),
         }
     };

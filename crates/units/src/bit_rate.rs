@@ -1,4 +1,4 @@
-//! Rates: whole bits per second, or what a line code leaves of them.
+//! Rates: whole bits per second, or the exact fraction that a line code leaves of them.
 
 use crate::{Time, write_scaled};
 use std::cmp::Ordering;
@@ -8,31 +8,31 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 
 /// A rate in bits per second. Range of a link: 1 Mb/s to 1.6 Tb/s.
 ///
-/// Rates that are written down are whole. The data rate of a link with a line code may be a fraction: 8 Gb/s with
-/// 128b/130b are 7,876,923,076 and 12/13 b/s. It is kept as the fraction that it is.
+/// Rates in scenarios are whole numbers. The data rate of a link with a line code may be a fraction: 8 Gb/s with
+/// 128b/130b leave 7,876,923,076 12/13 b/s. It is stored exactly, as a fraction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BitRate {
-    /// Number of bits, in lowest terms,
+    /// Numerator of the rate in lowest terms, in bits.
     bits: u64,
-    /// in so many seconds.
+    /// Denominator of the rate, in seconds.
     seconds: u8,
 }
 
 impl BitRate {
-    /// A rate of `bps` bits per second.
+    /// Creates a rate of `bps` bits per second.
     pub const fn from_bps(bps: u64) -> BitRate {
         BitRate { bits: bps, seconds: 1 }
     }
-    /// A rate of `gbps` times 10^9 bits per second.
+    /// Creates a rate of `gbps` gigabits per second.
     pub const fn from_gbps(gbps: u64) -> BitRate {
         BitRate::from_bps(gbps * 1_000_000_000)
     }
-    /// The rate of this number of links together; rates past the end of the range are cut.
+    /// Returns the total rate of this number of links, saturating at the end of the range.
     #[must_use]
     pub const fn times(self, links: u16) -> BitRate {
         BitRate { bits: self.bits.saturating_mul(links as u64), seconds: self.seconds }
     }
-    /// The part `part / whole` of a whole rate; rates past the end of the range are cut.
+    /// Returns the part `part / whole` of a whole rate, saturating at the end of the range.
     pub(crate) fn part(self, part: u8, whole: u8) -> BitRate {
         let (bits, seconds) =
             (u128::from(self.bits) * u128::from(part), u128::from(self.seconds) * u128::from(whole));
@@ -42,41 +42,42 @@ impl BitRate {
             seconds: u8::try_from(seconds / divisor).unwrap_or(u8::MAX),
         }
     }
-    /// The rate in whole bits per second, rounded down.
+    /// Returns the rate in whole bits per second, rounded down.
     pub const fn bps(self) -> u64 {
         self.bits / self.seconds as u64
     }
-    /// The rate in whole bits per second, rounded up.
+    /// Returns the rate in whole bits per second, rounded up.
     pub const fn bps_ceil(self) -> u64 {
         self.bits.div_ceil(self.seconds as u64)
     }
-    /// The rate in bits per second, for reports and shares: the nearest float.
+    /// Returns the rate in bits per second as the nearest float, for reports and shares.
     pub fn bps_f64(self) -> f64 {
         self.bits as f64 / f64::from(self.seconds)
     }
-    /// The rate as a fraction in lowest terms: bits, and seconds.
+    /// Returns the rate as a fraction in lowest terms: bits, and seconds.
     pub const fn fraction(self) -> (u64, u64) {
         (self.bits, self.seconds as u64)
     }
-    /// Picoseconds a byte, as numerator and denominator in lowest terms; a denominator of 0 if the rate is 0.
+    /// Returns the picoseconds per byte as numerator and denominator in lowest terms; the denominator is 0 if the rate
+    /// is 0.
     pub fn ps_per_byte(self) -> (u64, u64) {
         let (num, den) = (8 * PS_PER_S * u64::from(self.seconds), self.bits);
         let divisor = gcd(num.into(), den.into()) as u64;
         (num / divisor, den / divisor)
     }
-    /// The time that `bits` take, rounded down to a picosecond.
+    /// Returns the time that `bits` take, rounded down to a picosecond.
     pub const fn time_for_bits_floor(self, bits: u64) -> Time {
         Time::from_ps((bits as u128 * self.ps_times_seconds() / self.bits as u128) as u64)
     }
-    /// The time that `bits` take, rounded up to the next picosecond: a bound, as headroom needs it.
+    /// Returns the time that `bits` take, rounded up to a picosecond: an upper bound, as headroom requires.
     pub const fn time_for_bits_ceil(self, bits: u64) -> Time {
         Time::from_ps((bits as u128 * self.ps_times_seconds()).div_ceil(self.bits as u128) as u64)
     }
-    /// The bits that fit completely into `span`.
+    /// Returns the number of bits that fit completely into `span`.
     pub const fn bits_in_floor(self, span: Time) -> u64 {
         (span.ps() as u128 * self.bits as u128 / self.ps_times_seconds()) as u64
     }
-    /// The bits that at least begin within `span`.
+    /// Returns the number of bits that start within `span`.
     pub const fn bits_in_ceil(self, span: Time) -> u64 {
         (span.ps() as u128 * self.bits as u128).div_ceil(self.ps_times_seconds()) as u64
     }
@@ -101,7 +102,7 @@ impl PartialOrd for BitRate {
     }
 }
 
-/// A fraction is printed in whole bits per second and marked as rounded.
+/// Prints a fractional rate in whole bits per second, and marks it as rounded.
 impl fmt::Display for BitRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.seconds != 1 {

@@ -1,10 +1,9 @@
 //! Integer units of a fabric: picoseconds, bytes, bits per second, millimetres.
 //!
-//! Every quantity is an unsigned integer in one fixed unit, so that two runs can only differ if the
-//! scenario differs. Reading a quantity is exact: a text that is not a whole number of base units
-//! ("0.5 ps") is an error, never a rounding. Only the data rate at a signalling rate with a line code is
-//! a fraction, which is also exact. The one operation that has to round, the time that a number of bits takes at a
-//! rate, is [`WireClock`]: it carries the remainder from frame to frame.
+//! Every quantity is an unsigned integer in one fixed unit, so that two runs can only differ if the scenario differs.
+//! Parsing is exact: a text that is not a whole number of base units ("0.5 ps") is an error, and never rounded. Only
+//! the data rate of a link with a line code may be a fraction, which is also exact. The one conversion that has to
+//! round is that of bits to time. [`WireClock`] performs it, and carries the remainder from frame to frame.
 //!
 //! ```
 //! use units::{BitRate, WireClock};
@@ -33,49 +32,49 @@ pub use wire_clock::WireClock;
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
 
-/// A point in simulated time, or a span of it, in integer picoseconds. Range: 0 to 213 days.
+/// A point in simulated time, or a duration, in integer picoseconds. Range: 0 to 213 days.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
 impl Time {
-    /// The start of every simulation, and the empty span.
+    /// The start of every simulation, and the duration of zero.
     pub const ZERO: Time = Time(0);
     /// Later than any event.
     pub const NEVER: Time = Time(u64::MAX);
 
-    /// A span of `ps` picoseconds.
+    /// Creates a time of `ps` picoseconds.
     pub const fn from_ps(ps: u64) -> Time {
         Time(ps)
     }
-    /// A span of `ns` nanoseconds.
+    /// Creates a time of `ns` nanoseconds.
     pub const fn from_ns(ns: u64) -> Time {
         Time(ns * 1_000)
     }
-    /// A span of `us` microseconds.
+    /// Creates a time of `us` microseconds.
     pub const fn from_us(us: u64) -> Time {
         Time(us * 1_000_000)
     }
-    /// A span of `ms` milliseconds.
+    /// Creates a time of `ms` milliseconds.
     pub const fn from_ms(ms: u64) -> Time {
         Time(ms * 1_000_000_000)
     }
-    /// The span in picoseconds.
+    /// Returns the time in picoseconds.
     pub const fn ps(self) -> u64 {
         self.0
     }
-    /// The span in seconds, for reports: the nearest float, so that it prints with twelve decimals at most.
+    /// Returns the time in seconds as the nearest float, for reports. It prints with at most twelve decimals.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e12
     }
-    /// The span in nanoseconds, for reports: the nearest float, so that it prints with three decimals at most.
+    /// Returns the time in nanoseconds as the nearest float, for reports. It prints with at most three decimals.
     pub fn as_ns_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
-    /// The span from `earlier` to here, or zero if `earlier` is later.
+    /// Returns the time since `earlier`, or zero if `earlier` is later.
     pub const fn saturating_sub(self, earlier: Time) -> Time {
         Time(self.0.saturating_sub(earlier.0))
     }
-    /// The sum, or [`Time::NEVER`] past the end of the range.
+    /// Returns the sum, or [`Time::NEVER`] beyond the end of the range.
     pub const fn saturating_add(self, span: Time) -> Time {
         Time(self.0.saturating_add(span.0))
     }
@@ -110,15 +109,15 @@ impl Mul<u64> for Time {
 pub struct Bytes(u64);
 
 impl Bytes {
-    /// `n` bytes.
+    /// Creates a number of bytes.
     pub const fn new(n: u64) -> Bytes {
         Bytes(n)
     }
-    /// The number of bytes.
+    /// Returns the number of bytes.
     pub const fn get(self) -> u64 {
         self.0
     }
-    /// The number of bits.
+    /// Returns the number of bits.
     pub const fn bits(self) -> u64 {
         self.0 * 8
     }
@@ -129,26 +128,26 @@ impl Bytes {
 pub struct Length(u64);
 
 impl Length {
-    /// `mm` millimetres.
+    /// Creates a length of `mm` millimetres.
     pub const fn from_mm(mm: u64) -> Length {
         Length(mm)
     }
-    /// `m` metres.
+    /// Creates a length of `m` metres.
     pub const fn from_m(m: u64) -> Length {
         Length(m * 1_000)
     }
-    /// The length in millimetres.
+    /// Returns the length in millimetres.
     pub const fn mm(self) -> u64 {
         self.0
     }
-    /// Propagation delay in optical fibre at 5 ns a metre, the figure vendors use to size PFC buffers
-    /// (a group velocity of 2/3 of that of light). Exact: 5 ps a millimetre.
+    /// Returns the propagation delay in optical fibre at 5 ns per metre, the value that vendors use to size PFC buffers
+    /// (a group velocity of 2/3 of the speed of light). Exact: 5 ps per millimetre.
     pub const fn fibre_delay(self) -> Time {
         Time(self.0 * 5)
     }
 }
 
-/// Prints `value` base units with the largest unit of `steps` that keeps it a short exact decimal.
+/// Prints `value` base units in the largest unit of `steps` in which it is a short exact decimal.
 fn write_scaled(f: &mut fmt::Formatter<'_>, value: u64, steps: &[(u64, &str)]) -> fmt::Result {
     for &(scale, unit) in steps {
         if value >= scale || scale == 1 {

@@ -1,17 +1,17 @@
-//! Line codes: how many of the bits on the wire are data.
+//! Line codes: the fraction of the bits on the wire that are data.
 //!
-//! The rate of Ethernet is that of its MAC: the overhead of a line code is not counted in it, and 10 Gb/s are 10.3125
-//! Gb/s on the fibre. PCI Express, InfiniBand, Fibre Channel and Advanced Switching specify the rate on the wire, in
-//! GT/s or Gbaud; data get a part of it. The codes add to every byte alike, so that they are a factor of the rate,
-//! and the code of frames does not depend on them.
+//! The rate of Ethernet is that of its MAC. It excludes the overhead of the line code: 10 Gb/s Ethernet runs at 10.3125
+//! Gb/s on the fibre. PCI Express, InfiniBand, Fibre Channel and Advanced Switching specify the rate on the wire in
+//! GT/s or Gbaud, of which a fraction is available for data. A line code expands all bytes equally. It is therefore
+//! modelled as a factor of the rate.
 //!
-//! Source: 8b/10b: Widmer and Franaszek, IBM J. Res. Dev. 27 (1983); PCI Express 1 and 2 (2.5 and 5 GT/s),
-//! InfiniBand SDR to QDR, Advanced Switching. 64b/66b: IEEE 802.3 clause 49.2.4; InfiniBand from FDR on. 128b/130b:
-//! PCI Express 3 to 5 (8 to 32 GT/s).
+//! Source: 8b/10b: Widmer and Franaszek, IBM J. Res. Dev. 27 (1983); PCI Express 1 and 2 (2.5 and 5 GT/s), InfiniBand
+//! SDR to QDR, Advanced Switching. 64b/66b: IEEE 802.3 clause 49.2.4; InfiniBand from FDR on. 128b/130b: PCI Express 3
+//! to 5 (8 to 32 GT/s).
 //!
 //! Not modelled: control symbols and ordered sets (of clock compensation, training and alignment), forward error
-//! correction and its transcoding, frames that begin at block boundaries only, and that a wrong bit on the wire may
-//! make several wrong ones of the data.
+//! correction and its transcoding, the alignment of frames to block boundaries, and the multiplication of bit errors by
+//! decoding.
 
 use crate::BitRate;
 use schemars::JsonSchema;
@@ -32,7 +32,7 @@ pub enum LineCode {
 }
 
 impl LineCode {
-    /// Data rate at a signalling rate, exactly.
+    /// Returns the exact data rate at a signalling rate.
     pub fn data_rate(self, signalling: BitRate) -> BitRate {
         let (data, wire) = match self {
             LineCode::EightTen => (4, 5),
@@ -56,7 +56,7 @@ mod tests {
         assert_eq!(LineCode::EightTen.data_rate(mbps(2_500)), mbps(2_000));
         assert_eq!(LineCode::SixtyFourSixtySix.data_rate(kbps(10_312_500)), mbps(10_000));
         assert_eq!(LineCode::SixtyFourSixtySix.data_rate(kbps(103_125_000)), mbps(100_000));
-        // PCI Express 3 and InfiniBand FDR do not give whole numbers.
+        // The data rates of PCI Express 3 and InfiniBand FDR are not whole numbers.
         assert_eq!(
             LineCode::OneTwentyEightOneThirty.data_rate(mbps(8_000)).fraction(),
             (102_400_000_000, 13)
@@ -77,7 +77,7 @@ mod tests {
             let mut clock = WireClock::new(code.data_rate(BitRate::from_bps(rate)));
             let total: u64 = frames.iter().map(|&bytes| clock.advance(bytes).ps()).sum();
             let bytes: u128 = frames.iter().map(|&bytes| u128::from(bytes)).sum();
-            // Bits on the wire at the signalling rate, rounded down once.
+            // Time of the bits on the wire at the signalling rate, rounded down once.
             proptest::prop_assert_eq!(u128::from(total), bytes * 8 * wire * 1_000_000_000_000 / (data * u128::from(rate)));
         }
     }

@@ -1,6 +1,6 @@
-//! Reading quantities: "10 Gb/s", "300 m", "1.5 us", "64 KiB", "100 frames".
+//! Parsing of quantities: "10 Gb/s", "300 m", "1.5 us", "64 KiB", "100 frames".
 //!
-//! A quantity is a decimal number and a unit; the unit is never optional and reading is exact.
+//! A quantity is a decimal number and a unit; the unit is required, and parsing is exact.
 
 use crate::{BitRate, Bytes, ClockTolerance, Length, Time};
 use std::fmt;
@@ -9,25 +9,26 @@ use std::str::FromStr;
 /// A quantity counted in bytes or in whole frames, as switch buffers are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Amount {
-    /// Bytes of frame, without line overhead.
+    /// Number of bytes, without line overhead.
     Bytes(u64),
-    /// Frames of any length.
+    /// Number of frames, of any length.
     Frames(u64),
 }
 
 impl Amount {
-    /// Returns true if both are bytes, or both frames.
+    /// Returns true if both amounts are bytes, or both are frames.
     pub fn comparable(self, other: Amount) -> bool {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
-    /// Returns true if it is larger than the other; false if they are not comparable.
+    /// Returns true if this amount exceeds the other; false if they are not comparable.
     pub fn exceeds(self, other: Amount) -> bool {
         match (self, other) {
             (Amount::Bytes(a), Amount::Bytes(b)) | (Amount::Frames(a), Amount::Frames(b)) => a > b,
             _ => false,
         }
     }
-    /// Amounts to compare in one sentence: those in bytes in the largest unit of which all of them are whole multiples.
+    /// Formats amounts for a comparison in one sentence: amounts in bytes use the largest unit of which all of them are
+    /// multiples.
     pub fn alike<const N: usize>(amounts: [Amount; N]) -> [String; N] {
         let of_all = |amount: &Amount| match amount {
             Amount::Bytes(bytes) => *bytes,
@@ -68,11 +69,10 @@ impl fmt::Display for ParseUnitError {
 }
 impl std::error::Error for ParseUnitError {}
 
-/// Maximum clock offset: a thousandth.
+/// Maximum clock offset: 1,000 parts per million.
 const MOST_PPB: u32 = 1_000_000;
 
-/// The units of one dimension: name and size in base units. The first is the most probable unit of a bare
-/// number.
+/// Units of one dimension: name, and size in base units. The first is the most likely unit of a bare number.
 struct Dimension {
     what: &'static str,
     example: &'static str,
@@ -224,7 +224,7 @@ fn read(text: &str, dimension: &Dimension) -> Result<u64, ParseUnitError> {
         .map_err(|message| ParseUnitError { message })
 }
 
-/// Message about an unknown unit, and the unit probably meant.
+/// Returns a message about an unknown unit, and the text that was probably meant.
 fn meant(number: &str, unit: &str, dimension: &Dimension) -> (String, String) {
     let nearest = |unit: &str| {
         let names = dimension.units.iter().map(|(name, _)| *name);
@@ -246,14 +246,15 @@ fn meant(number: &str, unit: &str, dimension: &Dimension) -> (String, String) {
     }
 }
 
-/// Times that have no unit here, in seconds.
+/// Units of time that are not accepted, in seconds.
 const LONGER: &[(&[&str], u64)] = &[
     (&["min", "mins", "minute", "minutes"], 60),
     (&["h", "hr", "hour", "hours"], 3_600),
     (&["d", "day", "days"], 86_400),
 ];
 
-/// Splits the digits of "1e+06 Mb/s", whose number is "1" and whose unit is "e+06 Mb/s", from the rest.
+/// Returns the value of a number with an exponent, and its unit. In "1e+06 Mb/s", `number` is "1" and `unit` is "e+06
+/// Mb/s".
 fn exponential<'a>(number: &str, unit: &'a str) -> Option<(String, &'a str)> {
     let power = unit.strip_prefix(['e', 'E'])?;
     let end = power.find(|c: char| !(c.is_ascii_digit() || c == '+' || c == '-')).unwrap_or(power.len());
@@ -263,7 +264,8 @@ fn exponential<'a>(number: &str, unit: &'a str) -> Option<(String, &'a str)> {
 
 const TOO_LARGE: &str = "is too large";
 
-/// `number` (decimal digits, at most one point) times `scale`, if that is a whole number of base units.
+/// Returns `number` (decimal digits, at most one point) times `scale`. An error if the product is not a whole number of
+/// base units.
 fn exact_product(number: &str, scale: u64) -> Result<u64, &'static str> {
     if !groups_digits(number) {
         return Err("has a `_` that is not between two digits");
@@ -285,11 +287,11 @@ fn exact_product(number: &str, scale: u64) -> Result<u64, &'static str> {
     if product % denominator != 0 {
         return Err("is not a whole number of the smallest unit (1 ps, 1 b/s, 1 B, 1 mm, 1 ppb)");
     }
-    // Half of the range is kept free, so that a sum of two quantities cannot overflow.
+    // Half of the range is kept free, so that the sum of two quantities cannot overflow.
     u64::try_from(product / denominator).ok().filter(|&v| v < u64::MAX / 2).ok_or(TOO_LARGE)
 }
 
-/// Returns true if each `_` is between two digits, as in numbers of TOML.
+/// Returns true if each `_` is between two digits, as TOML requires.
 fn groups_digits(number: &str) -> bool {
     let ends_with_digit = |part: &&str| part.ends_with(|c: char| c.is_ascii_digit());
     let starts_with_digit = |part: &&str| part.starts_with(|c: char| c.is_ascii_digit());
@@ -298,7 +300,8 @@ fn groups_digits(number: &str) -> bool {
     parts[..last].iter().all(ends_with_digit) && parts[1..].iter().all(starts_with_digit)
 }
 
-/// Distance of two unit names: the case-insensitive edit distance; ties prefer the same case.
+/// Returns the distance of two unit names: the case-insensitive edit distance, with ties decided in favour of the same
+/// case.
 fn unlikeness(a: &str, b: &str) -> (usize, usize) {
     let fold = |s: &str| s.to_lowercase().replace("bit", "b").replace("ps", "/s");
     (strsim::levenshtein(&fold(a), &fold(b)), strsim::levenshtein(a, b))

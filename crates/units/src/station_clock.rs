@@ -1,15 +1,15 @@
-//! The clocks of stations, which are never quite equal.
+//! Clocks of stations, whose frequencies differ slightly.
 //!
-//! Every station sends at the pace of an oscillator of its own. IEEE 802.3 allows each of them 100 parts per
-//! million, so that two links of one rate drift against each other by up to 200. A [`ClockTolerance`] is the maximum
-//! deviation of clocks, a [`ClockOffset`] the deviation of one of them.
+//! Every station sends at the rate of its own oscillator. IEEE 802.3 allows each a deviation of 100 parts per million,
+//! so that two links of the same nominal rate may differ by up to 200 ppm. A [`ClockTolerance`] is the maximum
+//! deviation of clocks, a [`ClockOffset`] the deviation of one clock.
 
 use crate::BitRate;
 use crate::bit_rate::gcd;
 
-/// Parts per billion of one.
+/// Parts per billion in the whole.
 const WHOLE: i64 = 1_000_000_000;
-/// Picoseconds per second times bits per byte.
+/// Picoseconds per second, times bits per byte.
 const PS_PER_S_TIMES_8: u128 = 8_000_000_000_000;
 
 /// Maximum deviation of clocks from their nominal frequency, in either direction, in parts per billion.
@@ -20,19 +20,19 @@ impl ClockTolerance {
     /// All clocks are exact.
     pub const EXACT: ClockTolerance = ClockTolerance(0);
 
-    /// A tolerance of `ppb` parts per billion, at most a thousandth of the whole.
+    /// Creates a tolerance of `ppb` parts per billion, limited to a thousandth.
     pub const fn from_ppb(ppb: u32) -> ClockTolerance {
         ClockTolerance(ppb)
     }
-    /// A tolerance of `ppm` parts per million.
+    /// Creates a tolerance of `ppm` parts per million.
     pub const fn from_ppm(ppm: u32) -> ClockTolerance {
         ClockTolerance(ppm * 1000)
     }
-    /// The tolerance in parts per billion.
+    /// Returns the tolerance in parts per billion.
     pub const fn ppb(self) -> u32 {
         self.0
     }
-    /// The highest rate of a station with the nominal rate `rate`, rounded up.
+    /// Returns the maximum rate of a station with the nominal rate `rate`, rounded up.
     pub const fn fastest(self, rate: BitRate) -> BitRate {
         if self.0 == 0 {
             return rate;
@@ -41,13 +41,13 @@ impl ClockTolerance {
         let faster = bits as u128 * (WHOLE as u128 + self.0 as u128);
         BitRate::from_bps(faster.div_ceil(WHOLE as u128 * seconds as u128) as u64)
     }
-    /// Maps a number from 0 to `2 * ppb` to an offset: the middle is the nominal frequency.
+    /// Maps a number from 0 to `2 * ppb` to an offset; the middle of the range is the nominal frequency.
     pub const fn offset(self, drawn: u64) -> ClockOffset {
         ClockOffset(drawn as i32 - self.0 as i32)
     }
 }
 
-/// Deviation of a clock from its nominal frequency, in parts per billion: above zero it is fast.
+/// Deviation of a clock from its nominal frequency, in parts per billion. Positive if the clock is fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ClockOffset(i32);
 
@@ -55,23 +55,23 @@ impl ClockOffset {
     /// An exact clock.
     pub const NOMINAL: ClockOffset = ClockOffset(0);
 
-    /// An offset of `ppb` parts per billion.
+    /// Creates an offset of `ppb` parts per billion.
     pub const fn from_ppb(ppb: i32) -> ClockOffset {
         ClockOffset(ppb)
     }
-    /// The offset in parts per billion.
+    /// Returns the offset in parts per billion.
     pub const fn ppb(self) -> i32 {
         self.0
     }
-    /// The frequency in units of the nominal one.
+    /// Returns the frequency as a multiple of the nominal one.
     pub fn factor(self) -> f64 {
         (WHOLE + i64::from(self.0)) as f64 / WHOLE as f64
     }
 
-    /// Picoseconds per byte at the rate to which this clock turns `rate` (above 0), as numerator and denominator. Exact
-    /// where the reduced fraction has a denominator of 32 bits and a numerator up to `most`, as for an exact
-    /// clock at all rates of Ethernet; otherwise both are halved until they fit, which leaves an error below 10 parts
-    /// per billion for rates from 10 Mb/s on, and below 100 at 1 Mb/s.
+    /// Returns the picoseconds per byte, as numerator and denominator, of the rate `rate` (above 0) at this clock.
+    /// Exact if the reduced fraction has a numerator up to `most` and a denominator of 32 bits, as for an exact clock
+    /// at all rates of Ethernet. Otherwise both are halved until they fit: the error is below 10 parts per billion from
+    /// 10 Mb/s on, and below 100 at 1 Mb/s.
     pub fn ps_per_byte(self, rate: BitRate, most: u64) -> (u64, u32) {
         let (bits, seconds) = rate.fraction();
         let (mut num, mut den) = (
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(at(10, 0), (800, 1));
         assert_eq!(at(10, 50_000), (16_000_000, 20_001));
         assert_eq!(at(100, -100_000), (800_000, 9_999));
-        // The odd denominators of odd rates and offsets do not fit: approximate.
+        // The fractions of odd rates and offsets do not fit, and are approximated.
         let fraction = LineCode::OneTwentyEightOneThirty.data_rate(BitRate::from_gbps(8));
         let whole = [1_000_000, 10_000_000, 3_333_333_333, 103_125_000_000, 1_600_000_000_000u64];
         for rate in whole.map(BitRate::from_bps).into_iter().chain([fraction]) {

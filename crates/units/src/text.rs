@@ -1,7 +1,7 @@
-//! Quantities as files write them: text with a unit, like `"10 Gb/s"`.
+//! Quantities in files: text with a unit, like `"10 Gb/s"`.
 //!
-//! They are read with the messages of their parsers and printed as the shortest exact text. A bare number is an error
-//! with a message about the missing unit. [`Or`] adds one word to a quantity: `"unlimited"`, `"off"`.
+//! They are parsed with the error messages of their types, and printed as the shortest exact text. A bare number is an
+//! error with a message about the missing unit. [`Or`] adds one word to a quantity: `"unlimited"`, `"off"`.
 
 use crate::{Amount, BitRate, Bytes, ClockTolerance, Length, ParseUnitError, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -34,7 +34,7 @@ macro_rules! dimension {
         }
         impl Serialize for $unit {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                // Zero is the same in any unit: the usual one is printed.
+                // Zero is the same in any unit; the usual unit is printed.
                 match self.to_string().as_str() {
                     "0 ps" => serializer.serialize_str("0 s"),
                     "0 mm" => serializer.serialize_str("0 m"),
@@ -145,11 +145,11 @@ impl<T, W: Word> Default for Or<T, W> {
     }
 }
 impl<T: Copy, W: Word> Or<T, W> {
-    /// The word.
+    /// Creates the word.
     pub fn word() -> Or<T, W> {
         Or::Word(W::default())
     }
-    /// The quantity, if it is not the word.
+    /// Returns the quantity; `None` for the word.
     pub fn value(&self) -> Option<T> {
         match self {
             Or::Word(_) => None,
@@ -216,7 +216,7 @@ impl<T: Dimension, W: Word> Visitor<'_> for QuantityVisitor<T, W> {
     }
 }
 
-/// The error for a number without quotes: the parser's message about a number without a unit.
+/// Returns the error for a number without quotes: the parser's message about a number without a unit.
 fn bare<T: Dimension, E: de::Error>(number: &str) -> E {
     match number.parse::<T>() {
         Err(why) => E::custom(format!("bare number where {} belongs: {why}", T::WHAT)),

@@ -1,12 +1,12 @@
 //! Exact serialisation times.
 //!
-//! At 3.2 Tb/s a byte lasts 2.5 ps, so a frame of an odd number of bytes does not end on a picosecond.
-//! The clock reports the instant rounded down and carries the remainder into the next back-to-back
-//! frame: a billion frames end at the exact time, to the picosecond.
+//! At 3.2 Tb/s a byte lasts 2.5 ps, so a frame of an odd number of bytes does not end on a picosecond. The clock rounds
+//! the end of a frame down, and carries the remainder to the next back-to-back frame. Even after a billion frames, the
+//! time is exact to the picosecond.
 
 use crate::{BitRate, ClockOffset, Time};
 
-/// Longest frame including its overhead on the wire, so that products fit 64 bits.
+/// Maximum length of a frame including its line overhead, so that products fit 64 bits.
 const MOST_BYTES: u64 = 1 << 17;
 
 /// Converts bytes to time at one rate, carrying remainders between back-to-back frames.
@@ -15,26 +15,26 @@ pub struct WireClock {
     /// Picoseconds per byte as a reduced fraction.
     ps_num: u64,
     ps_den: u32,
-    /// Remainder of the last instant, in units of 1/`ps_den` ps.
+    /// Remainder of the last time, in units of 1/`ps_den` ps.
     remainder: u32,
 }
 
 impl WireClock {
-    /// A clock for `rate`, which must not be zero.
+    /// Creates a clock for `rate`, which must not be zero.
     ///
     /// # Panics
-    /// If the denominator of `rate`'s picoseconds per byte does not fit 32 bits (a prime number of
-    /// b/s above 4 Gb/s); check with [`WireClock::supports`] beforehand.
+    /// If the denominator of `rate`'s picoseconds per byte does not fit 32 bits (a prime number of b/s above 4 Gb/s);
+    /// check with [`WireClock::supports`] beforehand.
     pub fn new(rate: BitRate) -> WireClock {
         let (num, den) = rate.ps_per_byte();
         WireClock { ps_num: num, ps_den: u32::try_from(den).expect("rate not supported"), remainder: 0 }
     }
 
-    /// A clock for `rate`, which must not be zero, at a station whose own clock is off by `offset`. Exact for an
-    /// offset of zero, as [`WireClock::new`]; see [`ClockOffset::ps_per_byte`] for others.
+    /// Creates a clock for `rate`, which must not be zero, at a station whose oscillator deviates by `offset`. Exact
+    /// for an offset of zero, like [`WireClock::new`]; see [`ClockOffset::ps_per_byte`] for others.
     ///
     /// # Panics
-    /// If [`WireClock::new`] does, and the offset is zero.
+    /// If the offset is zero, and [`WireClock::new`] panics.
     pub fn with_offset(rate: BitRate, offset: ClockOffset) -> WireClock {
         if offset == ClockOffset::NOMINAL {
             return WireClock::new(rate);
@@ -49,7 +49,7 @@ impl WireClock {
         den > 0 && u32::try_from(den).is_ok() && num < u64::MAX / MOST_BYTES
     }
 
-    /// The time from the end of the frame before to the end of `bytes` more, back to back.
+    /// Returns the time from the end of the previous frame to the end of `bytes` more, back to back.
     #[inline(always)]
     pub fn advance(&mut self, bytes: u64) -> Time {
         if self.ps_den == 1 { Time::from_ps(bytes * self.ps_num) } else { self.advance_with_remainder(bytes) }
@@ -62,12 +62,12 @@ impl WireClock {
         Time::from_ps(exact / u64::from(self.ps_den))
     }
 
-    /// Remainder of the last instant, in parts of a picosecond that depend on the rate.
+    /// Returns the remainder of the last time, in fractions of a picosecond that depend on the rate.
     pub fn remainder(&self) -> u32 {
         self.remainder
     }
 
-    /// Returns true if bytes take the same time with another clock.
+    /// Returns true if bytes take the same time at the other clock.
     #[inline(always)]
     pub fn is_as_fast_as(&self, other: &WireClock) -> bool {
         (self.ps_num, self.ps_den) == (other.ps_num, other.ps_den)
@@ -78,20 +78,20 @@ impl WireClock {
         self.ps_den == 1
     }
 
-    /// The time that `bytes` take alone, rounded down.
+    /// Returns the time that `bytes` take in isolation, rounded down.
     #[inline]
     pub fn span_floor(&self, bytes: u64) -> Time {
         let exact = bytes * self.ps_num;
         Time::from_ps(if self.ps_den == 1 { exact } else { exact / u64::from(self.ps_den) })
     }
 
-    /// The time that `bytes` take alone, rounded up.
+    /// Returns the time that `bytes` take in isolation, rounded up.
     #[inline]
     pub fn span_ceil(&self, bytes: u64) -> Time {
         Time::from_ps((bytes * self.ps_num).div_ceil(u64::from(self.ps_den)))
     }
 
-    /// The most bits that end within a time, wherever it begins.
+    /// Returns the maximum number of bits that end within a time, wherever it starts.
     pub fn most_bits(&self, time: Time) -> u64 {
         let bits = u128::from(time.ps()) * 8 * u128::from(self.ps_den);
         bits.div_ceil(u128::from(self.ps_num)).min(u64::MAX.into()) as u64
@@ -110,7 +110,8 @@ mod tests {
 
     #[test]
     fn wire_times_of_the_golden_vector() {
-        // Golden vector 1 without line overhead is plain bits over rate; with 20 B it is Hagen §6.1.
+        // Golden vector 1: without line overhead, the time is bits over rate; with 20 B of overhead, it is that of
+        // Hagen §6.1.
         let mut at_10g = WireClock::new(BitRate::from_gbps(10));
         for (bytes, ps) in [(64, 67_200), (68, 70_400), (1000, 816_000), (1518, 1_230_400), (1522, 1_233_600)]
         {
@@ -120,9 +121,9 @@ mod tests {
 
     #[test]
     fn a_billion_frames_at_3_2_tbps_end_on_the_exact_picosecond() {
-        // 1_000_000_000 frames of 1523 + 20 B at 2.5 ps a byte: the odd size leaves half a picosecond
-        // each. The clock is a pure function of the running remainder with period 2, so a billion
-        // frames are half a billion equal pairs; the loop runs one period and the rest is arithmetic.
+        // 1,000,000,000 frames of 1523 + 20 B at 2.5 ps per byte: each odd size leaves half a picosecond. The clock
+        // depends only on the remainder, with a period of two frames, so that a billion frames are half a billion equal
+        // pairs. The loop runs one period; the rest is arithmetic.
         let mut clock = WireClock::new(BitRate::from_bps(3_200_000_000_000));
         let pair = clock.advance(1543) + clock.advance(1543);
         assert_eq!(clock.remainder, 0);
@@ -131,7 +132,7 @@ mod tests {
 
     #[test]
     fn odd_rates_do_not_drift() {
-        // 1.1875 Gb/s: 128000/19 ps a byte.
+        // 1.1875 Gb/s: 128000/19 ps per byte.
         let mut clock = WireClock::new(BitRate::from_bps(1_187_500_000));
         let total: u64 = (0..19_000).map(|_| clock.advance(1520).ps()).sum();
         assert_eq!(total, 19_000 * 1520 * 128_000 / 19);
@@ -144,7 +145,7 @@ mod tests {
             let mut clock = WireClock::with_offset(rate, ClockOffset::from_ppb(ppb));
             (0..1_000_050).map(|_| clock.advance(1250).ps()).sum::<u64>()
         };
-        // 1,000,050 frames in the time of a million: one second.
+        // 1,000,050 frames in the nominal time of a million: one second.
         assert_eq!(sent(50_000), 1_000_000_000_000);
         assert_eq!(sent(0), 1_000_050_000_000);
         assert!(sent(-50_000) > 1_000_100_000_000);

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// A MAC address. The order is that of its octets as a number, which breaks ties between agents.
+/// A MAC address. Addresses are ordered by their octets as a big-endian number; agents break ties in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Mac(pub [u8; 6]);
 
@@ -19,7 +19,7 @@ impl Mac {
     /// The nearest customer bridge.
     pub const NEAREST_CUSTOMER_BRIDGE: Mac = Mac([0x01, 0x80, 0xC2, 0x00, 0x00, 0x00]);
 
-    /// Returns true if it is the address of one station.
+    /// Returns true for an individual (unicast) address.
     pub const fn is_individual(self) -> bool {
         self.0[0] & 1 == 0
     }

@@ -1,8 +1,8 @@
 //! DCBX before the standard: version 1.01 (CEE, "baseline") and version 1.00 (CIN).
 //!
-//! Source: `DCB Capability Exchange Protocol Base Specification` 1.01 and 1.00, in the layout of the open agent lldpad. One organisational
-//! TLV with OUI 00-1B-21 holds sub-TLVs; values are read and written from the octet after its subtype, which is 2 for version 1.01 and 1
-//! for version 1.00. Versions within are sent as 0.
+//! Source: `DCB Capability Exchange Protocol Base Specification` 1.01 and 1.00, in the layout of the open agent lldpad.
+//! One organisational TLV with OUI 00-1B-21 holds sub-TLVs; `decode` and `encode` start with the octet after its
+//! subtype, which is 2 for version 1.01 and 1 for version 1.00. The version fields within sub-TLVs are sent as 0.
 
 use crate::ieee::{exactly, nibbles, of_nibbles};
 use crate::tlv::{self, Header};
@@ -11,7 +11,7 @@ use crate::{Error, PrioritySet};
 use frame::PRIORITIES;
 use serde::Serialize;
 
-/// Organisation of both.
+/// OUI of both versions.
 pub const OUI: [u8; 3] = [0x00, 0x1B, 0x21];
 /// Subtype of version 1.00.
 pub const CIN: u8 = 1;
@@ -22,13 +22,13 @@ pub const CEE: u8 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Version {
-    /// 1.00.
+    /// Version 1.00 (CIN).
     Cin,
-    /// 1.01.
+    /// Version 1.01 (CEE).
     Cee,
 }
 
-/// The sub-TLVs of one of the versions, in their order.
+/// The sub-TLVs of a station's announcement in one of the versions, in their order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Baseline {
     version: Version,
@@ -39,7 +39,7 @@ pub struct Baseline {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SubTlv {
-    /// The handshake.
+    /// Control: sequence numbers of the handshake.
     Control(Control),
     /// Priority groups of version 1.01.
     Groups(Feature<Groups>),
@@ -51,9 +51,9 @@ pub enum SubTlv {
     Applications(Feature<Vec<BaselineApplication>>),
     /// Priorities of one application of version 1.00, FCoE if the subtype is 0.
     CinApplication(Feature<PrioritySet>),
-    /// State of the logical link of version 1.00: of FCoE if the subtype is 0, of the LAN if it is 1.
+    /// State of a logical link in version 1.00: that of FCoE for subtype 0, that of the LAN for subtype 1.
     LogicalLink(Feature<bool>),
-    /// A sub-TLV of a type that is unknown in this version.
+    /// A sub-TLV whose type is unknown in this version.
     Other {
         /// Type, 0 to 127.
         kind: u8,
@@ -71,7 +71,7 @@ pub struct Control {
     pub max_version: u8,
     /// Number of configuration changes by the sender.
     pub sequence: u32,
-    /// The last sequence number that it received.
+    /// Last sequence number that the station received.
     pub acknowledged: u32,
 }
 
@@ -90,7 +90,7 @@ view! {
 }
 
 view! {
-    /// The header of a feature.
+    /// Header of a feature sub-TLV.
     FeatureView("the header of a feature", 4) {
         /// Version in use.
         operating_version: u8 = 0,
@@ -110,20 +110,20 @@ pub struct Feature<T> {
     pub operating_version: u8,
     /// Highest version that the station supports.
     pub max_version: u8,
-    /// True if the station has it switched on.
+    /// True if the feature is enabled at the station.
     pub enabled: bool,
     /// True if the station adopts the setting of its peer.
     pub willing: bool,
-    /// True if the station found the two settings incompatible.
+    /// True if the station found its setting and its peer's incompatible.
     pub error: bool,
-    /// Subtype within its kind.
+    /// Subtype of the feature.
     pub subtype: u8,
     /// The values.
     pub value: T,
 }
 
 impl<T> Feature<T> {
-    /// A feature that is on, with version 0 and subtype 0.
+    /// Creates an enabled feature with version 0 and subtype 0.
     pub fn new(willing: bool, value: T) -> Feature<T> {
         Feature {
             operating_version: 0,
@@ -166,11 +166,12 @@ pub struct Groups {
     pub traffic_classes: u8,
 }
 
-/// The group without a limit, whose priorities are served before all others.
+/// Group without a bandwidth limit. Its priorities are served before all others.
 pub const NO_LIMIT: u8 = 15;
 
 impl Groups {
-    /// The group of each priority, 0 to 7 or [`NO_LIMIT`], and the shares of groups, which sum to 100 or are all 0.
+    /// Creates priority groups from the group of each priority, 0 to 7 or [`NO_LIMIT`], and the shares of the groups,
+    /// which sum to 100 or are all 0.
     pub fn new(
         groups: [u8; PRIORITIES],
         percent: [u8; PRIORITIES],
@@ -187,11 +188,11 @@ impl Groups {
         whole(percent)?;
         Ok(Groups { groups, percent, traffic_classes })
     }
-    /// Group of each priority.
+    /// Returns the group of each priority.
     pub fn groups(&self) -> [u8; PRIORITIES] {
         self.groups
     }
-    /// Per cent of each group.
+    /// Returns the share of each group in per cent.
     pub fn percent(&self) -> [u8; PRIORITIES] {
         self.percent
     }
@@ -216,17 +217,18 @@ pub struct CinGroups {
     priorities: [CinPriority; PRIORITIES],
 }
 
-/// A priority within its group of version 1.00.
+/// A priority within its group, in version 1.00.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CinPriority {
     group: u8,
     strict: u8,
-    /// Per cent of the group.
+    /// Share of the group in per cent.
     pub percent: u8,
 }
 
 impl CinPriority {
-    /// A priority of a group from 0 to 7; strict 1 is of the link, 2 of the group.
+    /// Creates a priority of a group from 0 to 7. `strict` is 0, 1 (strict within the link) or 2 (strict within the
+    /// group).
     pub fn new(group: u8, strict: u8, percent: u8) -> Result<CinPriority, Error> {
         if group > 7 {
             return Err(Error::Value { what: "a priority group", accepted: "0 to 7", got: group.into() });
@@ -240,27 +242,28 @@ impl CinPriority {
         }
         Ok(CinPriority { group, strict, percent })
     }
-    /// Its group, 0 to 7.
+    /// Returns the group, 0 to 7.
     pub fn group(&self) -> u8 {
         self.group
     }
-    /// Returns true if it is served before all others of the link.
+    /// Returns true if the priority is served before all others of the link.
     pub fn is_strict_of_link(&self) -> bool {
         self.strict == 1
     }
 }
 
 impl CinGroups {
-    /// Shares of groups, which sum to 100 or are all 0, and the group of each priority.
+    /// Creates priority groups from the shares of the groups, which sum to 100 or are all 0, and the group of each
+    /// priority.
     pub fn new(percent: [u8; PRIORITIES], priorities: [CinPriority; PRIORITIES]) -> Result<CinGroups, Error> {
         whole(percent)?;
         Ok(CinGroups { percent, priorities })
     }
-    /// Per cent of each group.
+    /// Returns the share of each group in per cent.
     pub fn percent(&self) -> [u8; PRIORITIES] {
         self.percent
     }
-    /// The priorities.
+    /// Returns the priorities.
     pub fn priorities(&self) -> [CinPriority; PRIORITIES] {
         self.priorities
     }
@@ -287,7 +290,7 @@ impl CinGroups {
 pub struct BaselinePfc {
     /// Priorities with PFC.
     pub priorities: PrioritySet,
-    /// Number of traffic classes that can have it; none in version 1.00.
+    /// Number of traffic classes that support PFC; `None` in version 1.00.
     pub traffic_classes: Option<u8>,
 }
 
@@ -315,15 +318,15 @@ fn link(bytes: &[u8]) -> Result<bool, Error> {
 pub struct BaselineApplication {
     /// EtherType or port.
     pub protocol: u16,
-    /// True for a port of TCP or UDP; otherwise it is an EtherType.
+    /// True for a TCP or UDP port, false for an EtherType.
     pub port: bool,
     oui: u32,
-    /// Its priorities.
+    /// Priorities of the application.
     pub priorities: PrioritySet,
 }
 
 impl BaselineApplication {
-    /// An application of the usual organisation, 00-1B-21.
+    /// Creates an entry with the usual OUI, 00-1B-21.
     pub fn new(protocol: u16, port: bool, priorities: PrioritySet) -> BaselineApplication {
         BaselineApplication { protocol, port, oui: 0x00_1B_21, priorities }
     }
@@ -334,7 +337,7 @@ impl BaselineApplication {
             let what = "the selector of an application";
             return Err(Error::Value { what, accepted: "0 and 1", got: selector.into() });
         }
-        // The two selector bits are where the "group" and "local" bits of an OUI would be.
+        // The two selector bits take the place of the "group" and "local" bits of the OUI.
         let oui = u32::from(entry[2] & 0xFC) << 16 | u32::from(u16::read(&entry[3..]));
         let priorities = PrioritySet(entry[5]);
         Ok(BaselineApplication { protocol: u16::read(entry), port: selector == 1, oui, priorities })
@@ -355,10 +358,11 @@ fn applications(bytes: &[u8]) -> Result<Vec<BaselineApplication>, Error> {
 }
 
 impl Baseline {
-    /// Capacity of the organisational TLV in octets of sub-TLVs.
+    /// Maximum total length of the sub-TLVs in octets.
     pub const MOST: usize = 507;
 
-    /// Creates the sub-TLVs, in their order. They must belong to this version and fit one TLV.
+    /// Creates the sub-TLVs, in their order. Returns an error if one does not belong to this version, or if they do not
+    /// fit into one TLV.
     pub fn new(version: Version, sub_tlvs: Vec<SubTlv>) -> Result<Baseline, Error> {
         let made = Baseline { version, sub_tlvs };
         let mut bytes = Vec::new();
@@ -366,7 +370,7 @@ impl Baseline {
         if bytes.len() > Self::MOST {
             return Err(Error::Long { what: "a DCBX TLV", most: Self::MOST, got: bytes.len() });
         }
-        // A sub-TLV of the other version, or whose type differs from its number, does not survive a round
+        // A sub-TLV of the other version, or an unknown one with the type of a known one, does not survive a round
         // trip.
         if Baseline::decode(version, &bytes)? == made {
             return Ok(made);
@@ -391,8 +395,8 @@ impl Baseline {
         &self.sub_tlvs
     }
 
-    /// Reads the octets after the subtype. Each sub-TLV type may occur once; those of applications and links of version 1.00 once for each
-    /// subtype.
+    /// Reads the octets after the subtype. Each type of sub-TLV may occur once; in version 1.00, those of applications
+    /// and logical links once per subtype.
     pub fn decode(version: Version, bytes: &[u8]) -> Result<Baseline, Error> {
         let mut sub_tlvs = Vec::new();
         let mut seen = Vec::new();

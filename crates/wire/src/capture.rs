@@ -1,8 +1,8 @@
-//! Captures: files of frames, with the port at which each was seen, its time, its direction, and a comment.
+//! Capture files: frames, each with the port at which it was captured, its time, its direction, and a comment.
 //!
-//! Source: draft-ietf-opsawg-pcapng, written and read by the library `pcap-file`. Captures are written as pcapng in nanoseconds, with every
-//! port as an interface. The older pcap format is read as well, with microseconds or nanoseconds and any snap length. For frames that are
-//! not Ethernet, the link type is reported.
+//! Source: draft-ietf-opsawg-pcapng, written and read by the library `pcap-file`. Captures are written as pcapng with
+//! timestamps in nanoseconds and one interface per port. The older pcap format is read as well, with microseconds or
+//! nanoseconds and any snap length. For frames other than Ethernet, the reader returns their link type.
 
 use crate::pcapng_options::Closed;
 use pcap_file::pcap::PcapReader;
@@ -24,9 +24,9 @@ const NS_A_SECOND: u128 = 1_000_000_000;
 /// Values of `if_tsresol` for nanoseconds, and the default of an omitted option.
 const NANOSECONDS: u8 = 9;
 const MICROSECONDS: u8 = 6;
-/// Bits of the link type in pcap; the others encode the length of the FCS.
+/// Mask of the link type in pcap; the other bits encode the length of the FCS.
 const LINK_TYPE: u32 = 0xFFFF;
-/// First octets of pcapng; anything else may be pcap.
+/// First octets of a pcapng file; other files may be pcap.
 const PCAPNG: [u8; 4] = [0x0A, 0x0D, 0x0D, 0x0A];
 
 /// Reasons why a capture cannot be read or written.
@@ -35,19 +35,20 @@ pub enum CaptureError {
     /// An error of the file system.
     #[error("{0}")]
     Io(io::Error),
-    /// The file ends within a block.
+    /// The file ends within a block, after this many frames.
     #[error("the capture is cut: it ends within a block, {0} frames are whole")]
     Cut(u64),
     /// The file is not a capture.
     #[error("this is not a capture: accepted are pcapng and pcap")]
     Unknown,
-    /// The data after this many frames is invalid.
+    /// The data after this many frames is invalid; with the reason.
     #[error("behind {0} frames the capture makes no sense: {1}")]
     Wrong(u64, String),
-    /// All frames are of another link type.
+    /// No frame is Ethernet; with the link type.
     #[error("the frames of the capture are of {0}; only those of Ethernet are read")]
     Link(String),
-    /// A frame refers to an interface that the capture does not have.
+    /// A frame refers to an undefined interface: number of the frame, number of the interface, and number of
+    /// interfaces.
     #[error("frame {0} is of interface {1}, and the capture has {2}")]
     Interface(u64, u32, usize),
 }
@@ -55,9 +56,9 @@ pub enum CaptureError {
 /// A port of a capture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Interface {
-    /// Its name; empty if the capture has none.
+    /// Name; empty if the capture has none.
     pub name: String,
-    /// Its rate in b/s, if known.
+    /// Rate in b/s, if known.
     pub speed_bps: Option<u64>,
 }
 
@@ -65,16 +66,16 @@ pub struct Interface {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// Into the port.
+    /// Received by the port.
     In = 1,
-    /// Out of it.
+    /// Sent by the port.
     Out = 2,
 }
 
 /// A captured frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// Port of the frame: its index among the interfaces.
+    /// Index of the port among the interfaces.
     pub interface: u32,
     /// Time in ns.
     pub time_ns: u64,
@@ -82,16 +83,16 @@ pub struct Record<'a> {
     pub direction: Option<Direction>,
     /// Comment of the frame, if it has one.
     pub comment: Option<Cow<'a, str>>,
-    /// Original length in octets.
+    /// Original length of the frame in octets.
     pub len: u32,
-    /// Octets of the frame, or the first of them.
+    /// Captured octets of the frame: all, or the first ones.
     pub bytes: Cow<'a, [u8]>,
-    /// Link type, if that is not Ethernet.
+    /// Link type of a frame other than Ethernet.
     pub other_link: Option<String>,
 }
 
 impl<'a> Record<'a> {
-    /// Creates the record of a whole frame at a port.
+    /// Creates the record of a complete frame at a port.
     pub fn new(interface: u32, time_ns: u64, bytes: &'a [u8]) -> Record<'a> {
         let len = bytes.len() as u32;
         let bytes = Cow::Borrowed(bytes);
@@ -107,7 +108,7 @@ pub struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a capture with these ports.
+    /// Starts a capture with these ports.
     pub fn new(out: W, interfaces: &[Interface]) -> Result<Self, CaptureError> {
         let options = vec![SectionHeaderOption::UserApplication(APPLICATION.into())];
         let section = SectionHeaderBlock { endianness: Endianness::Little, options, ..Default::default() };
@@ -166,7 +167,7 @@ pub struct Reader<R: Read> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Starts reading; the format follows from the first octets.
+    /// Starts reading. Detects the format from the first octets.
     pub fn new(mut file: R) -> Result<Self, CaptureError> {
         let mut head = Vec::new();
         file.by_ref().take(4).read_to_end(&mut head).map_err(CaptureError::Io)?;
@@ -192,7 +193,7 @@ impl<R: Read> Reader<R> {
         Ok(Reader { form, interfaces, read: 0 })
     }
 
-    /// Returns the ports described so far: each is described before its frames.
+    /// Returns the ports described so far. Every port is described before its first frame.
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces
     }
@@ -227,7 +228,8 @@ fn other_link(link: DataLink) -> Option<String> {
     Some(format!("{name} ({})", u32::from(link)))
 }
 
-/// Lengths are those of the file; the library would refuse frames longer than the snap length.
+/// Creates a reader of pcap. Lengths are those in the file, since the library rejects frames longer than the snap
+/// length.
 fn of_pcap<R: Read>(
     reader: &mut PcapReader<Source<R>>,
     read: u64,
@@ -242,8 +244,8 @@ fn of_pcap<R: Read>(
     Ok(Some(Record { interface: 0, time_ns, direction: None, comment: None, len, bytes, other_link: None }))
 }
 
-/// Skips blocks that are not frames. The library holds the interfaces; `names` has those of the blocks read
-/// so far.
+/// Returns the next frame of a pcapng file, and skips other blocks. The library keeps the interfaces; `names` has the
+/// names of those read so far.
 fn of_pcapng<R: Read>(
     reader: &mut PcapNgReader<Closed<Source<R>>>,
     names: &mut Vec<Interface>,
@@ -253,7 +255,7 @@ fn of_pcapng<R: Read>(
         let (id, units, mut record) = match reader.next_block() {
             None => return Ok(None),
             Some(Err(why)) => return Err(broken(why, read)),
-            // A new section restarts the count of interfaces at 0; names of the old section would be wrong.
+            // A new section numbers its interfaces from 0, so that the names of the old section no longer apply.
             Some(Ok(Block::SectionHeader(_))) => {
                 names.clear();
                 continue;
@@ -269,7 +271,7 @@ fn of_pcapng<R: Read>(
             Some(Ok(Block::Packet(packet))) => {
                 let (id, len) = (u32::from(packet.interface_id), packet.original_len);
                 let (halves, bytes) = (packet.timestamp, Cow::Owned(packet.data.into_owned()));
-                // The upper half comes first in either byte order; the library reads one number.
+                // The upper half comes first in either byte order, but the library reads both as one number.
                 let units = if reader.section().endianness == Endianness::Little {
                     halves.rotate_left(32)
                 } else {
@@ -277,8 +279,8 @@ fn of_pcapng<R: Read>(
                 };
                 (id, units.into(), plain(id, len, bytes))
             }
-            // The data ends with padding: its length is that of the frame, or the snap length of its
-            // interface.
+            // The data ends with padding. Its length is that of the frame, or the snap length of its interface if that
+            // is shorter.
             Some(Ok(Block::SimplePacket(packet))) => {
                 let (len, mut bytes) = (packet.original_len, packet.data.into_owned());
                 let kept = reader.interfaces().first().map_or(0, |first| first.snaplen);
@@ -342,7 +344,8 @@ fn resolution(interface: &InterfaceDescriptionBlock<'_>) -> u8 {
     option.unwrap_or(MICROSECONDS)
 }
 
-/// Converts units of a resolution to nanoseconds, truncated: 10^-n seconds, or 2^-n if the top bit is set.
+/// Converts a time in units of `resolution` to nanoseconds, rounded down. The unit is 10^-n seconds, or 2^-n seconds if
+/// the top bit is set.
 fn in_ns(units: u128, resolution: u8) -> u64 {
     let exponent = u32::from(resolution & 0x7F);
     let a_second =
@@ -381,7 +384,7 @@ mod tests {
         assert_eq!(reader.interfaces(), ports());
     }
 
-    /// Truncated at any position: an error that reports it, or the frames before.
+    /// A capture truncated at any position yields an error that reports the truncation, or the frames before it.
     #[test]
     fn a_capture_that_is_cut() {
         let file = written();
@@ -418,7 +421,7 @@ mod tests {
         assert!(matches!(unknown, Err(CaptureError::Interface(1, 2, 2))));
     }
 
-    /// With any octet changed: frames or an error.
+    /// A capture with any octet changed yields frames or an error.
     #[test]
     fn a_capture_that_is_damaged() {
         let file = written();
@@ -430,7 +433,8 @@ mod tests {
         }
     }
 
-    /// A pcap of one frame: magic, snap length, link type, fraction of a second, and the frame's length.
+    /// Creates a pcap file with one frame, from magic, snap length, link type, fraction of a second, and length of the
+    /// frame.
     fn pcap(magic: u32, snap: u32, link: u32, fraction: u32, len: u32, bytes: &[u8]) -> Vec<u8> {
         let head = [magic, 0x0004_0002, 0, 0, snap, link, 7, fraction, bytes.len() as u32, len];
         [&head.map(u32::to_le_bytes).concat()[..], bytes].concat()
@@ -443,8 +447,7 @@ mod tests {
         record
     }
 
-    /// Frames longer than the file cuts them to, files that cut to nothing in particular, nanoseconds, an FCS in the
-    /// link type.
+    /// Covers truncated frames, files without a snap length, nanoseconds, and an FCS in the link type.
     #[test]
     fn any_pcap_of_ethernet() {
         for (snap, link) in [(96, 1), (0, 1), (65_535, 0x2400_0001)] {
@@ -471,8 +474,8 @@ mod tests {
         file
     }
 
-    /// Interfaces whose options lack an end, one of another link type; simple packets, cut to 6 B by their interface, and obsolete packet
-    /// blocks.
+    /// Covers interfaces whose options have no end, an interface of another link type, simple packets that their
+    /// interface truncates to 6 B, and obsolete packet blocks.
     #[test]
     fn blocks_of_other_writers() {
         let name = [&2u16.to_le_bytes()[..], &2u16.to_le_bytes(), b"ab\0\0"].concat();

@@ -1,23 +1,24 @@
 //! The congestion notification message of QCN (CNM).
 //!
-//! Source: IEEE 802.1Qau (802.1Q clause 33). Public descriptions differ in the widths of two fields; those here are from the manuals that
-//! agree with the field list of conformance suites: a CPID of 8 octets, a priority of two. The units of the two queue fields (64 octets)
-//! and their signs are determined by the sender: the values are passed on unchanged.
+//! Source: IEEE 802.1Qau (802.1Q clause 33). Public descriptions differ in the widths of two fields. Those used here, 8
+//! octets for the CPID and two for the priority, are from the manuals that agree with the field list of conformance
+//! suites. The sender determines the unit (64 octets) and the sign of the two queue fields; the codec does not convert
+//! them.
 
 use crate::view::{Field, view};
 use crate::{Error, Mac, Pcp};
 use serde::Serialize;
 use std::fmt;
 
-/// Maximum number of octets of the sampled frame that a message repeats.
+/// Maximum number of octets of the sampled frame in a message.
 pub const MSDU_MOST: usize = 64;
 
 view! {
-    /// Octets after the type 0x22E7.
+    /// View of the octets after the EtherType 0x22E7.
     CnmView("a CNM", 24) {
         /// `Version(4) ReservedV(6) QntzFb(6)`.
         head: u16 = 0,
-        /// Congestion point.
+        /// Congestion point identifier (CPID).
         congestion_point: u64 = 2,
         /// cnmQOffset.
         offset: i16 = 10,
@@ -27,16 +28,16 @@ view! {
         priority: u8 = 14,
         /// Destination of the sampled frame.
         destination: Mac = 16,
-        /// Octets of the sampled frame that follow.
+        /// Number of octets of the sampled frame at the end of the message.
         msdu_len: u16 = 22,
     }
 }
 
-/// A message of a congestion point to the source of a sampled frame.
+/// A congestion notification message (CNM), sent by a congestion point to the source of a sampled frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cnm {
     feedback: u8,
-    /// Congestion point (CPID), unique for each.
+    /// Congestion point identifier (CPID), unique for each congestion point.
     pub congestion_point: u64,
     /// cnmQOffset: distance of the queue from its set point.
     pub offset: i16,

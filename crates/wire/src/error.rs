@@ -2,7 +2,7 @@
 
 use crate::Mac;
 
-/// Reason why octets are not a legal frame, tag, TLV or header.
+/// Reasons why octets are not a valid frame, tag, TLV or header.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The input is too short.
@@ -30,7 +30,7 @@ pub enum Error {
     Length {
         /// Structure that was parsed.
         what: &'static str,
-        /// Legal lengths.
+        /// Valid lengths.
         accepted: &'static str,
         /// Actual length in octets.
         got: usize,
@@ -40,12 +40,12 @@ pub enum Error {
     Value {
         /// Name of the field.
         what: &'static str,
-        /// Legal values.
+        /// Valid values.
         accepted: &'static str,
         /// Actual value.
         got: u64,
     },
-    /// A frame was sent to an address at which its kind is not received.
+    /// The destination address of a frame is not one at which its kind is received.
     #[error("{what} is addressed to {got}; accepted is {accepted}")]
     Destination {
         /// Kind of frame.
@@ -55,23 +55,23 @@ pub enum Error {
         /// Actual destination address.
         got: Mac,
     },
-    /// A frame has tags although its kind is never tagged.
+    /// A frame has tags although frames of its kind are never tagged.
     #[error("{what} has a tag; it is never tagged")]
     Tagged {
         /// Kind of frame.
         what: &'static str,
     },
-    /// The mandatory TLVs of an LLDPDU are not in their order.
+    /// The mandatory TLVs of an LLDPDU are not in the required order.
     #[error("TLV {place} of the LLDPDU has type {got}; {expected} is expected there")]
     Order {
-        /// Position in the LLDPDU, counted from 1.
+        /// Position of the TLV in the LLDPDU, from 1.
         place: usize,
-        /// TLV expected there.
+        /// TLV expected at this position.
         expected: &'static str,
-        /// Actual type.
+        /// Actual type of the TLV.
         got: u8,
     },
-    /// A TLV that may occur once is repeated.
+    /// A TLV that may occur only once is repeated.
     #[error("{what} occurs more than once")]
     Twice {
         /// Name of the TLV.
@@ -87,7 +87,7 @@ pub enum Error {
         /// Actual value.
         got: u32,
     },
-    /// A header that the library `etherparse` refuses.
+    /// The library `etherparse` rejected a header.
     #[error("{what}: {why}")]
     Header {
         /// Name of the header.

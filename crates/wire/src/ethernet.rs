@@ -1,7 +1,7 @@
 //! Ethernet frames with their tags, and their contents.
 //!
 //! Source: IEEE 802.3 clause 3 (frame), IEEE 802.1Q clause 9 (VLAN tags), IEEE 802.1Qau (the CN-TAG with the type
-//! 0x22E9). A frame is here what a capture holds: no preamble, no FCS, padded to 60 octets.
+//! 0x22E9). A frame has the octets that a capture contains: without preamble and FCS, and padded to 60 octets.
 
 use crate::congestion::Cnm;
 use crate::fecn::{self, Fecn};
@@ -14,16 +14,16 @@ use crate::{Error, Mac, Pcp};
 use serde::Serialize;
 use std::fmt;
 
-/// Octets of the shortest frame without its FCS.
+/// Minimum length of a frame without its FCS, in octets.
 pub const LEAST: usize = 60;
 
 /// EtherTypes.
 pub mod ether_type {
     /// IPv4.
     pub const IPV4: u16 = 0x0800;
-    /// VLAN tag of a customer.
+    /// C-VLAN tag (C-TAG).
     pub const VLAN: u16 = 0x8100;
-    /// VLAN tag of a service provider.
+    /// S-VLAN tag of a service provider (S-TAG).
     pub const SERVICE_VLAN: u16 = 0x88A8;
     /// MAC Control.
     pub const MAC_CONTROL: u16 = 0x8808;
@@ -35,9 +35,9 @@ pub mod ether_type {
     pub const CNM: u16 = 0x22E7;
     /// Congestion notification tag.
     pub const CN_TAG: u16 = 0x22E9;
-    /// The first local experimental type: rate discovery tags of FECN.
+    /// Local experimental EtherType 1: rate discovery tags of FECN.
     pub const FECN: u16 = 0x88B5;
-    /// The second: messages of L2CI.
+    /// Local experimental EtherType 2: L2CI messages.
     pub const L2CI: u16 = 0x88B6;
 }
 
@@ -54,9 +54,9 @@ view! {
 }
 
 view! {
-    /// A VLAN tag, or a CN-TAG, after its type.
+    /// View of a VLAN tag or a CN-TAG, after its EtherType.
     TagView("a tag", 4) {
-        /// `PCP(3) DEI(1) VID(12)` of a VLAN tag, the flow of a CN-TAG.
+        /// `PCP(3) DEI(1) VID(12)` in a VLAN tag, the flow number in a CN-TAG.
         control: u16 = 0,
         /// Type of the contents.
         ether_type: u16 = 2,
@@ -68,20 +68,20 @@ view! {
 pub struct VlanTag {
     /// Priority.
     pub priority: Pcp,
-    /// True if the frame may be dropped first when there is no room (DEI).
+    /// Drop eligible indicator (DEI): the frame may be dropped before others under congestion.
     pub drop_eligible: bool,
     vlan: u16,
 }
 
 impl VlanTag {
-    /// Creates a tag of a VLAN from 0 to 4094; 0 sets only the priority.
+    /// Creates a tag with a VLAN ID from 0 to 4094; 0 for a priority tag.
     pub fn new(priority: Pcp, vlan: u16) -> Result<VlanTag, Error> {
         if vlan > 4094 {
             return Err(Error::Value { what: "a VLAN ID", accepted: "0 to 4094", got: vlan.into() });
         }
         Ok(VlanTag { priority, drop_eligible: false, vlan })
     }
-    /// Returns the VLAN, 0 to 4094.
+    /// Returns the VLAN ID, 0 to 4094.
     pub fn vlan(&self) -> u16 {
         self.vlan
     }
@@ -98,18 +98,18 @@ impl VlanTag {
     }
 }
 
-/// A frame.
+/// An Ethernet frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Frame {
     /// Destination.
     pub destination: Mac,
     /// Source.
     pub source: Mac,
-    /// Tag of a service provider.
+    /// S-TAG of a service provider.
     pub service: Option<VlanTag>,
-    /// Tag of a VLAN.
+    /// VLAN tag (C-TAG).
     pub vlan: Option<VlanTag>,
-    /// Flow of the CN-TAG, as numbered by the source.
+    /// Flow number of the CN-TAG, assigned by the source.
     pub flow: Option<u16>,
     /// Contents of the frame.
     pub contents: Contents,
@@ -121,21 +121,21 @@ pub struct Frame {
 pub enum Contents {
     /// A PAUSE or PFC frame.
     MacControl(MacControl),
-    /// Link layer discovery of a station.
+    /// An LLDPDU.
     Lldp(Lldpdu),
     /// A congestion notification message.
     Cnm(Cnm),
     /// A rate discovery tag.
     Fecn(Fecn),
-    /// A message about a path.
+    /// A layer-2 congestion information message.
     L2ci(L2ci),
     /// An IPv4 datagram.
     Ipv4(Datagram),
-    /// Anything else.
+    /// Any other contents.
     Other {
-        /// Its type, or its length if that is below 1536.
+        /// EtherType, or the length if it is below 1536.
         ether_type: u16,
-        /// Octets after the type, with any padding.
+        /// Octets after the EtherType, including padding.
         payload: Vec<u8>,
     },
 }
@@ -146,22 +146,22 @@ impl Frame {
         Frame { destination, source, service: None, vlan: None, flow: None, contents }
     }
 
-    /// Creates a PAUSE or PFC frame of a port.
+    /// Creates a PAUSE or PFC frame from the port with this address.
     pub fn control(source: Mac, control: MacControl) -> Frame {
         Frame::new(Mac::CONTROL, source, Contents::MacControl(control))
     }
 
-    /// Creates an LLDP frame of a port to the nearest bridge.
+    /// Creates an LLDP frame from the port with this address to the nearest bridge.
     pub fn lldp(source: Mac, pdu: Lldpdu) -> Frame {
         Frame::new(Mac::NEAREST_BRIDGE, source, Contents::Lldp(pdu))
     }
 
-    /// Reads a legal frame. Reserved bits are ignored.
+    /// Parses a frame. Reserved bits are ignored.
     pub fn decode(bytes: &[u8]) -> Result<Frame, Error> {
         Frame::read(bytes, Contents::decode)
     }
 
-    /// Reads the beginning of a truncated frame, without checks of lengths and checksums.
+    /// Parses the beginning of a truncated frame, without checks of lengths and checksums.
     pub fn decode_cut(bytes: &[u8]) -> Result<Frame, Error> {
         Frame::read(bytes, Contents::decode_cut)
     }
@@ -187,8 +187,8 @@ impl Frame {
         Ok(frame)
     }
 
-    /// MAC Control is never tagged, and has one destination address; PAUSE may also be sent to an individual
-    /// station.
+    /// Checks that a MAC Control frame has no tag and the reserved destination address; PAUSE may also be sent to an
+    /// individual address.
     fn check_way(&self) -> Result<(), Error> {
         let (what, individual) = match self.contents {
             Contents::MacControl(MacControl::Pause { .. }) => ("a PAUSE frame", true),
@@ -204,7 +204,7 @@ impl Frame {
         Err(Error::Destination { what, accepted: Mac::CONTROL, got: self.destination })
     }
 
-    /// Appends the frame, padded to its minimum length.
+    /// Appends the frame, padded to the minimum length.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let at = out.len();
         self.destination.put(out);
@@ -225,7 +225,7 @@ impl Frame {
         }
     }
 
-    /// Returns the frame's octets.
+    /// Returns the octets of the frame.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(128);
         self.encode(&mut out);
@@ -234,7 +234,7 @@ impl Frame {
 }
 
 impl Contents {
-    /// Reads the octets after the type. The local experimental types may be in use for something else.
+    /// Parses the octets after the EtherType. Frames with local experimental EtherTypes may belong to another protocol.
     fn decode(kind: u16, bytes: &[u8]) -> Result<Contents, Error> {
         let first = bytes.first().copied();
         Ok(match kind {
@@ -248,7 +248,7 @@ impl Contents {
         })
     }
 
-    /// Reads the beginning of the octets after the type.
+    /// Parses the beginning of the octets after the EtherType.
     fn decode_cut(kind: u16, bytes: &[u8]) -> Result<Contents, Error> {
         if kind == ether_type::IPV4 {
             return Ok(Contents::Ipv4(Datagram::decode_cut(bytes)?));

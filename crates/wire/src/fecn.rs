@@ -1,7 +1,7 @@
 //! The rate discovery tag of FECN.
 //!
-//! Source: Jiang 2007, which lists the contents and gives no layout. The layout here, behind the local experimental type 0x88B5, is
-//! Penstock's own: a first octet distinguishes it from other users of the type.
+//! Source: Jiang 2007, which lists the contents without a layout. The layout, after the local experimental EtherType
+//! 0x88B5, is Penstock's own. Its first octet distinguishes it from other uses of that EtherType.
 
 use crate::Error;
 use crate::view::{Field, view};
@@ -12,38 +12,38 @@ use std::fmt;
 pub const FECN: u8 = 1;
 
 view! {
-    /// Octets after the type 0x88B5.
+    /// View of the octets after the EtherType 0x88B5.
     FecnView("a rate discovery tag", 10) {
-        /// 1.
+        /// Protocol number, [`FECN`].
         protocol: u8 = 0,
         /// `version(4) returning(1) reserved(3)`.
         head: u8 = 1,
-        /// Rate limiting queue.
+        /// Number of the rate limiting queue.
         queue: u16 = 2,
-        /// Rate in kb/s; all ones are no limit.
+        /// Rate in kb/s; all ones for no limit.
         rate_kbps: u32 = 4,
-        /// Type of the contents; 0: none.
+        /// EtherType of the contents; 0 if there are none.
         next: u16 = 8,
     }
 }
 
-/// A rate discovery tag, and the frame contents after it.
+/// A rate discovery tag, and the contents of the frame after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fecn {
-    /// True on its way back to the source.
+    /// True if the tag is on its way back to the source.
     pub returning: bool,
-    /// The source's rate limiting queue.
+    /// Number of the source's rate limiting queue.
     pub queue: u16,
-    /// Minimum rate that a switch has written, in kb/s; 4294967295: no limit yet.
+    /// Lowest rate that a switch has written, in kb/s; 4294967295 if none has.
     pub rate_kbps: u32,
-    /// Type of the payload; 0 if there is none.
+    /// EtherType of the payload; 0 if there is none.
     pub next: u16,
-    /// Octets after the tag, with any padding.
+    /// Octets after the tag, including padding.
     pub payload: Vec<u8>,
 }
 
 impl Fecn {
-    /// Initial rate from a source: no switch has limited it yet.
+    /// Initial rate, written by the source: no limit.
     pub const UNLIMITED: u32 = u32::MAX;
 
     /// Reads the octets after the type.

@@ -1,8 +1,8 @@
 //! The TLVs of IEEE 802.1Q that agents of data-center bridging exchange: ETS configuration and recommendation, PFC,
 //! application priorities, congestion notification.
 //!
-//! Source: IEEE 802.1Qaz (802.1Q annex D.2), IEEE 802.1Qau for the last one. All are organisational TLVs with OUI 00-80-C2; values are read
-//! and written from the octet after the subtype.
+//! Source: IEEE 802.1Qaz (802.1Q annex D.2), IEEE 802.1Qau for the last one. All are organisational TLVs with OUI
+//! 00-80-C2. `decode` and `encode` start with the octet after the subtype.
 
 use crate::view::{Field, view};
 use crate::{Error, Pcp, PrioritySet};
@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Organisation of all of them.
+/// OUI of these TLVs.
 pub const OUI: [u8; 3] = [0x00, 0x80, 0xC2];
 /// Subtypes.
 pub mod subtype {
@@ -32,9 +32,9 @@ view! {
     EtsView("an ETS TLV behind its subtype", 21) {
         /// `Willing(1) CBS(1) reserved(3) MaxTCs(3)`; reserved in a recommendation.
         head: u8 = 0,
-        /// Traffic class of each priority, four bits each, priority 0 first.
+        /// Traffic class of each priority, four bits each, starting with priority 0.
         classes: [u8; 4] = 1,
-        /// Per cent of each traffic class.
+        /// Share of each traffic class in per cent.
         percent: [u8; 8] = 5,
         /// Transmission selection algorithm of each traffic class.
         algorithms: [u8; 8] = 13,
@@ -71,7 +71,7 @@ impl Algorithm {
     }
 }
 
-/// Priorities, traffic classes, and how these are served.
+/// ETS settings: the traffic class of each priority, and the algorithm and bandwidth share of each traffic class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EtsTable {
     classes: [u8; PRIORITIES],
@@ -80,16 +80,18 @@ pub struct EtsTable {
 }
 
 impl EtsTable {
-    /// Priority n in traffic class n, all strict.
+    /// Table with priority n in traffic class n, all strict.
     pub const STRICT: EtsTable = EtsTable {
         classes: [0, 1, 2, 3, 4, 5, 6, 7],
         percent: [0; PRIORITIES],
         algorithms: [Algorithm::Strict; PRIORITIES],
     };
 
-    /// A table: the traffic class of each priority, 0 to 7, and per cent and algorithm of each traffic class. If
-    /// there is a class with ETS, the shares of those with ETS sum to 100, or those of all do: agents differ in
-    /// whether they count a share of a strict class.
+    /// Creates a table from the traffic class of each priority, 0 to 7, and the share in per cent and algorithm of each
+    /// traffic class.
+    ///
+    /// If any class uses ETS, either the shares of the ETS classes or those of all classes must sum to 100: agents
+    /// differ in whether they count the share of a strict class.
     pub fn new(
         classes: [u8; PRIORITIES],
         percent: [u8; PRIORITIES],
@@ -111,20 +113,20 @@ impl EtsTable {
         }
         Ok(EtsTable { classes, percent, algorithms })
     }
-    /// Traffic class of each priority, 0 to 7.
+    /// Returns the traffic class of each priority, 0 to 7.
     pub fn classes(&self) -> [u8; PRIORITIES] {
         self.classes
     }
-    /// Per cent of each traffic class.
+    /// Returns the share of each traffic class in per cent.
     pub fn percent(&self) -> [u8; PRIORITIES] {
         self.percent
     }
-    /// Algorithm of each traffic class.
+    /// Returns the algorithm of each traffic class.
     pub fn algorithms(&self) -> [Algorithm; PRIORITIES] {
         self.algorithms
     }
 
-    /// Reads a recommendation.
+    /// Parses an ETS recommendation.
     pub fn decode(bytes: &[u8]) -> Result<EtsTable, Error> {
         let view = EtsView::new(bytes)?;
         exactly("an ETS TLV behind its subtype", "21", bytes.len() == EtsView::BYTES, bytes)?;
@@ -135,7 +137,7 @@ impl EtsTable {
         EtsTable::new(of_nibbles(view.classes()), view.percent(), algorithms)
     }
 
-    /// Appends a recommendation.
+    /// Appends an ETS recommendation.
     pub fn encode(&self, out: &mut Vec<u8>) {
         self.put(0, out);
     }
@@ -148,7 +150,7 @@ impl EtsTable {
     }
 }
 
-/// "0,1,2: 60 %; 3: 40 %; 7: strict": the priorities of each traffic class that has some.
+/// Formats the priorities of each traffic class that has any, like "0,1,2: 60 %; 3: 40 %; 7: strict".
 impl fmt::Display for EtsTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == EtsTable::STRICT {
@@ -174,7 +176,7 @@ impl fmt::Display for EtsTable {
     }
 }
 
-/// The values of eight half octets, the high half first.
+/// Unpacks eight nibbles, high nibble first.
 pub(crate) fn of_nibbles(octets: [u8; 4]) -> [u8; PRIORITIES] {
     let mut values = [0; PRIORITIES];
     for (pair, octet) in values.as_chunks_mut::<2>().0.iter_mut().zip(octets) {
@@ -183,7 +185,7 @@ pub(crate) fn of_nibbles(octets: [u8; 4]) -> [u8; PRIORITIES] {
     values
 }
 
-/// Eight half octets, the high half first.
+/// Packs eight nibbles, high nibble first.
 pub(crate) fn nibbles(values: [u8; PRIORITIES]) -> [u8; 4] {
     std::array::from_fn(|i| values[2 * i] << 4 | values[2 * i + 1] & 15)
 }
@@ -197,12 +199,12 @@ pub(crate) fn exactly(
     if holds { Ok(()) } else { Err(Error::Length { what, accepted, got: bytes.len() }) }
 }
 
-/// ETS configuration of a station, and its willingness to change it.
+/// ETS configuration of a station, with its willing bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EtsConfiguration {
     /// True if the station adopts the recommendation of its peer.
     pub willing: bool,
-    /// True if the station has a credit-based shaper.
+    /// True if the station supports a credit-based shaper.
     pub credit_based_shaper: bool,
     max_classes: u8,
     /// ETS table in use.
@@ -210,7 +212,7 @@ pub struct EtsConfiguration {
 }
 
 impl EtsConfiguration {
-    /// A configuration of a station with 1 to 8 traffic classes.
+    /// Creates the configuration of a station with 1 to 8 traffic classes.
     pub fn new(willing: bool, max_classes: u8, table: EtsTable) -> Result<EtsConfiguration, Error> {
         if !(1..=8).contains(&max_classes) {
             let what = "the number of traffic classes";
@@ -255,19 +257,19 @@ view! {
 pub struct PfcTlv {
     /// True if the station adopts the setting of its peer.
     pub willing: bool,
-    /// The bit MBC, uninterpreted: sources differ in its meaning.
+    /// MBC bit, uninterpreted, since sources differ in its meaning.
     pub macsec_bypass: bool,
     capability: u8,
     enabled: PrioritySet,
 }
 
 impl PfcTlv {
-    /// No priority with PFC, and willing to adopt the peer's.
+    /// No priority with PFC, and willing to adopt the peer's setting.
     pub const WILLING: PfcTlv =
         PfcTlv { willing: true, macsec_bypass: false, capability: 8, enabled: PrioritySet(0) };
 
-    /// Creates PFC for these priorities, of a station that supports it for `capability` priorities at once, 0
-    /// to 8.
+    /// Creates a TLV that enables PFC for these priorities, at a station that supports it for up to `capability`
+    /// priorities, 0 to 8.
     pub fn new(willing: bool, capability: u8, enabled: PrioritySet) -> Result<PfcTlv, Error> {
         if capability > 8 {
             return Err(Error::Value {
@@ -283,7 +285,7 @@ impl PfcTlv {
         }
         Ok(PfcTlv { willing, macsec_bypass: false, capability, enabled })
     }
-    /// Returns the number of priorities that can have PFC at once, 0 to 8.
+    /// Returns the number of priorities for which the station supports PFC simultaneously, 0 to 8.
     pub fn capability(&self) -> u8 {
         self.capability
     }
@@ -335,13 +337,13 @@ impl Selector {
 pub struct Application {
     /// Kind of identifier of the application.
     pub selector: Selector,
-    /// EtherType, port or code point.
+    /// EtherType, port or DSCP.
     pub protocol: u16,
-    /// Its priority.
+    /// Priority of the application.
     pub priority: Pcp,
 }
 
-/// "udp 4791: 3": its identifier, and its priority.
+/// Formats the identifier and the priority, like "udp 4791: 3".
 impl fmt::Display for Application {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Application { selector, protocol, priority } = self;
@@ -357,16 +359,16 @@ impl fmt::Display for Application {
     }
 }
 
-/// Application priorities: at most 168, the capacity of a TLV.
+/// Application priorities: up to 168, the capacity of a TLV.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Applications(Vec<Application>);
 
 impl Applications {
-    /// Capacity of a TLV in entries: 511 octets less OUI, subtype and a reserved one, three for each.
+    /// Capacity of a TLV in entries of three octets: 511 octets, minus OUI, subtype and a reserved octet.
     pub const MOST: usize = (511 - 5) / 3;
 
-    /// At most [`Self::MOST`] entries.
+    /// Creates a list of at most [`Self::MOST`] entries.
     pub fn new(entries: Vec<Application>) -> Result<Applications, Error> {
         if entries.len() > Self::MOST {
             let what = "the list of application priorities, in octets,";
@@ -374,7 +376,7 @@ impl Applications {
         }
         Ok(Applications(entries))
     }
-    /// The entries.
+    /// Returns the entries.
     pub fn entries(&self) -> &[Application] {
         &self.0
     }
@@ -408,12 +410,12 @@ impl Applications {
     }
 }
 
-/// Priorities that a station controls by congestion notification.
+/// Priorities for which a station supports congestion notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CongestionTlv {
-    /// Priorities with congestion notification (CNPV).
+    /// Priorities with congestion notification (CNPVs).
     pub controlled: PrioritySet,
-    /// Priorities whose defence is in place (Ready).
+    /// Priorities whose congestion notification domain defence is ready.
     pub ready: PrioritySet,
 }
 

@@ -1,7 +1,7 @@
 //! IPv4 and its payloads. The headers are those of the library `etherparse`.
 //!
-//! The checksum of the IPv4 header must be correct, or 0: hosts leave it to their NIC, so a capture at the sender has none. Those of UDP
-//! and TCP are passed on unchanged for the same reason.
+//! The checksum of the IPv4 header must be correct, or 0: hosts offload the checksum to the NIC, so that a capture at
+//! the sender lacks it. For the same reason, the checksums of UDP and TCP are not verified.
 
 use crate::Error;
 use crate::roce::{self, Roce};
@@ -33,7 +33,7 @@ pub enum Transport {
     Other(Vec<u8>),
 }
 
-/// Addresses, ports and traffic class of a datagram.
+/// Addresses, ports and traffic class octet of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
     /// Address of the source.
@@ -44,7 +44,7 @@ pub struct Way {
     pub source_port: u16,
     /// Port of the destination.
     pub destination_port: u16,
-    /// Code point of differentiated services in the upper six bits, ECN in the lower two.
+    /// DSCP in the upper six bits, ECN in the lower two.
     pub traffic_class: u8,
 }
 
@@ -68,7 +68,7 @@ impl Way {
         Ok(header)
     }
 
-    /// A UDP datagram.
+    /// Creates a UDP datagram.
     pub fn udp(&self, payload: Vec<u8>) -> Result<Datagram, Error> {
         let header = self.header(IpNumber::UDP, UdpHeader::LEN + payload.len())?;
         let (from, to) = (self.source_port, self.destination_port);
@@ -77,7 +77,7 @@ impl Way {
         Ok(Datagram { header, transport: Transport::Udp(udp, payload) })
     }
 
-    /// Creates a RoCEv2 packet; the destination port is that of RoCEv2. Its UDP checksum is 0 (none).
+    /// Creates a RoCEv2 packet, sent to the UDP port of RoCEv2, with a UDP checksum of 0 (none).
     pub fn roce(&self, packet: Roce) -> Result<Datagram, Error> {
         let len = UdpHeader::LEN + packet.bytes();
         let header = self.header(IpNumber::UDP, len)?;
@@ -90,7 +90,7 @@ impl Way {
         Ok(Datagram { header, transport: Transport::Roce(udp, packet) })
     }
 
-    /// Creates a UET packet; the destination port is that of UET. Its UDP checksum is 0 (none).
+    /// Creates a UET packet, sent to the UDP port of UET, with a UDP checksum of 0 (none).
     pub fn uet(&self, packet: Uet) -> Result<Datagram, Error> {
         let len = UdpHeader::LEN + packet.bytes();
         let header = self.header(IpNumber::UDP, len)?;
@@ -103,7 +103,7 @@ impl Way {
         Ok(Datagram { header, transport: Transport::Uet(udp, packet) })
     }
 
-    /// Creates a TCP segment. Its ports and checksum are written into the header.
+    /// Creates a TCP segment. Writes the ports and the checksum into the header.
     pub fn tcp(&self, mut tcp: TcpHeader, payload: Vec<u8>) -> Result<Datagram, Error> {
         let header = self.header(IpNumber::TCP, tcp.header_len() + payload.len())?;
         (tcp.source_port, tcp.destination_port) = (self.source_port, self.destination_port);
@@ -117,12 +117,12 @@ impl Datagram {
     pub fn header(&self) -> &Ipv4Header {
         &self.header
     }
-    /// Returns its payload.
+    /// Returns the payload.
     pub fn transport(&self) -> &Transport {
         &self.transport
     }
 
-    /// Reads a datagram; octets after it are padding.
+    /// Parses a datagram. Octets after its end are padding.
     pub fn decode(bytes: &[u8]) -> Result<Datagram, Error> {
         let (header, rest) = Datagram::decode_header(bytes)?;
         let len = usize::from(header.payload_len().map_err(|why| refused("IPv4")(&why))?);
@@ -132,7 +132,7 @@ impl Datagram {
         Ok(Datagram { header, transport })
     }
 
-    /// Reads the beginning of a truncated datagram.
+    /// Parses the beginning of a truncated datagram.
     pub fn decode_cut(bytes: &[u8]) -> Result<Datagram, Error> {
         let (header, rest) = Datagram::decode_header(bytes)?;
         let transport = Transport::decode_cut(&header, rest);
@@ -188,7 +188,7 @@ impl Transport {
                     uet::UDP_PORT => Transport::Uet(udp, Uet::decode(payload)?),
                     uet::EARLY_UDP_PORT => match Uet::decode(payload) {
                         Ok(packet) => Transport::Uet(udp, packet),
-                        // A dynamic port, which other protocols use too.
+                        // UET uses a port from the dynamic range, which other protocols may use too.
                         Err(_) => Transport::Udp(udp, payload.to_vec()),
                     },
                     _ => Transport::Udp(udp, payload.to_vec()),
@@ -202,7 +202,7 @@ impl Transport {
         }
     }
 
-    /// Reads the headers that are present in a truncated datagram.
+    /// Parses the headers that a truncated datagram contains.
     fn decode_cut(ip: &Ipv4Header, bytes: &[u8]) -> Transport {
         let whole = !ip.is_fragmenting_payload();
         if let Ok((udp, payload)) = UdpHeader::from_slice(bytes)
@@ -226,7 +226,7 @@ impl Transport {
         }
     }
 
-    /// Returns the ports of source and destination, if it has any.
+    /// Returns source and destination port, if the payload has ports.
     pub fn ports(&self) -> Option<(u16, u16)> {
         match self {
             Transport::Udp(udp, _) | Transport::Roce(udp, _) | Transport::Uet(udp, _) => {

@@ -1,7 +1,8 @@
 //! Messages of layer-2 congestion information (L2CI).
 //!
-//! Source: McAlpine 2005 sections 4 and 5, which list the contents and give no layout. The layout here, behind the local experimental type
-//! 0x88B6, is Penstock's own: a first octet distinguishes it from other users of the type.
+//! Source: McAlpine 2005 sections 4 and 5, which list the contents without a layout. The layout, after the local
+//! experimental EtherType 0x88B6, is Penstock's own. Its first octet distinguishes it from other uses of that
+//! EtherType.
 
 use crate::view::{Field, view};
 use crate::{Error, Mac, Pcp};
@@ -12,9 +13,9 @@ use std::fmt;
 pub const L2CI: u8 = 2;
 
 view! {
-    /// Octets after the type 0x88B6.
+    /// View of the octets after the EtherType 0x88B6.
     L2ciView("an L2CI message", 26) {
-        /// 2.
+        /// Protocol number, [`L2CI`].
         protocol: u8 = 0,
         /// `version(4) kind(4)`.
         head: u8 = 1,
@@ -22,15 +23,15 @@ view! {
         sequence: u16 = 2,
         /// Congestion in thousandths of the receive buffer.
         congestion_permille: u16 = 4,
-        /// Number of switches on the way.
+        /// Number of switches passed.
         hops: u8 = 6,
         /// Octet with the priority in its top three bits.
         priority: u8 = 7,
-        /// Slowest link of the path in Mb/s; all ones initially.
+        /// Rate of the slowest link of the path in Mb/s; initially all ones.
         slowest_mbps: u32 = 8,
-        /// Time of the sender.
+        /// Timestamp of the sender.
         stamp_ns: u64 = 12,
-        /// Destination that names the path.
+        /// Destination that identifies the path.
         path: Mac = 20,
     }
 }
@@ -39,7 +40,7 @@ view! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum L2ciKind {
-    /// Finds the path.
+    /// Discovers the path.
     Discover = 1,
     /// Reply to a discovery.
     DiscoverEcho = 2,
@@ -74,17 +75,17 @@ pub struct L2ci {
     pub kind: L2ciKind,
     /// Sequence number.
     pub sequence: u16,
-    /// Congestion in thousandths of the receive buffer, which may exceed 1000: the maximum of all switches on the way.
+    /// Congestion in thousandths of the receive buffer, the maximum of all switches passed. May exceed 1000.
     pub congestion_permille: u16,
-    /// Number of switches on the way so far.
+    /// Number of switches passed so far.
     pub hops: u8,
     /// Priority of the path.
     pub priority: Pcp,
-    /// Slowest link so far in Mb/s; 4294967295 initially.
+    /// Rate of the slowest link so far, in Mb/s; initially 4294967295.
     pub slowest_mbps: u32,
-    /// Time of the sender in ns, echoed unchanged.
+    /// Timestamp of the sender in ns, echoed unchanged.
     pub stamp_ns: u64,
-    /// Destination that names the path.
+    /// Destination that identifies the path.
     pub path: Mac,
 }
 

@@ -1,9 +1,9 @@
 //! The protocols of data-center bridging, byte for byte.
 //!
-//! Each file has one protocol, with two kinds of types. A view (`PfcTlvView`) is octets of sufficient length: it returns the raw value of a
-//! field, legal or not. A value (`PfcTlv`) is their interpretation, and is always legal. `decode` reads a value or returns an error;
-//! `encode` appends it. Reserved bits are ignored when read and zero when written, so that every frame that a sender may send survives a
-//! round trip.
+//! Each module has one protocol, with two kinds of types. A view (`PfcTlvView`) wraps octets of sufficient length, and
+//! returns the raw value of each field, valid or not. A value (`PfcTlv`) is the decoded form, and is always valid.
+//! `decode` parses a value or returns an error; `encode` appends its octets. Reserved bits are ignored when read and
+//! zero when written, so that every frame that a sender may send survives a round trip.
 //!
 //! A PFC frame that pauses priority 3 for as long as possible, to octets and back:
 //!
@@ -19,7 +19,7 @@
 //! # Ok::<_, wire::Error>(())
 //! ```
 //!
-//! Not modelled: preamble and FCS, which no capture holds; IPv6.
+//! Not modelled: preamble and FCS, which captures do not contain; IPv6.
 
 #![warn(clippy::too_many_lines)]
 

@@ -1,7 +1,7 @@
 //! The link layer discovery protocol data unit (LLDPDU).
 //!
-//! Source: IEEE 802.1AB clause 8 (layout) and clause 9 (what a receiver does with faults): a fault of the three
-//! mandatory TLVs discards the whole; a fault of another discards that one.
+//! Source: IEEE 802.1AB clause 8 (layout) and clause 9 (error handling of a receiver): an error in one of the three
+//! mandatory TLVs discards the LLDPDU; an error in another TLV discards that TLV.
 
 use crate::tlv::{self, Header, Tlv};
 use crate::view::Field;
@@ -9,21 +9,21 @@ use crate::{Error, Mac};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
 
-/// Maximum length of an LLDPDU in octets: the data of an Ethernet frame.
+/// Maximum length of an LLDPDU in octets: that of the data of an Ethernet frame.
 pub const PDU_MOST: usize = 1500;
 
 const CHASSIS: u8 = 1;
 const PORT: u8 = 2;
 const TTL: u8 = 3;
 
-/// A name of a chassis or of a port: a subtype, and 1 to 255 octets.
+/// A chassis ID or a port ID: a subtype, and 1 to 255 octets.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Id {
     subtype: u8,
     octets: Octets,
 }
 
-/// The octets of a name: six, as usual, without memory of their own.
+/// The octets of an ID. Six octets, the usual number, are stored inline.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Octets {
     Six([u8; 6]),
@@ -31,7 +31,7 @@ enum Octets {
 }
 
 impl Id {
-    /// A name with a subtype from 1 to 7.
+    /// Creates an ID with a subtype from 1 to 7.
     pub fn new(subtype: u8, value: &[u8]) -> Result<Id, Error> {
         if !(1..=7).contains(&subtype) {
             return Err(Error::Value {
@@ -46,19 +46,19 @@ impl Id {
         let octets = value.try_into().map_or_else(|_| Octets::Others(value.to_vec()), Octets::Six);
         Ok(Id { subtype, octets })
     }
-    /// A chassis, named by a MAC address.
+    /// Creates a chassis ID from a MAC address.
     pub fn chassis(mac: Mac) -> Id {
         Id { subtype: 4, octets: Octets::Six(mac.0) }
     }
-    /// A port, named by a MAC address.
+    /// Creates a port ID from a MAC address.
     pub fn port(mac: Mac) -> Id {
         Id { subtype: 3, octets: Octets::Six(mac.0) }
     }
-    /// Returns the subtype, 1 to 7, which determines the interpretation.
+    /// Returns the subtype, 1 to 7, which determines how the octets are interpreted.
     pub fn subtype(&self) -> u8 {
         self.subtype
     }
-    /// The octets.
+    /// Returns the octets.
     pub fn value(&self) -> &[u8] {
         match &self.octets {
             Octets::Six(octets) => octets,
@@ -101,14 +101,14 @@ impl Serialize for Id {
     }
 }
 
-/// Announcement of a station to its neighbour. Chassis and port together identify the station.
+/// Announcement of a station to its neighbours. Chassis ID and port ID together identify the station.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Lldpdu {
-    /// The chassis.
+    /// Chassis ID.
     pub chassis: Id,
-    /// The port.
+    /// Port ID.
     pub port: Id,
-    /// Time to live in seconds; 0 withdraws it at once.
+    /// Time to live in seconds; 0 withdraws the announcement at once.
     pub ttl_s: u16,
     tlvs: Vec<Tlv>,
 }
@@ -116,14 +116,14 @@ pub struct Lldpdu {
 /// An LLDPDU as accepted by a receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// Legal parts of the LLDPDU.
+    /// Valid parts of the LLDPDU.
     pub pdu: Lldpdu,
-    /// Faults of the TLVs that were left out, in their order.
+    /// Errors of the discarded TLVs, in their order.
     pub faults: Vec<Error>,
 }
 
 impl Lldpdu {
-    /// Creates an LLDPDU. It must fit a frame, and have each TLV that may occur once at most once.
+    /// Creates an LLDPDU. It must fit into a frame, and TLVs that may occur only once must not be repeated.
     pub fn new(chassis: Id, port: Id, ttl_s: u16, tlvs: Vec<Tlv>) -> Result<Lldpdu, Error> {
         if let Some(what) = twice(&tlvs).next() {
             return Err(Error::Twice { what });
@@ -142,13 +142,13 @@ impl Lldpdu {
         &self.tlvs
     }
 
-    /// Reads a legal LLDPDU: the first fault is the error.
+    /// Parses a valid LLDPDU. Returns the first error, if any.
     pub fn decode(bytes: &[u8]) -> Result<Lldpdu, Error> {
         let Received { pdu, faults } = Lldpdu::receive(bytes)?;
         faults.into_iter().next().map_or(Ok(pdu), Err)
     }
 
-    /// Reads an LLDPDU as a receiver does: TLVs with a fault, and all copies of repeated ones, are left out.
+    /// Parses an LLDPDU as a receiver does: discards TLVs with an error, and all copies of repeated ones.
     pub fn receive(bytes: &[u8]) -> Result<Received, Error> {
         if bytes.len() > PDU_MOST {
             return Err(Error::Long { what: "an LLDPDU", most: PDU_MOST, got: bytes.len() });
@@ -205,8 +205,8 @@ fn mandatory<'a>(
     }
 }
 
-/// Calls `show` for the TLVs after the mandatory ones. Zero padding acts as an End TLV, and so does the end of the frame: returns true if
-/// there was an End TLV.
+/// Calls `show` for each TLV after the mandatory ones, up to the End TLV, zero padding, or the end of the frame.
+/// Returns true if there was an End TLV.
 fn walk(bytes: &[u8], mut show: impl FnMut(u8, &[u8])) -> Result<bool, Error> {
     let (mut rest, mut place) = (bytes, 4);
     while !rest.is_empty() {
@@ -223,7 +223,7 @@ fn walk(bytes: &[u8], mut show: impl FnMut(u8, &[u8])) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// Returns the names of TLVs that occur more than once and must not; each is listed once.
+/// Returns the names of TLVs that are repeated although they may occur only once; each is listed once.
 fn twice(tlvs: &[Tlv]) -> impl Iterator<Item = &'static str> {
     let names = || tlvs.iter().filter_map(Tlv::once);
     names()

@@ -14,45 +14,44 @@ pub const PAUSE: u16 = 0x0001;
 pub const PFC: u16 = 0x0101;
 
 view! {
-    /// Octets after the type 0x8808. Such a frame has the minimum length of Ethernet, so there are 46 octets.
+    /// View of the octets after the EtherType 0x8808. Such frames have the minimum length of Ethernet, hence 46 octets.
     ControlView("a MAC Control frame behind its type", 46) {
-        /// Operation.
+        /// Opcode.
         opcode: u16 = 0,
-        /// Time of PAUSE in quanta of 512 bit times.
+        /// Pause time in quanta of 512 bit times.
         pause_quanta: u16 = 2,
-        /// Enable vector of PFC; its high octet is reserved.
+        /// Priority enable vector of PFC; its high octet is reserved.
         vector: u16 = 2,
-        /// Times of PFC, priority 0 first, two octets each.
+        /// Pause times of PFC, priority 0 first, two octets each.
         quanta: [u8; 16] = 4,
     }
 }
 
-/// A MAC Control frame after its type.
+/// A MAC Control frame, after its EtherType.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MacControl {
-    /// Stops all traffic for this many quanta; 0 lets it continue.
+    /// Pauses all traffic for this many quanta; 0 resumes it.
     Pause {
         /// Quanta of 512 bit times, 0 to 65535.
         quanta: u16,
     },
-    /// Stops some priorities.
+    /// Pauses some priorities.
     Pfc(Pfc),
 }
 
-/// Pause times for some priorities. A time replaces the one that runs; a priority without its bit is
-/// unaffected.
+/// Pause times of some priorities. A new time replaces the remaining one; a priority without its bit is unaffected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Pfc {
-    /// Priorities whose times are valid.
+    /// Priority enable vector.
     pub enabled: PrioritySet,
-    /// Quanta of 512 bit times by priority, 0 to 65535; 0 lets a priority continue.
+    /// Pause time of each priority in quanta of 512 bit times, 0 to 65535; 0 resumes the priority.
     pub quanta: [u16; PRIORITIES],
 }
 
 impl MacControl {
-    /// Reads the octets after the type. The reserved octet of the vector is ignored; [`ControlView`] returns
-    /// it.
+    /// Parses the octets after the EtherType. Ignores the reserved octet of the enable vector, which [`ControlView`]
+    /// returns.
     pub fn decode(bytes: &[u8]) -> Result<MacControl, Error> {
         let view = ControlView::new(bytes)?;
         match view.opcode() {

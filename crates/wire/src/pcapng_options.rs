@@ -1,6 +1,7 @@
-//! Options of pcapng that end where their block ends: some writers omit the end-of-options option (`opt_endofopt`).
+//! Adds missing end-of-options options (`opt_endofopt`) to pcapng, which some writers omit at the end of a block.
 //!
-//! The library `pcap-file` requires it. `Closed` adds it to blocks without it, and passes on everything else unchanged.
+//! The library `pcap-file` requires this option. `Closed` adds it to blocks without one, and passes everything else on
+//! unchanged.
 //!
 //! Source: draft-ietf-opsawg-pcapng, section 3.5.
 
@@ -10,21 +11,21 @@ const SECTION: u32 = 0x0A0D_0D0A;
 const INTERFACE: u32 = 1;
 const PACKET: u32 = 2;
 const ENHANCED_PACKET: u32 = 6;
-/// Octets of a block in addition to its body: type, and its length at both ends.
+/// Number of octets of a block outside its body: the type, and the length at both ends.
 const AROUND: usize = 12;
-/// Longer blocks are passed on in pieces: none has that many options.
+/// Maximum length of a block that is buffered. Longer ones are passed on unchanged: no block has that many options.
 const LONGEST: usize = 1 << 26;
-/// The option, with its length of 0.
+/// The end-of-options option, including its length of 0.
 const END_OF_OPTIONS: [u8; 4] = [0; 4];
 
-/// Reads blocks whose options are closed.
+/// Reader that closes the options of each block.
 pub(crate) struct Closed<R> {
     inner: R,
     is_little: bool,
-    /// Octets read and not yet passed on.
+    /// Octets that have been read but not passed on yet.
     block: Vec<u8>,
     at: usize,
-    /// True if the rest of the file is not in blocks: it is passed on unchanged.
+    /// True if the rest of the file does not consist of blocks; it is passed on unchanged.
     is_plain: bool,
 }
 
@@ -43,14 +44,14 @@ impl<R: Read> Closed<R> {
         usize::from(if self.is_little { u16::from_le_bytes(two) } else { u16::from_be_bytes(two) })
     }
 
-    /// Reads until the block has `len` octets; returns false if the file ends before.
+    /// Reads until the block has `len` octets. Returns false if the file ends before that.
     fn fill(&mut self, len: usize) -> io::Result<bool> {
         let missing = len.saturating_sub(self.block.len());
         self.inner.by_ref().take(missing as u64).read_to_end(&mut self.block)?;
         Ok(self.block.len() >= len)
     }
 
-    /// Reads the next block; nothing at the end of the file.
+    /// Reads the next block; leaves the buffer empty at the end of the file.
     fn next_block(&mut self) -> io::Result<()> {
         (self.at, self.is_plain) = (0, true);
         self.block.clear();
@@ -90,8 +91,7 @@ impl<R: Read> Closed<R> {
         }
     }
 
-    /// Returns true if there are options up to the end of the block, and none of them is the end-of-options
-    /// option.
+    /// Returns true if there are options up to the end of the block, none of which is the end-of-options option.
     fn is_open(&self, mut at: usize, end: usize) -> bool {
         let begin = at;
         while at + 4 <= end {
@@ -142,7 +142,7 @@ mod tests {
         block(SECTION, &[&magic[..], &[0; 12]].concat(), is_little)
     }
 
-    /// The name of an interface, "ab", in two octets more: closed if nothing closes it, in both orders of octets.
+    /// An interface with the name "ab" is closed by two octets if no option closes it, in both byte orders.
     #[test]
     fn options_are_closed_once() {
         for is_little in [true, false] {
@@ -160,8 +160,7 @@ mod tests {
     }
 
     proptest! {
-        /// With arbitrary input: the output is never shorter than the input, and equal to it if no block is
-        /// open.
+        /// For arbitrary input, the output is never shorter than the input, and equal to it if no block needs closing.
         #[test]
         fn nothing_is_lost(bytes in prop::collection::vec(any::<u8>(), 0..200), cut in 0usize..80) {
             prop_assert!(passed(&bytes).len() >= bytes.len());

@@ -1,4 +1,4 @@
-//! Priorities: one, and sets of them.
+//! Priorities and sets of priorities.
 
 use crate::Error;
 use serde::{Serialize, Serializer};
@@ -10,7 +10,7 @@ use std::fmt;
 pub struct Pcp(u8);
 
 impl Pcp {
-    /// A priority from 0 to 7.
+    /// Creates a priority from 0 to 7.
     pub fn new(value: u8) -> Result<Pcp, Error> {
         if usize::from(value) < frame::PRIORITIES {
             Ok(Pcp(value))
@@ -18,15 +18,15 @@ impl Pcp {
             Err(Error::Value { what: "a priority", accepted: "0 to 7", got: value.into() })
         }
     }
-    /// The top three bits of an octet.
+    /// Returns the priority in the top three bits of an octet.
     pub const fn of_top_bits(octet: u8) -> Pcp {
         Pcp(octet >> 5)
     }
-    /// The priority, 0 to 7.
+    /// Returns the priority, 0 to 7.
     pub const fn get(self) -> u8 {
         self.0
     }
-    /// An octet that has it in its top three bits.
+    /// Returns an octet with the priority in its top three bits.
     pub const fn top_bits(self) -> u8 {
         self.0 << 5
     }
@@ -38,12 +38,12 @@ impl fmt::Display for Pcp {
     }
 }
 
-/// A set of priorities: bit n, from the least significant, is priority n.
+/// A set of priorities; bit n is priority n.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PrioritySet(pub u8);
 
 impl PrioritySet {
-    /// Returns true if it has this priority.
+    /// Returns true if the set contains this priority.
     pub const fn has(self, priority: Pcp) -> bool {
         self.0 >> priority.0 & 1 == 1
     }
@@ -51,7 +51,7 @@ impl PrioritySet {
     pub const fn len(self) -> u8 {
         self.0.count_ones() as u8
     }
-    /// Returns true if it has no priority.
+    /// Returns true if the set contains no priority.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

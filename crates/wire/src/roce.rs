@@ -1,4 +1,5 @@
-//! RoCEv2: the base transport header (BTH) behind UDP port 4791, congestion notification packets (CNP) among them.
+//! RoCEv2: packets with a base transport header (BTH) on UDP port 4791, including congestion notification packets
+//! (CNPs).
 //!
 //! Source: InfiniBand Architecture Specification volume 1 section 9.2 (BTH), annex A17 (RoCEv2: invariant CRC, CNP).
 //! Extended headers are part of the payload.
@@ -13,66 +14,67 @@ use std::fmt;
 pub const UDP_PORT: u16 = 4791;
 /// Opcode of a congestion notification packet.
 pub const CNP: u8 = 0x81;
-/// Opcodes of a reliable connection, by place in a message (first, middle, last, only): a SEND, an RDMA WRITE, the response to an RDMA READ
-/// (section 9.2.1).
+/// Opcodes of SEND on a reliable connection, by position in the message: first, middle, last, only (section 9.2.1).
 pub const SEND: [u8; 4] = [0x00, 0x01, 0x02, 0x04];
-/// See [`SEND`].
+/// Opcodes of RDMA WRITE, in the order of [`SEND`].
 pub const WRITE: [u8; 4] = [0x06, 0x07, 0x08, 0x0A];
-/// See [`SEND`].
+/// Opcodes of RDMA READ responses, in the order of [`SEND`].
 pub const READ_RESPONSE: [u8; 4] = [0x0D, 0x0E, 0x0F, 0x10];
-/// See [`SEND`]: an RDMA WRITE whose last packet has immediate data.
+/// Opcodes of RDMA WRITE with immediate data in the last packet, in the order of [`SEND`].
 pub const WRITE_WITH_IMMEDIATE: [u8; 4] = [0x06, 0x07, 0x09, 0x0B];
-/// The request of an RDMA READ.
+/// Opcode of an RDMA READ request.
 pub const READ_REQUEST: u8 = 0x0C;
-/// An acknowledgement or NAK.
+/// Opcode of an acknowledgement or NAK.
 pub const ACKNOWLEDGE: u8 = 0x11;
-/// Octets of the extended header of a WRITE's first packet and of a READ's request: address, key, length (section 9.3.3).
+/// Length of the RDMA extended transport header (RETH) in the first packet of a WRITE and in a READ request: address,
+/// key, length (section 9.3.3).
 pub const RETH_BYTES: usize = 16;
-/// Octets of the extended header of an acknowledgement and of a READ's responses but for those in the middle (section 9.3.5).
+/// Length of the ACK extended transport header (AETH) in acknowledgements and in READ responses except middle ones
+/// (section 9.3.5).
 pub const AETH_BYTES: usize = 4;
-/// Octets of immediate data, after the other extended headers of a message's last packet (section 9.3.7).
+/// Length of immediate data, after the other extended headers of a message's last packet (section 9.3.7).
 pub const IMMDT_BYTES: usize = 4;
 const ICRC_BYTES: usize = 4;
-/// Payload of a CNP: reserved octets.
+/// Payload of a CNP, which is reserved.
 const CNP_PAYLOAD: [u8; 16] = [0; 16];
 
 view! {
-    /// Octets after the UDP header.
+    /// View of the octets after the UDP header.
     BthView("a base transport header", 12) {
-        /// Transport and operation.
+        /// Opcode: transport and operation.
         opcode: u8 = 0,
         /// `SE(1) M(1) PadCnt(2) TVer(4)`.
         bits: u8 = 1,
         /// Partition key.
         partition: u16 = 2,
-        /// `FECN(1) BECN(1) reserved(6)` and the destination queue pair in 24 bits.
+        /// `FECN(1) BECN(1) reserved(6)`, and the destination queue pair in 24 bits.
         queue_pair: u32 = 4,
-        /// `AckReq(1) reserved(7)` and the packet sequence number in 24 bits.
+        /// `AckReq(1) reserved(7)`, and the packet sequence number in 24 bits.
         sequence: u32 = 8,
     }
 }
 
-/// A packet after its UDP header. The invariant CRC is not part of it: it follows from the headers.
+/// A packet, after its UDP header. Excludes the invariant CRC, which follows from the contents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Roce {
-    /// Transport and operation.
+    /// Opcode: transport and operation.
     pub opcode: u8,
     /// Solicited event.
     pub solicited: bool,
-    /// State of migration.
+    /// Migration state (MigReq).
     pub migrated: bool,
     pad: u8,
     /// Partition key.
     pub partition: u16,
-    /// Forward congestion notification.
+    /// Forward explicit congestion notification (FECN).
     pub forward_congestion: bool,
-    /// Backward congestion notification, which a CNP has.
+    /// Backward explicit congestion notification (BECN), set in a CNP.
     pub backward_congestion: bool,
     queue_pair: u32,
     /// True if an acknowledgement is requested.
     pub acknowledge: bool,
     sequence: u32,
-    /// Octets after the header.
+    /// Octets after the BTH.
     pub payload: Vec<u8>,
 }
 
@@ -82,7 +84,7 @@ fn of_24_bits(what: &'static str, value: u32) -> Result<u32, Error> {
 }
 
 impl Roce {
-    /// Creates a packet to a queue pair, with its sequence number, each of 24 bits; of the default partition.
+    /// Creates a packet in the default partition. The queue pair and the sequence number have 24 bits each.
     pub fn new(opcode: u8, queue_pair: u32, sequence: u32, payload: Vec<u8>) -> Result<Roce, Error> {
         Ok(Roce {
             opcode,
@@ -114,7 +116,7 @@ impl Roce {
         self.sequence
     }
 
-    /// Reads the octets after the UDP header; the invariant CRC covers these headers.
+    /// Parses the octets after the UDP header. The invariant CRC covers the IP and UDP headers.
     pub fn decode(ip: &Ipv4Header, udp: &UdpHeader, bytes: &[u8]) -> Result<Roce, Error> {
         let Some((covered, crc)) =
             bytes.split_last_chunk::<ICRC_BYTES>().filter(|(covered, _)| covered.len() >= BthView::BYTES)
@@ -134,7 +136,7 @@ impl Roce {
         Ok(packet)
     }
 
-    /// Reads the header of a truncated packet; the payload is everything after the header.
+    /// Parses the BTH of a truncated packet; the payload is everything after it.
     pub fn decode_cut(bytes: &[u8]) -> Result<Roce, Error> {
         let view = BthView::new(bytes)?;
         let version = view.bits() & 15;
@@ -156,7 +158,7 @@ impl Roce {
         })
     }
 
-    /// Returns the operation of a reliable connection in words; `None`: an opcode without a name here.
+    /// Returns the name of the operation, for a reliable connection; `None` for opcodes without a name here.
     fn operation(&self) -> Option<String> {
         let places = ["first", "middle", "last", "only"];
         let of = |opcodes: [u8; 4]| {
@@ -195,12 +197,12 @@ impl Roce {
         }
     }
 
-    /// Returns the length of the packet after the UDP header in octets.
+    /// Returns the length of the packet after the UDP header, in octets.
     pub fn bytes(&self) -> usize {
         BthView::BYTES + self.payload.len() + ICRC_BYTES
     }
 
-    /// Appends the octets after the UDP header; the invariant CRC covers these headers.
+    /// Appends the octets after the UDP header. The invariant CRC covers the IP and UDP headers.
     pub fn encode(&self, ip: &Ipv4Header, udp: &UdpHeader, out: &mut Vec<u8>) {
         let at = out.len();
         let bits = u8::from(self.solicited) << 7 | u8::from(self.migrated) << 6 | self.pad << 4;
@@ -215,7 +217,7 @@ impl Roce {
     }
 }
 
-/// CRC of Ethernet over the fields that no switch or router changes: those that one may change count as ones.
+/// Computes the CRC of Ethernet over the packet, with ones in place of the fields that a switch or router may change.
 fn invariant_crc(ip: &Ipv4Header, udp: &UdpHeader, packet: &[u8]) -> u32 {
     let mut header = ip.to_bytes();
     header[1] = 0xFF;

@@ -1,13 +1,14 @@
-//! Real frames for the frames of a simulation, which have lengths and no octets.
+//! Creates real frames from those of a simulation, which have a length but no octets.
 //!
-//! Station n has the addresses 02:00:00:00:00:00 + n + 1 and 10.0.0.0 + n + 1. Every data frame has a tag with its priority. A source
-//! pushes UDP; with port 4791, its frames are SENDs of RoCEv2 to the queue pair of the flow. A connection sends TCP, with the number of the
-//! byte or segment as sequence number. With port 4791 it sends RoCEv2: packets of SENDs, WRITEs and READs by their place in the message,
-//! with their extended headers; requests; acknowledgements; and NAKs. Payloads, addresses and keys in extended headers, and unknown lengths
-//! are 0. UET packets have the headers of the packet delivery sublayer; bitmap, counters and retransmissions are not known here, and 0.
-//! FCoE frames have their encapsulation and CRC (FC-BB-5); of the Fibre Channel header only exchange and sequence count are set. Ports are
-//! those that switches hash. A frame that is shorter than its headers (a small message with RoCEv2 headers, for example) is extended to
-//! their length.
+//! Station n has the addresses 02:00:00:00:00:00 + n + 1 and 10.0.0.0 + n + 1. Every data frame has a tag with its
+//! priority. A source without a transport sends UDP; with port 4791, its frames are RoCEv2 SENDs to the queue pair of
+//! the flow. A connection sends TCP, with the number of the byte or segment as sequence number. With port 4791 it sends
+//! RoCEv2: packets of SENDs, WRITEs and READs by their position in the message, with extended headers; requests;
+//! acknowledgements; and NAKs. Payloads, addresses and keys in extended headers, and unknown lengths are 0. UET packets
+//! have the headers of the packet delivery sublayer; bitmap, counters and retransmission flags are unknown here, and
+//! therefore 0. FCoE frames have their encapsulation and CRC (FC-BB-5); of the Fibre Channel header only exchange and
+//! sequence count are set. Ports are those that switches use in hashes. A frame that is shorter than its headers (a
+//! small message with RoCEv2 headers, for example) is extended to their length.
 
 use crate::congestion::Cnm;
 use crate::ethernet::{LEAST, VlanTag, ether_type};
@@ -21,43 +22,44 @@ use etherparse::{TcpHeader, UdpHeader};
 use frame::Ports;
 use std::net::Ipv4Addr;
 
-/// Length of an FCS in octets, which a capture omits.
+/// Length in octets of the FCS, which captures omit.
 const FCS: usize = 4;
 /// Length of a CN-TAG.
 const CN_TAG: usize = 4;
-/// Length of the Ethernet header, one tag, and the IPv4 header.
+/// Length of the Ethernet header, one tag, and the IPv4 header, in octets.
 const BEFORE_TRANSPORT: usize = 14 + 4 + 20;
-/// Length of UDP header, BTH and invariant CRC.
+/// Length of UDP header, BTH and invariant CRC, in octets.
 const ROCE: usize = 8 + 12 + 4;
 /// Syndromes of an acknowledgement's extended header (AETH): an ACK with unlimited credits, a NAK for a packet out of sequence, and an RNR
 /// NAK with a timer of 640 us (InfiniBand Architecture Specification volume 1 section 9.3.5).
 const ACK_SYNDROME: u8 = 0x1F;
 const NAK_SYNDROME: u8 = 0x60;
 const RNR_SYNDROME: u8 = 0x20 | 12;
-/// Position of the DMA length in the extended header of a WRITE or of a READ request (RETH).
+/// Position of the DMA length in the RETH of a WRITE or of a READ request.
 const DMA_LENGTH: std::ops::Range<usize> = 12..16;
-/// FCoE: the header up to the start of frame, start and end of frame of class 3, and the reserved octets after it; the header of Fibre
-/// Channel, with the positions of SEQ_CNT and OX_ID.
+/// FCoE header up to the start of frame, start and end of frame of class 3, and the reserved octets after it; then the
+/// Fibre Channel header, with the positions of SEQ_CNT and OX_ID.
 const FCOE_VERSION: [u8; 13] = [0; 13];
 const SOF_N3: u8 = 0x36;
 const EOF_N: [u8; 4] = [0x41, 0, 0, 0];
 const FC_HEADER: usize = 24;
 const SEQ_CNT: std::ops::Range<usize> = 14..16;
 const OX_ID: std::ops::Range<usize> = 16..18;
-/// UET control types of a probe, of a grant and of a request for credit, and the code of a NACK.
+/// Types of UET control packets (probe, credit grant, credit request), and the code of a NACK.
 const UET_PROBE: u8 = 6;
 const UET_CREDIT: u8 = 7;
 const UET_CREDIT_REQUEST: u8 = 8;
 const UET_TRIMMED: u8 = 1;
-/// Flags in the word of an RDMA or UET frame, above the packet sequence number. On data: last packet of a message, acknowledgement
-/// requested, first packet of a message. On acknowledgements: NAK, request of a READ, receiver not ready.
+/// Flags in the word of an RDMA or UET frame, above the packet sequence number. For data: last packet of a message,
+/// acknowledgement requested, first packet of a message. For acknowledgements: NAK, READ request, receiver not ready.
 const LAST_OR_NAK: u32 = 1 << 24;
-/// Where the number of a context of UET begins in the word, and the bits of it that a number in the packet has beside that of the flow.
+/// Position of the UET context number in the word, and the number of bits that a packet has for it in addition to the
+/// flow number.
 const CONTEXT_SHIFT: u32 = 27;
 const CONTEXT_BITS: u32 = 12;
 const ASKS: u32 = 1 << 25;
 const FIRST_OR_RNR: u32 = 1 << 26;
-/// Maximum station number: what the network 10.0.0.0/8 has room for.
+/// Maximum station number: the capacity of the network 10.0.0.0/8.
 const STATIONS: u32 = (1 << 24) - 2;
 
 /// Operation of an RDMA message.
@@ -71,11 +73,11 @@ pub enum Verb {
     Read,
     /// RDMA WRITE with immediate data.
     WriteWithImmediate,
-    /// The request of an RDMA READ, as a packet of data of the end that reads.
+    /// RDMA READ request, sent as a data packet by the end that reads.
     ReadRequest,
 }
 
-/// Upper-layer content of a connection's data.
+/// Upper-layer contents of a connection's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// A TCP stream, or an RDMA message of unknown operation.
@@ -89,8 +91,7 @@ pub enum Payload {
 }
 
 impl Verb {
-    /// Returns the opcode of a packet by its place in the message, and the length of its extended headers in
-    /// octets.
+    /// Returns the opcode of a packet by its position in the message, and the length of its extended headers in octets.
     fn packet(self, first: bool, last: bool) -> (u8, usize) {
         let place = match (first, last) {
             (true, true) => 3,
@@ -115,13 +116,13 @@ impl Verb {
 /// Purpose of a simulated frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Pushed by a source.
+    /// Sent by a source without a transport.
     Pushed,
     /// Data of a connection.
     Data,
     /// An acknowledgement.
     Ack,
-    /// An acknowledgement that echoes a mark.
+    /// An acknowledgement that echoes a CE mark.
     MarkedAck,
     /// A congestion notification packet.
     Cnp,
@@ -136,7 +137,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the kind by its name in the table `frames`.
+    /// Returns the kind with this name in the table `frames`.
     pub fn named(name: &str) -> Option<Kind> {
         Some(match name {
             "raw" | "part" => Kind::Pushed,
@@ -153,46 +154,46 @@ impl Kind {
     }
 }
 
-/// A frame of a simulation.
+/// A simulated frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Simulated {
     /// Purpose of the frame.
     pub kind: Kind,
-    /// Upper-layer content of its data.
+    /// Upper-layer contents of the flow's data.
     pub payload: Payload,
-    /// Number of its flow.
+    /// Number of the flow.
     pub flow: u32,
-    /// Its ports, in its direction of travel.
+    /// Ports, in the frame's direction of travel.
     pub ports: Ports,
-    /// Number of the station that sent it.
+    /// Number of the sending station.
     pub source: u32,
-    /// Number of its destination station.
+    /// Number of the destination station.
     pub destination: u32,
-    /// Its priority.
+    /// Priority of the frame.
     pub priority: Pcp,
-    /// Length, DA to FCS.
+    /// Length in octets, DA to FCS.
     pub bytes: u16,
-    /// Payload word: a sequence number, the next one expected, or a feedback. In a pause frame: priorities with XOFF in bits 0 to 7, those
-    /// with XON in bits 8 to 15, quanta above.
+    /// Payload word: a sequence number, an acknowledgement number, or feedback. In a pause frame: priorities with XOFF
+    /// in bits 0 to 7, those with XON in bits 8 to 15, quanta in the upper bits.
     pub word: u32,
     /// ECN bits.
     pub ecn: u8,
-    /// DSCP; 0 for a frame without.
+    /// DSCP; 0 for a frame without one.
     pub dscp: u8,
-    /// Flow number of its CN-TAG.
+    /// Flow number of the CN-TAG.
     pub cn_tag: Option<u16>,
-    /// Fields of a congestion message other than its feedback, if known.
+    /// Fields of a congestion notification message other than its feedback, if known.
     pub notification: Option<Notification>,
 }
 
-/// Fields of a congestion message other than its feedback.
+/// Fields of a congestion notification message other than its feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notification {
-    /// The congestion point (CPID): the address of its station in the upper 48 bits.
+    /// Congestion point (CPID), with the address of its station in the upper 48 bits.
     pub congestion_point: u64,
     /// cnmQOffset, in units of 64 octets.
     pub offset: i16,
-    /// cnmQDelta, likewise.
+    /// cnmQDelta, in units of 64 octets.
     pub delta: i16,
     /// Purpose of the sampled frame.
     pub kind: Kind,
@@ -202,11 +203,11 @@ pub struct Notification {
     pub bytes: u16,
     /// Payload word of the sampled frame.
     pub word: u32,
-    /// Number of its octets that are repeated, from its EtherType on.
+    /// Number of octets of the frame that are repeated, from its EtherType on.
     pub octets: u8,
 }
 
-/// Returns the number of a station, counted from 1.
+/// Returns the number of a station, from 1, as octets.
 fn number(station: u32) -> Result<[u8; 4], Error> {
     let got = u64::from(station) + 1;
     if station >= STATIONS {
@@ -220,7 +221,7 @@ pub fn mac(station: u32) -> Result<Mac, Error> {
     number(station).map(|[_, a, b, c]| Mac([2, 0, 0, a, b, c]))
 }
 
-/// Returns the address in the identifier of a congestion point.
+/// Returns the MAC address in a congestion point's identifier.
 fn address_of(congestion_point: u64) -> Mac {
     let [a, b, c, d, e, f, _, _] = congestion_point.to_be_bytes();
     Mac([a, b, c, d, e, f])
@@ -239,7 +240,7 @@ impl Simulated {
             Kind::Cnm => self.message()?,
             Kind::Tag => self.tag(),
             Kind::Cnp => {
-                // It travels back, and its source port is the destination port of the flow.
+                // A returned tag: its source port is the destination port of the flow.
                 let way = Way { source_port: self.ports.destination, ..self.way()? };
                 Contents::Ipv4(way.roce(Roce::cnp(self.flow & 0xFF_FFFF)?)?)
             }
@@ -262,7 +263,7 @@ impl Simulated {
             Kind::Data if self.ports.destination == roce::UDP_PORT => {
                 Contents::Ipv4(self.way()?.roce(self.packet()?)?)
             }
-            // Both ends of a connection send data, both to the port of RoCEv2.
+            // Both ends of a connection send data to the RoCEv2 port.
             Kind::Data
                 if self.ports.source == roce::UDP_PORT && matches!(self.payload, Payload::Message(..)) =>
             {
@@ -274,7 +275,7 @@ impl Simulated {
                 let way = Way { source_port: self.ports.destination, ..self.way()? };
                 Contents::Ipv4(way.roce(self.answer()?)?)
             }
-            // Sent by the responder of a READ to its requester.
+            // The responder of a READ sends it to its requester.
             Kind::Ack if self.ports.destination == roce::UDP_PORT => {
                 Contents::Ipv4(self.way()?.roce(self.answer()?)?)
             }
@@ -289,7 +290,7 @@ impl Simulated {
         Ok(Frame { vlan: Some(VlanTag::new(self.priority, 0)?), flow: self.cn_tag, ..frame })
     }
 
-    /// Returns a data packet, with the opcode of its place in the message.
+    /// Creates a data packet, with the opcode of its position in the message.
     fn packet(&self) -> Result<Roce, Error> {
         let (first, last) = (self.word & FIRST_OR_RNR != 0, self.word & LAST_OR_NAK != 0);
         let (verb, bytes) = self.message_of();
@@ -305,7 +306,7 @@ impl Simulated {
         Ok(packet)
     }
 
-    /// Returns an acknowledgement, a NAK or a request.
+    /// Creates an acknowledgement, a NAK or a request.
     fn answer(&self) -> Result<Roce, Error> {
         let flag = |bit: u32| self.word & bit != 0;
         let (pair, number) = (self.flow & 0xFF_FFFF, self.word & 0xFF_FFFF);
@@ -319,11 +320,11 @@ impl Simulated {
             (true, false) => NAK_SYNDROME,
             (false, _) => ACK_SYNDROME,
         };
-        // The message sequence number is not known here.
+        // The message sequence number (MSN) is unknown here.
         Roce::new(roce::ACKNOWLEDGE, pair, number, vec![syndrome, 0, 0, 0])
     }
 
-    /// Returns a PFC frame with several pause times: the one of this word, and those of the others.
+    /// Creates a PFC frame with several pause times: the one in this frame's word, and those in other words.
     pub fn with_times(&self, others: impl IntoIterator<Item = u32>) -> Result<Frame, Error> {
         let mut frame = self.frame()?;
         for word in others {
@@ -337,7 +338,7 @@ impl Simulated {
         Ok(frame)
     }
 
-    /// Returns the operation of its message, and the message's bytes if known.
+    /// Returns the operation of the frame's message, and the length of the message in bytes if known.
     fn message_of(&self) -> (Verb, Option<u32>) {
         match self.payload {
             Payload::Message(verb, bytes) => (verb, bytes),
@@ -345,7 +346,8 @@ impl Simulated {
         }
     }
 
-    /// Returns a UET packet. Its context has the number of its flow, and in the upper bits its own among those of the flow; of an acknowledgement only the cumulative PSN and the mark are known.
+    /// Creates a UET packet. The context number consists of the flow number and, in the upper bits, the context's
+    /// number within the flow. Of an acknowledgement, only the cumulative PSN and the CE mark are known.
     fn uet(&self) -> Result<Contents, Error> {
         let id = (self.flow as u16).wrapping_add((self.word >> CONTEXT_SHIFT << CONTEXT_BITS) as u16);
         let contexts = Contexts { source: id, destination: id };
@@ -382,14 +384,14 @@ impl Simulated {
         };
         let empty = Uet { next, flags, ..Uet::new(header, Vec::new()) };
         let payload = self.zeros(BEFORE_TRANSPORT + UdpHeader::LEN + empty.bytes());
-        // All packets are sent to the UET port; the source port is the entropy.
+        // All packets are sent to the UET port. The source port is the entropy value.
         let entropy =
             if self.ports.destination == uet::UDP_PORT { self.ports.source } else { self.ports.destination };
         let way = Way { source_port: entropy, ..self.way()? };
         Ok(Contents::Ipv4(way.uet(Uet { payload, ..empty })?))
     }
 
-    /// Returns the zeros that fill the frame after `headers` octets of headers.
+    /// Returns the zeros that follow `headers` octets of headers in the frame.
     fn zeros(&self, headers: usize) -> Vec<u8> {
         let headers = headers + if self.cn_tag.is_some() { CN_TAG } else { 0 };
         vec![0; (usize::from(self.bytes).max(LEAST + FCS) - FCS).saturating_sub(headers)]
@@ -416,7 +418,7 @@ impl Simulated {
     }
 
     fn message(&self) -> Result<Contents, Error> {
-        // Feedback of another scheme does not fit six bits: it is omitted.
+        // Feedback of other schemes does not fit into six bits, and is omitted.
         let feedback = u8::try_from(self.word).ok().filter(|&feedback| feedback < 64).unwrap_or(0);
         let repeated =
             self.notification.map_or_else(|| Ok(Vec::new()), |notification| self.repeated(&notification))?;
@@ -431,7 +433,7 @@ impl Simulated {
         Ok(Contents::Cnm(message))
     }
 
-    /// Returns the octets of the sampled frame that a message repeats. The frame travelled in the opposite
+    /// Returns the octets of the sampled frame that a message repeats. The sampled frame travelled in the opposite
     /// direction.
     fn repeated(&self, notification: &Notification) -> Result<Vec<u8>, Error> {
         if matches!(notification.kind, Kind::Cnm | Kind::Pause | Kind::Pfc) {
@@ -454,7 +456,7 @@ impl Simulated {
         Ok(octets.into_iter().skip(before).take(notification.octets.into()).collect())
     }
 
-    /// Returns a Fibre Channel frame: the word has its exchange, and its number within the exchange.
+    /// Creates a Fibre Channel frame. The word has its exchange, and its number within the exchange.
     fn fibre_channel(&self) -> Contents {
         let data = self.zeros(14 + 4 + FCOE_VERSION.len() + 1 + FC_HEADER + 4 + EOF_N.len());
         let mut frame = vec![0; FC_HEADER];
@@ -471,7 +473,7 @@ impl Simulated {
         Contents::Fecn(Fecn { returning: false, queue, rate_kbps, next: 0, payload: Vec::new() })
     }
 
-    /// Returns a TCP segment. Both directions of a connection have the same two ports, swapped, for data,
+    /// Creates a TCP segment. Both directions of a connection use the same two ports, swapped, for data,
     /// acknowledgements and SYNs.
     fn segment(&self) -> Result<Contents, Error> {
         let mut tcp = TcpHeader { window_size: u16::MAX, ack: true, ..TcpHeader::default() };
@@ -509,7 +511,7 @@ mod tests {
         notification: None,
     };
 
-    /// Checks that the frame can be parsed from its octets, and that their number is as expected.
+    /// Checks that the octets of the frame can be parsed, and that their number is as expected.
     fn made(of: Simulated, octets: usize) -> Frame {
         let frame = of.frame().unwrap();
         let bytes = frame.to_bytes();
@@ -614,7 +616,7 @@ mod tests {
         let length = Some(0x0102_0304);
         let write = of(Kind::Data, Verb::Write, length, FIRST_OR_RNR | 7);
         assert_eq!(write[..20], [&[0; 12][..], &[1, 2, 3, 4], &[0; 4]].concat());
-        // In the middle of a message there is no such header; an unknown length is zero.
+        // Middle packets have no such header; an unknown length is encoded as zero.
         assert!(of(Kind::Data, Verb::Write, length, 8).iter().all(|&octet| octet == 0));
         assert!(of(Kind::Data, Verb::Write, None, FIRST_OR_RNR).iter().all(|&octet| octet == 0));
         assert_eq!(of(Kind::Ack, Verb::Read, length, ASKS | 9), [&[0; 12][..], &[1, 2, 3, 4]].concat());
@@ -670,7 +672,7 @@ mod tests {
         assert!(other.contents.to_string().starts_with("CNM, feedback 0"));
         let tag = made(Simulated { kind: Kind::Tag, ..small }, 60);
         assert_eq!(tag.contents.to_string(), "FECN forward, queue 3, 37 kb/s");
-        // Longer than the simulated frame: the RoCEv2 headers take 78 octets.
+        // Longer than the simulated frame, because the RoCEv2 headers take 78 octets.
         made(Simulated { kind: Kind::Cnp, ..small }, 78);
     }
 
@@ -722,7 +724,7 @@ mod tests {
         let packet = transport(&made(ask, 78));
         assert_eq!((packet.opcode, packet.payload.len()), (0x0C, 16));
         assert_eq!(packet.to_string(), "RoCEv2 READ request for 0 B to queue pair 3, packet 9");
-        // A responder that misses a request.
+        // A NAK from the responder, which misses a request.
         let back = Simulated { kind: Kind::Ack, bytes: 70, word: 9 | LAST_OR_NAK, ..data };
         let notification = transport(&made(back, 66)).to_string();
         assert_eq!(notification, "RoCEv2 NAK, out of sequence, to queue pair 3, packet 9");
@@ -740,7 +742,7 @@ mod tests {
             assert_eq!(packets.each_ref().map(|packet| packet.opcode), opcodes);
             let read = verb == Verb::Read;
             assert_eq!(packets[0].payload[0], if read { ACK_SYNDROME } else { 0 });
-            // Data of the far end of a connection is sent to the same port.
+            // Data from the other end of a connection is sent to the same port.
             let back = Ports { source: roce::UDP_PORT, destination: 49_155 };
             let far =
                 places.map(|word| transport(&made(Simulated { word, payload, ports: back, ..data }, 1_086)));

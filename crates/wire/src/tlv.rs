@@ -1,6 +1,7 @@
 //! TLVs: type, length, value.
 //!
-//! Source: IEEE 802.1AB clause 8.4. The header has 7 bits of type and 9 of length; sub-TLVs of DCBX have it too.
+//! Source: IEEE 802.1AB clause 8.4. The header has a type of 7 bits and a length of 9 bits. The sub-TLVs of DCBX have
+//! the same header.
 
 use crate::Error;
 use crate::baseline::{self, Baseline};
@@ -19,11 +20,11 @@ const ORGANISATION_BYTES: usize = 4;
 pub struct Header {
     /// Type, 0 to 127.
     pub kind: u8,
-    /// Octets that follow, 0 to 511.
+    /// Length of the value in octets, 0 to 511.
     pub len: usize,
 }
 
-/// Splits off a TLV: returns its header, its value, and the octets after it.
+/// Splits off the first TLV. Returns its header, its value, and the octets after it.
 pub fn split(bytes: &[u8]) -> Result<(Header, &[u8], &[u8]), Error> {
     let Some((head, rest)) = bytes.split_at_checked(2) else {
         return Err(Error::Short { what: "the header of a TLV", needed: 2, got: bytes.len() });
@@ -35,7 +36,7 @@ pub fn split(bytes: &[u8]) -> Result<(Header, &[u8], &[u8]), Error> {
     Ok((header, value, after))
 }
 
-/// Appends a TLV whose value, of 511 octets at most, `fill` appends.
+/// Appends a TLV. `fill` appends its value, of at most 511 octets.
 pub fn put(kind: u8, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
     let at = out.len();
     0u16.put(out);
@@ -55,36 +56,36 @@ pub enum Tlv {
     EtsRecommendation(EtsTable),
     /// PFC configuration in use.
     Pfc(PfcTlv),
-    /// Priorities of applications.
+    /// Application priorities.
     Applications(Applications),
     /// Priorities with congestion notification.
     CongestionNotification(CongestionTlv),
-    /// DCBX before the standard.
+    /// Announcement in a version of DCBX before the standard.
     Baseline(Baseline),
-    /// An organisational TLV whose organisation or subtype is unknown here.
+    /// An organisational TLV whose OUI or subtype is unknown here.
     Organisational(Organisational),
     /// A TLV of an unknown type.
     Plain(Plain),
 }
 
-/// A TLV of an organisation.
+/// An organisational TLV.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Organisational {
-    /// The organisation.
+    /// OUI of the organisation.
     pub oui: [u8; 3],
     /// Subtype within the organisation.
     pub subtype: u8,
     value: Vec<u8>,
 }
 
-/// A TLV of a type that is not known here.
+/// A TLV whose type is unknown here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Plain {
     kind: u8,
     value: Vec<u8>,
 }
 
-/// An error if a value is longer than its TLV can be.
+/// Returns an error if a value is longer than its TLV can hold.
 fn fits(value: &[u8], most: usize) -> Result<(), Error> {
     if value.len() <= most {
         return Ok(());
@@ -93,7 +94,7 @@ fn fits(value: &[u8], most: usize) -> Result<(), Error> {
 }
 
 impl Organisational {
-    /// At most 507 octets of an organisation.
+    /// Creates an organisational TLV of at most 507 octets.
     pub fn new(oui: [u8; 3], subtype: u8, value: Vec<u8>) -> Result<Organisational, Error> {
         fits(&value, MOST - ORGANISATION_BYTES)?;
         Ok(Organisational { oui, subtype, value })
@@ -105,7 +106,7 @@ impl Organisational {
 }
 
 impl Plain {
-    /// At most 511 octets of a type that is neither mandatory (0 to 3) nor organisational (127).
+    /// Creates a TLV of at most 511 octets, with a type that is neither mandatory (0 to 3) nor organisational (127).
     pub fn new(kind: u8, value: Vec<u8>) -> Result<Plain, Error> {
         if !(4..ORGANISATIONAL).contains(&kind) {
             return Err(Error::Value {
@@ -117,18 +118,18 @@ impl Plain {
         fits(&value, MOST)?;
         Ok(Plain { kind, value })
     }
-    /// Its type, 4 to 126.
+    /// Returns the type, 4 to 126.
     pub fn kind(&self) -> u8 {
         self.kind
     }
-    /// Its value.
+    /// Returns the value.
     pub fn value(&self) -> &[u8] {
         &self.value
     }
 }
 
 impl Tlv {
-    /// Reads a value of this type.
+    /// Parses the value of a TLV of this type.
     pub fn decode(kind: u8, value: &[u8]) -> Result<Tlv, Error> {
         if kind != ORGANISATIONAL {
             return Ok(Tlv::Plain(Plain::new(kind, value.to_vec())?));
@@ -193,7 +194,7 @@ impl Tlv {
         }
     }
 
-    /// Returns the name in messages of a TLV that may occur only once in an LLDPDU.
+    /// Returns the name, for messages, of a TLV that may occur only once in an LLDPDU; `None` for others.
     pub(crate) fn once(&self) -> Option<&'static str> {
         match self {
             Tlv::EtsConfiguration(_) => Some("the ETS configuration TLV"),

@@ -1,9 +1,11 @@
-//! Ultra Ethernet Transport (UET): headers of the packet delivery sublayer (PDS) behind UDP port 4793.
+//! Ultra Ethernet Transport (UET): headers of the packet delivery sublayer (PDS) on UDP port 4793.
 //!
 //! Source: Ultra Ethernet Specification 1.0, section 3.5; field tables agree between the reference provider
-//! (`uet_pkt_hdr.h`), XDP2 (`uet_pds.h`) and the dissector of Wireshark. UDP port 49150, which an early provider uses, is accepted when read.
+//! (`uet_pkt_hdr.h`), XDP2 (`uet_pds.h`) and the dissector of Wireshark. UDP port 49150, which an early provider uses,
+//! is accepted when parsing.
 //!
-//! Not modelled: headers of the semantic sublayer, which are part of the payload; TSS (security); native UET over IP without UDP.
+//! Not modelled: headers of the semantic sublayer, which are part of the payload; TSS (security); native UET over IP
+//! without UDP.
 
 mod encoding;
 mod words;
@@ -17,20 +19,20 @@ pub const UDP_PORT: u16 = 4793;
 /// UDP port of an early reference provider.
 pub const EARLY_UDP_PORT: u16 = 49_150;
 
-/// Flag of a request or an acknowledgement: the packet, or the one that it answers, was sent before.
+/// Flag of a request or an ACK: the packet, or the one that triggered it, is a retransmission.
 pub const RETRANSMITTED: u8 = 0x10;
-/// Flag of a request: it requests an acknowledgement.
+/// Flag of a request: an acknowledgement is requested.
 pub const ACK_REQUEST: u8 = 0x08;
 /// Flag of a request: its context is being established.
 pub const SYN: u8 = 0x04;
-/// Flag of an acknowledgement: the packet that it answers was marked (ECN).
+/// Flag of an ACK: the packet that triggered it was CE-marked.
 pub const MARKED: u8 = 0x20;
-/// Flag of an acknowledgement: it answers a probe.
+/// Flag of an ACK: it answers a probe.
 pub const PROBE: u8 = 0x08;
 
-/// Octets of the SES headers of a standard request and of a response.
+/// Length of the SES header of a standard request, in octets.
 pub const SES_REQUEST_BYTES: usize = 44;
-/// See [`SES_REQUEST_BYTES`].
+/// Length of the SES header of a response, in octets.
 pub const SES_RESPONSE_BYTES: usize = 12;
 
 const RUD: u8 = 2;
@@ -58,13 +60,13 @@ view! {
 view! {
     /// A request in RUD or ROD.
     RequestView("a UET request", 12) {
-        /// PSN up to which the peer may discard its state, relative to `psn`.
+        /// Offset from `psn` of the PSN up to which the peer may discard its state.
         clear_offset: i16 = 2,
         /// Packet sequence number.
         psn: u32 = 4,
-        /// Context of the source.
+        /// PDCID of the source.
         source: u16 = 8,
-        /// Context of the destination; of a SYN `info(4) psn offset(12)`.
+        /// PDCID of the destination; in a SYN `info(4) psn offset(12)`.
         destination: u16 = 10,
     }
 }
@@ -78,7 +80,7 @@ view! {
 }
 
 view! {
-    /// A request without a context (RUDI), or its response.
+    /// A request without a packet delivery context (RUDI), or its response.
     IdempotentView("a RUDI packet", 8) {
         /// Packet identifier.
         id: u32 = 4,
@@ -93,13 +95,13 @@ view! {
 view! {
     /// An acknowledgement.
     AckView("a UET acknowledgement", 12) {
-        /// PSN that is acknowledged, relative to the cumulative one.
+        /// Offset of the acknowledged PSN from the cumulative one.
         offset: i16 = 2,
         /// Cumulative PSN.
         cumulative: u32 = 4,
-        /// Context of the source.
+        /// PDCID of the source.
         source: u16 = 8,
-        /// Context of the destination.
+        /// PDCID of the destination.
         destination: u16 = 10,
     }
 }
@@ -111,19 +113,19 @@ view! {
         kind: u8 = 12,
         /// Maximum PSN range in units of 128.
         range: u8 = 13,
-        /// First PSN of the bitmap, relative to the cumulative one.
+        /// Offset of the bitmap's first PSN from the cumulative one.
         sack_offset: i16 = 14,
-        /// Packets that have arrived.
+        /// Bitmap of the PSNs that have been received.
         sack: u64 = 16,
-        /// State, by type.
+        /// Congestion control state, by type.
         state: u64 = 24,
     }
 }
 
 view! {
-    /// An acknowledgement with state of a vendor.
+    /// An acknowledgement with vendor-specific state.
     AckCcxView("a UET acknowledgement with state of a vendor", 40) {
-        /// State of the vendor.
+        /// Vendor-specific state.
         vendor: u64 = 32,
     }
 }
@@ -131,17 +133,17 @@ view! {
 view! {
     /// A negative acknowledgement.
     NackView("a UET NACK", 16) {
-        /// Reason.
+        /// NACK code.
         code: u8 = 2,
-        /// Reason of a vendor.
+        /// Vendor-specific code.
         vendor: u8 = 3,
-        /// PSN that it is about.
+        /// PSN that the NACK reports.
         psn: u32 = 4,
-        /// Context of the source.
+        /// PDCID of the source.
         source: u16 = 8,
-        /// Context of the destination.
+        /// PDCID of the destination.
         destination: u16 = 10,
-        /// Value that belongs to the reason.
+        /// Additional value, by code.
         value: u32 = 12,
     }
 }
@@ -157,25 +159,25 @@ view! {
 view! {
     /// A control packet.
     ControlView("a UET control packet", 16) {
-        /// Value that the answer to a probe repeats.
+        /// Value that the reply to a probe repeats.
         opaque: u16 = 2,
         /// PSN.
         psn: u32 = 4,
-        /// Context of the source.
+        /// PDCID of the source.
         source: u16 = 8,
-        /// Context of the destination.
+        /// PDCID of the destination.
         destination: u16 = 10,
-        /// Value that belongs to the type.
+        /// Additional value, by type.
         value: u32 = 12,
     }
 }
 
-/// Contexts of source and destination, PDCIDs.
+/// Packet delivery context identifiers (PDCIDs) of source and destination.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Contexts {
-    /// Context of the sender of the packet.
+    /// PDCID assigned by the sender of the packet.
     pub source: u16,
-    /// Context of the receiver of the packet.
+    /// PDCID assigned by the receiver of the packet.
     pub destination: u16,
 }
 
@@ -187,27 +189,27 @@ pub enum State {
     Nscc {
         /// Service time of the receiver.
         service_time: u16,
-        /// The sender restores its window.
+        /// True if the sender should restore its window.
         restore: bool,
         /// Penalty on the window, 0 to 127.
         penalty: u8,
-        /// Bytes received in units of 256, 24 bits.
+        /// Bytes received, in units of 256 B, 24 bits.
         received: u32,
-        /// Packets out of order.
+        /// Number of out-of-order packets.
         out_of_order: u16,
     },
     /// State of RCCC (type 1).
     Credit {
         /// Credit in units of 256 B, 24 bits.
         credit: u32,
-        /// Packets out of order.
+        /// Number of out-of-order packets.
         out_of_order: u16,
     },
     /// State of another type.
     Other {
         /// Type, 2 to 15.
         kind: u8,
-        /// State.
+        /// Encoded state.
         state: u64,
     },
 }
@@ -226,7 +228,7 @@ impl State {
             kind => State::Other { kind, state },
         }
     }
-    /// Type and octets.
+    /// Returns the type and the encoded state.
     fn bits(self) -> (u8, u64) {
         match self {
             State::Nscc { service_time, restore, penalty, received, out_of_order } => (
@@ -252,13 +254,13 @@ pub struct Congestion {
     pub flags: u8,
     /// Maximum PSN range in units of 128.
     pub range: u8,
-    /// First PSN of the bitmap, relative to the cumulative one.
+    /// Offset of the bitmap's first PSN from the cumulative one.
     pub sack_offset: i16,
-    /// Packets that have arrived.
+    /// Bitmap of the PSNs that have been received.
     pub sack: u64,
-    /// State.
+    /// State, by type.
     pub state: State,
-    /// State of a vendor (ACK_CCX).
+    /// Vendor-specific state (ACK_CCX).
     pub vendor: Option<u64>,
 }
 
@@ -266,20 +268,21 @@ pub struct Congestion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Header {
-    /// Request in a context.
+    /// Request in a packet delivery context.
     Request {
-        /// Ordered delivery (ROD); otherwise unordered (RUD).
+        /// True for ordered delivery (ROD), false for unordered (RUD).
         ordered: bool,
-        /// PSN up to which the peer may discard its state, relative to `psn`.
+        /// Offset from `psn` of the PSN up to which the peer may discard its state.
         clear_offset: i16,
         /// Packet sequence number.
         psn: u32,
-        /// Contexts.
+        /// PDCIDs.
         contexts: Contexts,
-        /// Congestion control context (8 bits) and credit target in units of 256 B (24 bits); `None`: the short form.
+        /// Congestion control context (8 bits), and credit target in units of 256 B (24 bits); `None` for the short
+        /// form.
         congestion: Option<u32>,
     },
-    /// Request without a context, or the response to one (RUDI).
+    /// Request without a packet delivery context, or the response to one (RUDI).
     Idempotent {
         /// True for a response.
         response: bool,
@@ -290,58 +293,58 @@ pub enum Header {
     Datagram,
     /// Acknowledgement.
     Ack {
-        /// PSN that it answers, relative to the cumulative one; or the value of a probe.
+        /// Offset of the acknowledged PSN from the cumulative one, or the value of a probe.
         offset: i16,
         /// Cumulative PSN.
         cumulative: u32,
-        /// Contexts.
+        /// PDCIDs.
         contexts: Contexts,
-        /// Congestion control; `None`: the short form.
+        /// Congestion control part; `None` for the short form.
         congestion: Option<Congestion>,
     },
     /// Negative acknowledgement.
     Nack {
-        /// Reason.
+        /// NACK code.
         code: u8,
-        /// Reason of a vendor.
+        /// Vendor-specific code.
         vendor: u8,
-        /// PSN that it is about.
+        /// PSN that the NACK reports.
         psn: u32,
-        /// Contexts.
+        /// PDCIDs.
         contexts: Contexts,
-        /// Value that belongs to the reason.
+        /// Additional value, by code.
         value: u32,
-        /// Congestion control; `None`: the short form.
+        /// Congestion control part; `None` for the short form.
         state: Option<[u8; 16]>,
     },
     /// Control packet.
     Control {
-        /// Value that the answer to a probe repeats.
+        /// Value that the reply to a probe repeats.
         opaque: u16,
         /// PSN.
         psn: u32,
-        /// Contexts.
+        /// PDCIDs.
         contexts: Contexts,
-        /// Value that belongs to the type.
+        /// Additional value, by type.
         value: u32,
     },
 }
 
-/// Packet after its UDP header.
+/// A packet, after its UDP header.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Uet {
-    /// Type of the header that follows; of a control packet its own type. 4 bits.
+    /// Type of the next header, 4 bits; in a control packet, the control type.
     pub next: u8,
     /// Flags, 7 bits.
     pub flags: u8,
     /// Header.
     pub header: Header,
-    /// Semantic sublayer and data.
+    /// Semantic sublayer header and data.
     pub payload: Vec<u8>,
 }
 
 impl Uet {
-    /// Packet without flags whose payload follows.
+    /// Creates a packet without flags.
     pub fn new(header: Header, payload: Vec<u8>) -> Uet {
         Uet { next: 0, flags: 0, header, payload }
     }
@@ -354,7 +357,7 @@ impl Uet {
         Ok(Uet { next, flags, header, payload: rest.to_vec() })
     }
 
-    /// Returns the length after the UDP header in octets.
+    /// Returns the length of the packet after the UDP header, in octets.
     pub fn bytes(&self) -> usize {
         self.header.kind().1 + self.payload.len()
     }
@@ -369,7 +372,7 @@ impl Uet {
 }
 
 impl Header {
-    /// Type and octets.
+    /// Returns the type, and the length of the header in octets.
     fn kind(&self) -> (u8, usize) {
         match self {
             Header::Request { ordered, congestion: None, .. } => (if *ordered { ROD } else { RUD }, 12),
@@ -469,7 +472,7 @@ mod tests {
 
     const CONTEXTS: Contexts = Contexts { source: 0x0102, destination: 0x0304 };
 
-    /// Requests, and the octets of field tables.
+    /// Returns requests, and their octets by the field tables.
     fn requests() -> Vec<(Uet, &'static str)> {
         let request = Header::Request {
             ordered: false,
@@ -479,7 +482,7 @@ mod tests {
             congestion: None,
         };
         vec![
-            // 00010 0001 0011000: RUD, next header 1, retransmitted and requests an acknowledgement.
+            // 00010 0001 0011000: RUD, next header 1, retransmission, acknowledgement requested.
             (
                 Uet { next: 1, flags: RETRANSMITTED | ACK_REQUEST, ..Uet::new(request, vec![0xAA]) },
                 "1098 ffff 0a0b0c0d 0102 0304 aa",
@@ -503,7 +506,7 @@ mod tests {
         ]
     }
 
-    /// Answers and control packets, and the octets of field tables.
+    /// Returns ACKs, NACKs and control packets, and their octets by the field tables.
     fn answers() -> Vec<(Uet, &'static str)> {
         let congestion = Congestion {
             flags: 0,
@@ -578,7 +581,7 @@ mod tests {
             assert_eq!(out, expected, "{packet}");
             assert_eq!(out.len(), packet.bytes());
             assert_eq!(Uet::decode(&out).unwrap(), packet);
-            // Each octet of the header is needed.
+            // A packet that lacks any octet of the header is an error.
             let header = packet.header.kind().1;
             assert!((0..header).all(|len| Uet::decode(&out[..len]).is_err()), "{packet}");
         }
@@ -589,7 +592,7 @@ mod tests {
         let sizes: Vec<usize> =
             requests().iter().chain(&answers()).map(|(packet, _)| packet.header.kind().1).collect();
         assert_eq!(sizes, [12, 16, 8, 8, 4, 32, 40, 16, 16]);
-        // Ethernet, IPv4, UDP, FCS: the default headers of the transport.
+        // Ethernet, IPv4, UDP, UET request, SES request, FCS: the default headers of the transport.
         assert_eq!(14 + 20 + 8 + 12 + SES_REQUEST_BYTES + 4, 102);
         assert_eq!(14 + 20 + 8 + 32 + SES_RESPONSE_BYTES + 4, 90);
     }

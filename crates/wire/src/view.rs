@@ -1,14 +1,14 @@
 //! Views: octets of sufficient length, with an accessor for each field.
 //!
-//! A view returns the raw value of a field, legal or not; the values of this crate interpret it.
+//! A view returns the raw value of each field, valid or not. The value types of this crate interpret it.
 
-/// A field of fixed size, big endian.
+/// A big-endian field of fixed size.
 pub trait Field: Sized {
-    /// Octets of the field.
+    /// Size in octets.
     const BYTES: usize = size_of::<Self>();
-    /// Reads it from the beginning of `bytes`, which has at least [`Self::BYTES`] octets.
+    /// Reads the field from the beginning of `bytes`, which has at least [`Self::BYTES`] octets.
     fn read(bytes: &[u8]) -> Self;
-    /// Appends it.
+    /// Appends the field.
     fn put(self, out: &mut Vec<u8>);
 }
 
@@ -53,7 +53,7 @@ macro_rules! view {
             /// Minimum length in octets.
             pub const BYTES: usize = $least;
 
-            /// Creates a view of the beginning of `bytes`.
+            /// Creates a view of the first [`Self::BYTES`] octets of `bytes`.
             pub fn new(bytes: &'a [u8]) -> Result<Self, $crate::Error> {
                 if bytes.len() < $least {
                     return Err($crate::Error::Short { what: $what, needed: $least, got: bytes.len() });

@@ -1,4 +1,4 @@
-//! Frames of other encoders: real agents, and a separate Python program.
+//! Tests with frames from other encoders: real agents, and a separate Python program.
 
 use etherparse::{Ipv4Header, UdpHeader};
 use frame::PRIORITIES;
@@ -52,7 +52,7 @@ fn announcement(tlvs: Vec<Tlv>) -> Frame {
     Frame::lldp(A, Lldpdu::new(Id::chassis(A), Id::port(A), 120, tlvs).unwrap())
 }
 
-/// Returns a table with 3 in class 1, 7 in class 2, the rest in 0; two ETS classes.
+/// Returns a table with priority 3 in class 1, priority 7 in class 2, and the others in class 0; two classes use ETS.
 fn ets(percent: [u8; PRIORITIES], ets: usize) -> EtsTable {
     let algorithms =
         std::array::from_fn(|class| if class < ets { Algorithm::Ets } else { Algorithm::Strict });
@@ -150,7 +150,7 @@ fn before_the_standard() {
     ];
     let tlv = |version, sub_tlvs: &[SubTlv]| Baseline::new(version, sub_tlvs.to_vec());
     both_ways("lldp_cee", &announcement(vec![Tlv::Baseline(tlv(Version::Cee, &cee).unwrap())]));
-    // Sub-TLVs of the other version are refused, not converted.
+    // Sub-TLVs of the other version are rejected, not converted.
     assert!(matches!(tlv(Version::Cin, &cee), Err(Error::Value { .. } | Error::Length { .. })));
 
     let cin = Frame::decode(&golden("lldp_cin")).unwrap();
@@ -276,7 +276,7 @@ fn headers_of_the_internet_are_those_of_another_encoder() {
     );
     let bytes = golden("scapy_tcp");
     assert_eq!(Frame::decode(&bytes).unwrap().to_bytes(), bytes);
-    // Equal except for "do not fragment" and the fields that depend on it.
+    // Equal except for "do not fragment" and the header checksum.
     assert_eq!(frame.to_bytes()[26..], bytes[26..]);
 
     let mut wrong = by_builder.clone();
@@ -293,13 +293,13 @@ fn with_stamps(mut tcp: etherparse::TcpHeader) -> etherparse::TcpHeader {
     tcp
 }
 
-/// A frame of scapy 2.8.0, with its invariant CRC:
+/// Frame created by scapy 2.8.0, with its invariant CRC:
 /// `Ether(...)/IP(tos=0x6a, id=0)/UDP(chksum=0)/BTH(opcode=0x81, dqpn=0x1234, becn=1, pkey=0xffff)/CNPPadding()`.
 #[test]
 fn a_congestion_notification_packet() {
     let frame = Frame::new(B, A, Contents::Ipv4(WAY.roce(Roce::cnp(0x1234).unwrap()).unwrap()));
     let bytes = golden("scapy_cnp");
-    // scapy allows fragments, this encoder does not.
+    // scapy allows fragmentation; this encoder sets "do not fragment".
     let mut ours = frame.to_bytes();
     (ours[20], ours[24]) = (bytes[20], bytes[24]);
     assert_ne!(ours, bytes, "the CRC covers the bit");
@@ -312,7 +312,7 @@ fn a_congestion_notification_packet() {
 
     let bytes = frame.to_bytes();
     assert_eq!(Frame::decode(&bytes).as_ref(), Ok(&frame));
-    // Fields that a switch may change do not count; all others do.
+    // The CRC does not cover the fields that a switch may change; it covers all others.
     let mut marked = bytes.clone();
     marked[46] |= 0x80;
     let Contents::Ipv4(datagram) = Frame::decode(&marked).unwrap().contents else { panic!() };
@@ -326,7 +326,7 @@ fn a_congestion_notification_packet() {
     assert!(matches!(Roce::decode(&ip, &udp, &[0; 15]), Err(Error::Short { needed: 16, got: 15, .. })));
 }
 
-/// Frames of lldpad and lldpd: of the standard, of both versions before it, and of neither.
+/// Frames of lldpad and lldpd: with DCBX of the standard, of both versions before it, and without DCBX.
 #[test]
 fn frames_of_real_agents_come_back_as_they_were() {
     let file = &include_bytes!("real_dcbx_frames.pcapng")[..];

@@ -1,4 +1,4 @@
-//! Invariants of all frames, and of arbitrary octets.
+//! Properties of all frames, and of arbitrary octets.
 
 #[path = "../../../fuzz/src/frames.rs"]
 mod frames;
@@ -200,7 +200,7 @@ fn datagram() -> impl Strategy<Value = Contents> {
     })
 }
 
-/// Generates contents with any destination and tags.
+/// Generates contents with arbitrary destination and tags.
 fn contents() -> impl Strategy<Value = Contents> {
     let cnm = (0u8..64, vec(any::<u8>(), 0..=64), any::<(u64, i16, i16)>(), pcp(), mac()).prop_map(
         |(feedback, msdu, (point, offset, delta), priority, destination)| {
@@ -269,7 +269,8 @@ fn frame() -> impl Strategy<Value = Frame> {
     prop_oneof![1 => control, 4 => tagged]
 }
 
-/// 1000 cases, or `PROPTEST_CASES` if that is more; failures become tests, not files.
+/// Runs 1000 cases, or `PROPTEST_CASES` if that is more. Failing cases are not stored in files; they are to become
+/// tests.
 fn cases() -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { cases: usual.cases.max(1_000), failure_persistence: None, ..usual }

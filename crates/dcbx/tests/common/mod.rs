@@ -12,7 +12,7 @@ pub fn seconds(seconds: u64) -> Time {
     Time::from_ms(1_000) * seconds
 }
 
-/// Priority 3 to class 1, the rest to class 0; both share the link.
+/// ETS table with priority 3 in class 1 and the other priorities in class 0; both classes share the link.
 pub fn table(first: u8) -> EtsTable {
     let algorithms = std::array::from_fn(|class| if class < 2 { Algorithm::Ets } else { Algorithm::Strict });
     EtsTable::new([0, 0, 0, 1, 0, 0, 0, 0], [first, 100 - first, 0, 0, 0, 0, 0, 0], algorithms).unwrap()
@@ -22,7 +22,7 @@ pub fn pfc(willing: bool, capability: u8, enabled: u8) -> PfcTlv {
     PfcTlv::new(willing, capability, PrioritySet(enabled)).unwrap()
 }
 
-/// Not willing, without recommendation, PFC for priority 5.
+/// Settings of a port that is not willing and has no recommendation, with PFC for priority 5.
 pub fn settings() -> Administered {
     Administered {
         ets: table(70),
@@ -40,8 +40,8 @@ pub fn agent(mac: Mac, admin: Administered) -> Agent {
     Agent::new(mac, admin, Profile::default(), Time::ZERO).unwrap()
 }
 
-/// Runs two agents on a link without delay, from one time to another. Returns how often the settings in force
-/// changed at each.
+/// Runs two agents on a link without delay, from one time to another. Returns the number of changes of the settings in
+/// force at each.
 #[allow(dead_code, reason = "each test file uses what it needs")]
 pub fn talk(agents: &mut [Agent; 2], from: Time, to: Time) -> [usize; 2] {
     let mut changes = [0; 2];

@@ -1,13 +1,14 @@
 //! Binomial tree: a broadcast from rank `root`, or a reduction to it, in ceil(log2 n) steps.
 //!
-//! In a broadcast each rank that has the vector sends it on to half of those that lack it, the farthest first, and to the next when that
-//! one has acknowledged it: sent at once, all of them would have it late, and pass it on late. A reduction runs the same
-//! tree upwards. With several chunks each goes its way as soon as it has come, so that the time tends towards that of
-//! one vector for each child of the root.
+//! In a broadcast, each rank that has the vector forwards it to its children, the farthest first. It sends to the next
+//! child when the previous one has acknowledged: if it sent to all at once, every child would receive the vector late
+//! and forward it late. A reduction runs the same tree upwards. With several chunks, each is forwarded as soon as it
+//! arrives, so that the total time approaches that of sending one vector to each child of the root.
 //!
-//! Source: Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH (2005), section 4.3.
+//! Source: Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH (2005), section
+//! 4.3.
 //!
-//! Not modelled: the time of the reduction, unless `overhead_per_byte` has it.
+//! Not modelled: the time of the reduction, unless `overhead_per_byte` includes it.
 
 use crate::schedule::{Action, Schedule, part};
 
@@ -18,7 +19,7 @@ pub(crate) struct Binomial {
     pub bytes: u64,
     pub chunks: u32,
     pub root: u32,
-    /// Upwards: a reduction.
+    /// True for a reduction, which runs upwards.
     pub reduces: bool,
 }
 
@@ -31,7 +32,7 @@ impl Schedule for Binomial {
         let own = (rank + n - self.root) % n;
         let back = |number: u32| (number + self.root) % n;
         let bytes = part(self.bytes, self.chunks, lane);
-        // Children are at the powers of two below the lowest bit, the farthest first.
+        // Children are at distances of powers of two below the lowest set bit, the farthest first.
         let span = if own == 0 { n.next_power_of_two() } else { own & own.wrapping_neg() };
         let parent = (own > 0).then(|| back(own - span));
         let children = (0..span.ilog2()).rev().map(|bit| own + (1 << bit)).filter(|&child| child < n);

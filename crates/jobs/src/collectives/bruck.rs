@@ -1,11 +1,13 @@
-//! Bruck's all-to-all: ceil(log2 n) rounds, in which blocks are passed on.
+//! Bruck's all-to-all: ceil(log2 n) rounds, in which ranks forward blocks.
 //!
-//! In round k each rank sends to rank (r + 2^k) mod n the blocks that have a distance to go whose bit k is set: about half of them. It has
-//! the fewest messages and moves log2(n)/2 times the bytes: for small blocks.
+//! In round k, rank r sends to rank (r + 2^k) mod n the blocks for whose distance, from source to destination, bit k is
+//! set: about half of them. The algorithm has the fewest messages, but moves log2(n)/2 times the bytes, and is
+//! therefore used for small blocks.
 //!
-//! Source: Bruck et al., Efficient algorithms for all-to-all communications in multiport message-passing systems (1997).
+//! Source: Bruck et al., Efficient algorithms for all-to-all communications in multiport message-passing systems
+//! (1997).
 //!
-//! Not modelled: the copies by which blocks are brought into order.
+//! Not modelled: the copies that reorder the blocks.
 
 use crate::schedule::{Action, Schedule, part};
 
@@ -13,14 +15,14 @@ use crate::schedule::{Action, Schedule, part};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bruck {
     pub n: u32,
-    /// Send buffer of each rank, its own part included.
+    /// Send buffer of each rank, including its own part, in bytes.
     pub bytes: u64,
     pub chunks: u32,
 }
 
 impl Bruck {
-    /// Bytes that rank `r` sends in round `k`. The block that has `distance` to go from the beginning began at the rank that lies its
-    /// lower bits behind and ends `distance` from there.
+    /// Bytes that rank `r` sends in round `k`. A block with total distance `distance` comes from the rank that is its
+    /// lower bits behind, and its destination is `distance` from there.
     fn sent(&self, lane: u32, r: u32, k: u32) -> u64 {
         let n = self.n;
         let passed = |distance: u32| {

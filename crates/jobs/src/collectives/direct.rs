@@ -1,11 +1,12 @@
-//! Direct all-to-all: each rank sends each peer its part.
+//! Direct all-to-all: each rank sends each peer the peer's part.
 //!
-//! "shifted": in step k rank r sends to rank (r + k) mod n, and goes on when that is acknowledged and the message of rank (r - k) mod n has
-//! come (MPI_Sendrecv), so that no NIC sends to two ranks at a time, nor receives from two. "burst": all messages are posted at once, the next rank's first; NICs that send in turn make each
-//! receiver an incast of n - 1.
+//! "shifted": in step k, rank r sends to rank (r + k) mod n. The step ends when this message is acknowledged and the
+//! one from rank (r - k) mod n has arrived (MPI_Sendrecv), so that no NIC sends to two ranks at a time, or receives
+//! from two. "burst": all messages are posted at once, starting with that to the next rank. NICs that interleave their
+//! messages cause an incast of n - 1 senders at each receiver.
 //!
-//! Source: Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH (2005), section 4.2; NCCL (grouped
-//! sends and receives).
+//! Source: Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH (2005), section
+//! 4.2; NCCL (grouped sends and receives).
 
 use crate::schedule::{Action, Schedule, part};
 
@@ -13,21 +14,21 @@ use crate::schedule::{Action, Schedule, part};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Direct {
     pub n: u32,
-    /// Send buffer of each rank, its own part included.
+    /// Send buffer of each rank, including its own part, in bytes.
     pub bytes: u64,
     pub chunks: u32,
-    /// All at once.
+    /// True if all messages are posted at once.
     pub burst: bool,
 }
 
-/// Order of the messages of a direct exchange: peer `k` ahead and `k` behind, by position.
+/// Step of a direct exchange: a send to the peer at a distance ahead, or a receive from the peer at a distance behind.
 pub(crate) enum Step {
     Send(u32),
     Receive(u32),
     AwaitSend,
 }
 
-/// The step of a rank at a position, with the distance to its peer.
+/// Returns the step at a position; `None` after the last one.
 pub(crate) fn step(n: u32, burst: bool, at: u32) -> Option<Step> {
     let peers = n - 1;
     if burst {

@@ -1,13 +1,14 @@
-//! Double binary tree: an all-reduce over two trees, in which each rank is an inner node of one at most.
+//! Double binary tree: an all-reduce over two trees, in which each rank is an inner node of at most one.
 //!
-//! Each tree reduces half of the vector to its root and broadcasts the sum, in pieces (`chunks`): each piece goes up as soon as both
-//! children have sent theirs, and down as soon as it comes. The second tree is the first one mirrored, or shifted by a rank if n is odd,
-//! so that the leaves of one are the inner nodes of the other: with many chunks each NIC sends and receives about 2 S bytes.
+//! Each tree reduces half of the vector to its root and broadcasts the sum, in pieces (`chunks`). A piece is sent up as
+//! soon as both children have sent theirs, and down as soon as it arrives. The second tree is the first one mirrored,
+//! or shifted by a rank if n is odd, so that the leaves of one are the inner nodes of the other: with many chunks each
+//! NIC sends and receives about 2 S bytes.
 //!
 //! Source: Sanders, Speck and Träff, Two-tree algorithms for full bandwidth broadcast, reduction and scan (2009); NCCL,
 //! `src/graph/trees.cc` (`ncclGetBtree`, `ncclGetDtree`).
 //!
-//! Not modelled: the time of the reduction, unless `overhead_per_byte` has it.
+//! Not modelled: the time of the reduction, unless `overhead_per_byte` includes it.
 
 use crate::schedule::{Action, Schedule, part};
 
@@ -16,7 +17,7 @@ use crate::schedule::{Action, Schedule, part};
 pub(crate) struct DoubleTree {
     pub n: u32,
     pub bytes: u64,
-    /// Pieces of each half.
+    /// Number of pieces of each half.
     pub chunks: u32,
 }
 
@@ -27,7 +28,7 @@ pub(crate) struct Neighbours {
     pub children: [Option<u32>; 2],
 }
 
-/// The tree in which rank 0 is the root, and odd ranks are leaves.
+/// Returns the neighbours of a rank in the tree with root 0, whose leaves are the odd ranks.
 fn tree(n: u32, rank: u32) -> Neighbours {
     if rank == 0 {
         let child = (n > 1).then(|| n.next_power_of_two() >> 1);
@@ -47,7 +48,7 @@ fn tree(n: u32, rank: u32) -> Neighbours {
     Neighbours { parent: Some(parent), children: [Some(left), (low > 0).then(|| rank + low)] }
 }
 
-/// Neighbours of a rank in the first or the second tree.
+/// Returns the neighbours of a rank in the first or the second tree.
 pub(crate) fn neighbours(n: u32, rank: u32, second: bool) -> Neighbours {
     if !second {
         return tree(n, rank);
@@ -66,7 +67,7 @@ impl Schedule for DoubleTree {
         2 * self.chunks
     }
     fn action(&self, rank: u32, lane: u32, at: u32) -> Option<Action> {
-        // Pieces of both trees in turn.
+        // Lanes take pieces of both trees in turn.
         let (half, piece) = (lane % 2, lane / 2);
         let bytes = part(part(self.bytes, 2, half), self.chunks, piece);
         let Neighbours { parent, children } = neighbours(self.n, rank, half == 1);

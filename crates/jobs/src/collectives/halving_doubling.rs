@@ -1,18 +1,21 @@
 //! Halving and doubling: log2 n steps with partners at distance 1, 2, 4, ...
 //!
-//! A reduce-scatter sends half of what a rank still has to its partner, then a quarter, and so on: S/2, S/4, ... S/n. An all-gather runs
-//! the same steps backwards. An all-reduce is one after the other: 2 log2 n steps, 2 (n - 1) S/n bytes for each rank.
+//! In a reduce-scatter, each rank sends its partner half of the vector, then a quarter, and so on: S/2, S/4, ... S/n.
+//! An all-gather runs these steps in reverse order. An all-reduce is a reduce-scatter followed by an all-gather: 2 log2
+//! n steps, 2 (n - 1) S/n bytes for each rank.
 //!
-//! If n is not a power of two, the largest power of two below it takes part: of the first 2 (n - p) ranks each even one gives its vector
-//! to the odd one behind it first and gets its result from there last, which are two more steps.
+//! If n is not a power of two, only p ranks take part in these steps, where p is the largest power of two below n. Of
+//! the first 2 (n - p) ranks, each even one first sends its vector to the next odd one, and finally receives its result
+//! from there: two more steps.
 //!
-//! Source: Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH (2005), sections 4.1 to 4.4.
+//! Source: Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH (2005),
+//! sections 4.1 to 4.4.
 //!
-//! Not modelled: the time of the reduction, unless `overhead_per_byte` has it.
+//! Not modelled: the time of the reduction, unless `overhead_per_byte` includes it.
 
 use crate::schedule::{Action, Schedule, part};
 
-/// Which half of an all-reduce.
+/// The halves of an all-reduce that a collective has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Halves {
     ReduceScatter,
@@ -34,7 +37,7 @@ pub(crate) struct HalvingDoubling {
 pub(crate) struct Fold {
     /// log2 of the largest power of two that is not above n.
     pub log2: u32,
-    /// Ranks beyond it.
+    /// Number of ranks beyond that power of two.
     pub surplus: u32,
 }
 
@@ -43,18 +46,18 @@ impl Fold {
         let log2 = n.ilog2();
         Fold { log2, surplus: n - (1 << log2) }
     }
-    /// Number of a rank among those that take part; `None`: it is folded into the rank behind it.
+    /// Returns the number of a rank among those that take part; `None` if it is folded into the next rank.
     pub fn number(self, rank: u32) -> Option<u32> {
         if rank >= 2 * self.surplus {
             return Some(rank - self.surplus);
         }
         (rank % 2 == 1).then_some(rank / 2)
     }
-    /// The rank of a number.
+    /// Returns the rank with a number.
     pub fn rank(self, number: u32) -> u32 {
         if number < self.surplus { 2 * number + 1 } else { number + self.surplus }
     }
-    /// Returns true if a rank takes the part of one that is folded.
+    /// Returns true if a rank also acts for a folded one.
     pub fn stands_for_two(self, rank: u32) -> bool {
         rank < 2 * self.surplus && rank % 2 == 1
     }
@@ -64,7 +67,7 @@ impl HalvingDoubling {
     fn chunk(&self, lane: u32) -> u64 {
         part(self.bytes, self.chunks, lane)
     }
-    /// Bytes that end at a number: a share of the power of two in an all-reduce, the blocks of its ranks otherwise.
+    /// Bytes whose result is at a number: an equal share in an all-reduce, the blocks of its ranks otherwise.
     fn share(&self, lane: u32, fold: Fold, number: u32) -> u64 {
         let bytes = self.chunk(lane);
         if self.halves == Halves::Both {
@@ -74,12 +77,12 @@ impl HalvingDoubling {
         let own = part(bytes, self.n, rank);
         if fold.stands_for_two(rank) { own + part(bytes, self.n, rank - 1) } else { own }
     }
-    /// Bytes that end at the numbers whose lowest `bits` bits are those of `number`.
+    /// Bytes whose results are at the numbers with the same lowest `bits` bits as `number`.
     fn shares(&self, lane: u32, fold: Fold, number: u32, bits: u32) -> u64 {
         let low = number & ((1 << bits) - 1);
         (0..1u32 << (fold.log2 - bits)).map(|high| self.share(lane, fold, high << bits | low)).sum()
     }
-    /// Bytes of a fold at the beginning and at the end.
+    /// Bytes that a rank exchanges with its folded partner at the beginning and at the end.
     fn folded(&self, lane: u32, rank: u32) -> [u64; 2] {
         let (whole, own) = (self.chunk(lane), part(self.chunk(lane), self.n, rank));
         match self.halves {
@@ -88,7 +91,7 @@ impl HalvingDoubling {
             Halves::AllGather => [own, whole - own],
         }
     }
-    /// Steps among those that take part.
+    /// Number of steps of the ranks that take part.
     fn steps(&self, fold: Fold) -> u32 {
         if self.halves == Halves::Both { 2 * fold.log2 } else { fold.log2 }
     }
@@ -130,7 +133,7 @@ impl Schedule for HalvingDoubling {
         let nth = step % fold.log2;
         let distance = if gathers { fold.log2 - 1 - nth } else { nth };
         let partner = number ^ 1 << distance;
-        // Halving sends what ends with the partner, doubling what has ended here.
+        // Halving sends the data whose result the partner gets; doubling sends the results that this rank has.
         let [sent, received] = if gathers { [number, partner] } else { [partner, number] };
         let bytes = |number: u32| self.shares(lane, fold, number, distance + 1);
         let (peer, tag) = (fold.rank(partner), base + step);

@@ -1,20 +1,21 @@
 //! Hierarchical all-reduce: within groups of `group` ranks, then across groups, then within them again.
 //!
-//! The ranks of a group (the GPUs of a server) are consecutive. A ring within each group reduces and scatters the vector; rank i of each
-//! group holds 1/m of it and takes part in a ring of the i-th ranks of all N groups, its rail; a ring within each group gathers.
-//! Across groups each rank sends 2 (N - 1)/N S/m bytes.
+//! The ranks of a group (the GPUs of a server) are consecutive. A ring within each group reduces and scatters the
+//! vector; rank i of each group then holds 1/m of it, and takes part in a ring of the i-th ranks of all N groups, its
+//! rail. Finally, a ring within each group gathers the vector. Across groups each rank sends 2 (N - 1)/N S/m bytes.
 //!
-//! Source: Jia et al., Highly scalable deep learning training system with mixed-precision (2018), section 4.3; NCCL (rails).
+//! Source: Jia et al., Highly scalable deep learning training system with mixed-precision (2018), section 4.3; NCCL
+//! (rails).
 //!
-//! Not modelled: another network within a group than the fabric has between these hosts.
+//! Not modelled: a separate network within a group (all messages pass the fabric).
 
 use super::ring::{Ring, Steps};
 use crate::schedule::{Action, Schedule, part};
 
-/// An all-reduce of groups.
+/// A hierarchical all-reduce.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hierarchical {
-    /// Ranks of a group, and groups.
+    /// Number of ranks of a group; number of groups.
     pub group: u32,
     pub groups: u32,
     pub bytes: u64,
@@ -52,7 +53,7 @@ impl Schedule for Hierarchical {
         }
         let at = at - first;
         if at < second {
-            // After the reduce-scatter a rank has the block behind its own.
+            // After the reduce-scatter, a rank has the block after its own.
             let share = part(bytes, m, (own + 1) % m);
             let across = Ring { n: groups, bytes: share, chunks: 1, steps: Steps::AllReduce };
             let action = across.action(group, 0, at)?;
@@ -62,7 +63,7 @@ impl Schedule for Hierarchical {
     }
 }
 
-/// The action of a ring with the ranks and the tags of the whole.
+/// Converts an action of a ring to the ranks and tags of the whole collective.
 fn renumbered(action: Action, base: u32, rank: impl Fn(u32) -> u32) -> Action {
     match action {
         Action::Send { to, bytes, tag } => Action::Send { to: rank(to), bytes, tag: base + tag },

@@ -1,38 +1,42 @@
-//! Reduction in the network: units at switches add segments up a tree, and copy the sums down.
+//! In-network reduction: units at switches reduce segments on their way up a tree, and copy the results on the way
+//! down.
 //!
-//! A rank sends a segment to the unit of its switch, and waits for its result. A unit waits for the segment of all of its children, and
-//! sends their sum to its parent; the root sends the result down, and each unit a copy to each of its children. Segments run as a
-//! pipeline: each of `outstanding` lanes takes every so-many-th segment, and goes on when it has the result. A unit therefore holds at
-//! most so many segments.
+//! A rank sends a segment to the unit of its switch, and waits for its result. A unit waits for the segments of all its
+//! children, and sends their sum to its parent. The root sends the result down, and each unit sends a copy to each of
+//! its children. Segments run as a pipeline: lane i of `outstanding` lanes processes segments i, i + `outstanding`, and
+//! so on, and starts the next segment when it has the result of the previous one. A unit therefore holds at most
+//! `outstanding` segments.
 //!
-//! A child that has no data for a segment, or gets none, sends or gets an empty message in its place, which signals to the unit that
-//! the child is ready, and to the child that its segment is free.
+//! A child without data for a segment sends an empty message in its place, and a child that needs no result receives an
+//! empty message. The former signals to the unit that the child is ready, the latter to the child that its segment is
+//! free.
 //!
-//! Source: Graham et al., "Scalable Hierarchical Aggregation Protocol (SHArP)", COM-HPC 2016; Graham et al., "SHARP Streaming-Aggregation
-//! Hardware Design and Evaluation", ISC 2020.
+//! Source: Graham et al., "Scalable Hierarchical Aggregation Protocol (SHArP)", COM-HPC 2016; Graham et al., "SHARP
+//! Streaming-Aggregation Hardware Design and Evaluation", ISC 2020.
 //!
-//! Not modelled: how groups and trees are set up; several trees of one job; a reduction without a unit for want of resources.
+//! Not modelled: how groups and trees are set up; several trees of one job; a fallback to the hosts if units lack
+//! resources.
 
 use super::Collective;
 use crate::schedule::{Action, Schedule};
 use std::sync::Arc;
 
-/// No rank.
+/// Stands for no number.
 const NONE: u32 = u32::MAX;
 
-/// The units of a job and what each of them adds up: ranks first, then units, each of which has a number behind them.
+/// Reduction tree of a job. Ranks and units share one numbering: ranks first, then units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AggregationTree {
     ranks: u32,
-    /// By rank and unit, the unit above; none above the root.
+    /// Number of the parent unit of each rank and unit; [`NONE`] for the root.
     parents: Box<[u32]>,
-    /// By unit, what is below it, ascending.
+    /// Numbers of the children of each unit, ascending.
     children: Box<[Box<[u32]>]>,
 }
 
 impl AggregationTree {
-    /// A tree of so many ranks and the units above them: by number, the unit above; `None` above the root, which is a unit. A unit is
-    /// above at least one other number.
+    /// Creates a tree of `ranks` ranks and the units above them from the parent of each number; `None` for the root,
+    /// which is a unit. Each unit must have at least one child.
     pub fn new(ranks: u32, parents: &[Option<u32>]) -> AggregationTree {
         let below = |unit: u32| (0..).zip(parents).filter(move |own| *own.1 == Some(unit)).map(|own| own.0);
         AggregationTree {
@@ -45,7 +49,7 @@ impl AggregationTree {
     pub fn ranks(&self) -> u32 {
         self.ranks
     }
-    /// Number of ranks and units.
+    /// Number of ranks and units together.
     pub fn numbers(&self) -> u32 {
         self.parents.len() as u32
     }
@@ -55,7 +59,7 @@ impl AggregationTree {
     fn children(&self, number: u32) -> &[u32] {
         number.checked_sub(self.ranks).map_or(&[], |unit| &self.children[unit as usize])
     }
-    /// By number, whether a rank is at or below it, and how many ranks are.
+    /// Returns for each number whether `rank` is in its subtree, and the number of ranks in its subtree.
     fn holds(&self, rank: u32) -> Box<[(bool, u32)]> {
         let mut holds = vec![(false, 0); self.parents.len()];
         for leaf in 0..self.ranks {
@@ -71,18 +75,18 @@ impl AggregationTree {
     }
 }
 
-/// A reduction in the network of a job, checked.
+/// A checked in-network reduction of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InNetworkSpec {
-    /// Its ranks and units.
+    /// Ranks and units of the job.
     pub tree: Arc<AggregationTree>,
-    /// Bytes of a segment, above 0.
+    /// Size of a segment in bytes, above 0.
     pub segment: u64,
-    /// Segments that a unit holds, above 0.
+    /// Number of segments that a unit holds, above 0.
     pub outstanding: u32,
 }
 
-/// Generator of its messages.
+/// Generator of the messages of an in-network reduction.
 #[derive(Clone, Debug)]
 pub(crate) struct InNetwork {
     collective: Collective,
@@ -91,12 +95,13 @@ pub(crate) struct InNetwork {
     segments: u32,
     lanes: u32,
     tree: Arc<AggregationTree>,
-    /// By number, whether the root of the operation is at or below it, and ranks there.
+    /// For each number: whether the root rank of the operation is in its subtree, and the number of ranks in its
+    /// subtree.
     holds: Box<[(bool, u32)]>,
 }
 
 impl InNetworkSpec {
-    /// Segments of so many bytes; one if there are none.
+    /// Number of segments of a vector of this size; at least 1.
     pub fn segments(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.segment).max(1)
     }
@@ -116,14 +121,14 @@ impl InNetworkSpec {
 }
 
 impl InNetwork {
-    /// Bytes of a segment that go up from a number to the unit above.
+    /// Bytes of a segment that a number sends to its parent.
     fn up(&self, number: u32, bytes: u64) -> u64 {
         match self.collective {
             Collective::Broadcast if !self.holds[number as usize].0 => 0,
             _ => bytes,
         }
     }
-    /// Bytes of a segment that come down to a number.
+    /// Bytes of a segment that a number receives from its parent.
     fn down(&self, number: u32, bytes: u64) -> u64 {
         let (has_root, ranks) = self.holds[number as usize];
         match self.collective {

@@ -1,11 +1,11 @@
 //! Pipelined messages from rank to rank: the stages of a pipeline.
 //!
-//! The first rank sends `chunks` messages, one for each micro-batch; each other rank receives a message and sends it on. With two ranks it
-//! is a stream of messages from one to the other.
+//! The first rank sends `chunks` messages, one for each micro-batch; each other rank receives a message and sends it
+//! on. With two ranks it is a stream of messages from one to the other.
 //!
 //! Source: Huang et al., GPipe (2019), section 2.2 (micro-batches).
 //!
-//! Not modelled: the way back of gradients.
+//! Not modelled: the backward pass.
 
 use crate::schedule::{Action, Schedule, part};
 
@@ -13,7 +13,7 @@ use crate::schedule::{Action, Schedule, part};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pipeline {
     pub n: u32,
-    /// All that passes each boundary.
+    /// Bytes that pass each boundary between stages, in total.
     pub bytes: u64,
     pub chunks: u32,
 }

@@ -1,12 +1,13 @@
 //! Recursive doubling: an all-reduce of log2 n steps, each with the whole vector.
 //!
-//! In step k each rank exchanges its vector with the partner at distance 2^k. It has the fewest steps and moves the most bytes: for
-//! vectors of some kilobytes, where the latency of a message counts. Ranks beyond a power of two are folded as in
-//! `halving_doubling`.
+//! In step k each rank exchanges its vector with the partner at distance 2^k. The algorithm has the fewest steps and
+//! moves the most bytes. It suits vectors of a few kilobytes, for which the latency of a message dominates. Ranks
+//! beyond a power of two are folded as in `halving_doubling`.
 //!
-//! Source: Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH (2005), section 4.5.
+//! Source: Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH (2005), section
+//! 4.5.
 //!
-//! Not modelled: the time of the reduction, unless `overhead_per_byte` has it.
+//! Not modelled: the time of the reduction, unless `overhead_per_byte` includes it.
 
 use super::halving_doubling::Fold;
 use crate::schedule::{Action, Schedule, part};

@@ -1,17 +1,18 @@
-//! Ring: each rank sends to the next one and receives from the one before.
+//! Ring: each rank sends to the next one and receives from the previous one.
 //!
-//! A vector of S bytes has n blocks. In step s of a reduce-scatter rank r sends block (r - s) mod n, which it has received and reduced in
-//! step s - 1; after n - 1 steps it has the sum of block (r + 1) mod n. In step s of an all-gather it sends block (r + 1 - s) mod n. An
-//! all-reduce is one after the other: 2 (n - 1) steps of S/n bytes. A broadcast passes the vector from rank `root` around, in pieces
-//! (`chunks`). With several chunks each is a ring of its own, and they run concurrently.
+//! A vector of S bytes has n blocks. In step s of a reduce-scatter rank r sends block (r - s) mod n, which it has
+//! received and reduced in step s - 1; after n - 1 steps it has the sum of block (r + 1) mod n. In step s of an
+//! all-gather it sends block (r + 1 - s) mod n. An all-reduce is a reduce-scatter followed by an all-gather: 2 (n - 1)
+//! steps of S/n bytes. A broadcast passes the vector from rank `root` around, in pieces (`chunks`). With several
+//! chunks, each has a ring of its own, and these run concurrently.
 //!
 //! Source: Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms (2009); NCCL.
 //!
-//! Not modelled: the time of the reduction, unless `overhead_per_byte` has it.
+//! Not modelled: the time of the reduction, unless `overhead_per_byte` includes it.
 
 use crate::schedule::{Action, Schedule, part};
 
-/// Which steps a ring has.
+/// The steps of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Steps {
     ReduceScatter,
@@ -38,7 +39,7 @@ impl Ring {
             Steps::Broadcast { .. } => 1,
         }
     }
-    /// The block that rank `r` sends in step `s`.
+    /// Returns the block that rank `r` sends in step `s`.
     fn block(&self, r: u32, s: u32) -> u32 {
         let n = self.n;
         let (s, ahead) = match self.steps {
@@ -48,7 +49,7 @@ impl Ring {
         };
         (r + ahead + n - s % n) % n
     }
-    /// Number of steps, if each of them is like any other: all blocks are equal.
+    /// Returns the number of steps if all blocks are equal, so that the steps are alike; otherwise `None`.
     pub fn phases(&self) -> Option<u32> {
         let is_even = self.bytes.is_multiple_of(u64::from(self.chunks) * u64::from(self.n));
         let is_broadcast = matches!(self.steps, Steps::Broadcast { .. });

@@ -1,17 +1,19 @@
 //! All-to-all-v with skew: a direct all-to-all in which some ranks receive more than others.
 //!
-//! Rank d is the destination of a share of each send buffer that falls as (d + 1)^-`skew`, the law of Zipf: as tokens that are routed to
-//! experts of which a few are popular. Its own part stays. With `skew` = 0 it is the direct all-to-all.
+//! The share of each send buffer that goes to rank d is proportional to (d + 1)^-`skew` (Zipf's law), like tokens that
+//! are routed to experts of which a few are popular. A rank does not send its own part. With `skew` = 0 this is the
+//! direct all-to-all.
 //!
-//! Source: the law, Zipf (1949); that expert loads are uneven, Lepikhin et al., GShard (2021), section 2.2. The form is a choice.
+//! Source: Zipf (1949) for the law; Lepikhin et al., GShard (2021), section 2.2, for the uneven load of experts.
+//! Modelling that load by Zipf's law is our choice.
 
 use super::direct::{Step, step};
 use crate::schedule::{Action, Schedule, part};
 
-/// An all-to-all-v among as many ranks as there are borders, less one.
+/// A skewed all-to-all-v. The number of ranks is the number of borders minus one.
 #[derive(Clone, Debug)]
 pub(crate) struct Skewed {
-    /// Byte of the send buffer at which the part of each destination begins; one more, the end.
+    /// Offset in the send buffer of each destination's part, followed by the size of the buffer.
     borders: Box<[u64]>,
     chunks: u32,
     burst: bool,

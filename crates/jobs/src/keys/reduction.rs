@@ -1,4 +1,4 @@
-//! The keys of a reduction in the network.
+//! The keys of an in-network reduction.
 
 use super::WorkloadKeys;
 use crate::collectives::{AggregationTree, Algorithm, InNetworkSpec};
@@ -6,25 +6,25 @@ use keys::Remark;
 use std::sync::Arc;
 use units::{BitRate, Bytes, Time, WireClock};
 
-/// Bytes of a segment.
+/// Default of `segment`.
 const SEGMENT: Bytes = Bytes::new(4 << 10);
-/// Segments that a unit holds.
+/// Default of `outstanding`.
 const OUTSTANDING: u64 = 128;
 const MOST_OUTSTANDING: u64 = 65_536;
-/// More segments of one vector are refused.
+/// Maximum number of segments of a vector.
 const MOST_SEGMENTS: u64 = 1 << 31;
-/// Rates of a unit.
+/// Range of the rate of a unit.
 const RATES: [BitRate; 2] = [BitRate::from_bps(1_000_000), BitRate::from_gbps(1_000_000)];
 const LATENCY: Time = Time::from_ns(100);
 const LONGEST_LATENCY: Time = Time::from_ms(1_000);
 
 impl WorkloadKeys {
-    /// Returns true if units at switches reduce.
+    /// Returns true if units at switches perform the reduction.
     pub fn is_in_network(&self) -> bool {
         self.collective.is_some() && self.algorithm == Some(Algorithm::InNetwork)
     }
 
-    /// Writes out the defaults of a reduction in the network.
+    /// Fills in the defaults of an in-network reduction.
     pub(super) fn fill_reduction(&mut self) {
         if self.is_in_network() {
             self.segment.get_or_insert(SEGMENT);
@@ -33,12 +33,12 @@ impl WorkloadKeys {
         }
     }
 
-    /// Latency of a unit.
+    /// Returns the latency of a unit.
     pub fn reduction_latency(&self) -> Time {
         self.reduction_latency.unwrap_or(LATENCY)
     }
 
-    /// A reduction over this tree.
+    /// Returns the specification of a reduction over this tree.
     pub fn in_network(&self, tree: AggregationTree) -> InNetworkSpec {
         InNetworkSpec {
             tree: Arc::new(tree),
@@ -77,7 +77,7 @@ impl WorkloadKeys {
         wrong
     }
 
-    /// Its keys, and whether each is written.
+    /// Returns the names of the keys of an in-network reduction, and whether each is given.
     pub(super) fn reduction_keys(&self) -> [(&'static str, bool); 4] {
         [
             ("segment", self.segment.is_some()),

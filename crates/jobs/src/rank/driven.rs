@@ -1,7 +1,8 @@
-//! A rank whose requests have times of their own: those of a list, or those of a session.
+//! A rank whose requests have given start times: those of a list, or those of a session.
 //!
-//! A session adds requests while the run lasts ([`Rank::request`]), announces each message to its receiver ([`Rank::expect`]), takes the
-//! notices of what has ended, and closes the rank. A rank of a list makes no notices.
+//! A session adds requests while the run lasts ([`Rank::request`]), announces each message to its receiver
+//! ([`Rank::expect`]), polls the notices of requests that have ended, and closes the rank. A rank of a list creates no
+//! notices.
 
 use super::{Post, Rank, StepKind, Then, log};
 use crate::messages::{MessageList, Request};
@@ -10,23 +11,23 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use units::Time;
 
-/// End of a request, or of the message of another rank.
+/// Notice of the end of a request, or of the delivery of another rank's message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// When.
+    /// Time of the end.
     pub time: Time,
-    /// Its kind.
+    /// Kind of the notice.
     pub kind: NoticeKind,
-    /// The rank at the other end of the message; the rank itself for a computation.
+    /// Rank at the other end of the message; the rank itself for a computation.
     pub peer: u32,
-    /// Label of the request: its number among those of its rank, from 0.
+    /// Label of the request: its number among those of the requesting rank, from 0.
     pub label: u32,
 }
 
 /// Kind of a [`Notice`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoticeKind {
-    /// A message has been delivered to the rank, and its processor has taken it.
+    /// A message has been delivered to the rank, and its processor has processed it.
     Delivered,
     /// A message of the rank has been acknowledged.
     Sent,
@@ -37,16 +38,16 @@ pub enum NoticeKind {
 /// State of a rank of a [`MessageList`].
 #[derive(Clone, Debug)]
 pub(super) struct Driven {
-    /// Requests may still come.
+    /// True if requests may still be added.
     open: bool,
     notices: VecDeque<Notice>,
-    /// Requests of the list that are among the work of the rank.
+    /// Number of requests of the list that have been passed to the rank.
     listed: usize,
-    /// Requests of a session.
+    /// Number of requests of a session.
     requested: u32,
-    /// Bytes of messages of a session that are to come, by sender and label.
+    /// Sizes in bytes of expected messages of a session, by sender and label.
     expected: BTreeMap<(u32, u32), u64>,
-    /// When anything of the rank last ended.
+    /// Time at which a request or message of the rank last ended.
     pub active: Time,
 }
 
@@ -64,7 +65,7 @@ impl Driven {
 }
 
 impl Rank {
-    /// Returns true if its requests have times of their own.
+    /// Returns true if requests have given start times.
     pub fn is_driven(&self) -> bool {
         self.driven.is_some()
     }
@@ -72,7 +73,8 @@ impl Rank {
     pub fn is_open(&self) -> bool {
         self.driven.as_ref().is_some_and(|own| own.open)
     }
-    /// Adds a request of a session, not before the present, and returns its label. The time of [`Rank::calls_at`] may change.
+    /// Adds a request of a session, not before the current time. Returns its label. May change the time of
+    /// [`Rank::calls_at`].
     pub fn request(&mut self, at: Time, request: Request) -> u32 {
         let Some(own) = &mut self.driven else { return 0 };
         let label = own.requested;
@@ -81,29 +83,30 @@ impl Rank {
         self.enqueue(at, label, request);
         label
     }
-    /// Announces a message of a session to its receiver: it has to be delivered before the rank can end.
+    /// Announces a message of a session to its receiver, which does not end before the message has been delivered.
     pub fn expect(&mut self, from: u32, label: u32, bytes: u64) {
         if let Some(own) = &mut self.driven {
             own.expected.insert((from, label), bytes);
             self.left += 1;
         }
     }
-    /// No further request comes, and no further notice: the rank ends when all of its requests have ended.
+    /// Closes the rank: no request is added any more, and no notices are created. The rank ends when all of its
+    /// requests have ended.
     pub fn close(&mut self, now: Time) {
         let Some(own) = self.driven.as_mut().filter(|own| own.open) else { return };
         own.open = false;
         own.notices.clear();
-        // One that has not begun counts what is left when it begins.
+        // A rank that has not started yet counts its requests when it starts.
         if !self.times.is_empty() {
             self.left -= 1;
             self.settle(now);
         }
     }
-    /// The next notice.
+    /// Returns the next notice.
     pub fn poll_notice(&mut self) -> Option<Notice> {
         self.driven.as_mut()?.notices.pop_front()
     }
-    /// Begins the list.
+    /// Starts the list.
     pub(super) fn begin_list(&mut self, list: &MessageList, now: Time) {
         let Some(own) = &mut self.driven else { return };
         own.active = now;
@@ -111,7 +114,7 @@ impl Rank {
         self.enqueue_listed(list);
     }
 
-    /// The next request of the list becomes work: one at a time, so that a long list takes no memory twice.
+    /// Passes the next request of the list to the rank. One at a time, so that a long list is not in memory twice.
     fn enqueue_listed(&mut self, list: &MessageList) {
         let Some(own) = &mut self.driven else { return };
         let Some((label, at, request)) = list.in_time(self.rank, own.listed) else { return };
@@ -124,7 +127,7 @@ impl Rank {
         self.requests += 1;
     }
 
-    /// The time of a request has come.
+    /// Starts a request, whose start time has been reached.
     pub(super) fn start_request(&mut self, label: u32, request: Request, now: Time) {
         if let Workload::Messages(list) = &*self.workload.clone() {
             self.enqueue_listed(list);
@@ -144,13 +147,13 @@ impl Rank {
         }
     }
 
-    /// A computation has ended.
+    /// Processes the end of a computation.
     pub(super) fn computation_ended(&mut self, label: u32, now: Time) {
         self.left -= 1;
         self.note(NoticeKind::Computed, self.rank, label, now);
     }
 
-    /// A message has been delivered: the processor takes it.
+    /// Processes the delivery of a message: the processor starts processing it.
     pub(super) fn take_listed(&mut self, list: &MessageList, (from, label): (u32, u32), now: Time) {
         let Some(own) = &mut self.driven else { return };
         let announced = own.expected.remove(&(from, label));
@@ -166,13 +169,13 @@ impl Rank {
         self.work((label, 0), kind, cost, Then::Taken { from }, now);
     }
 
-    /// The processor has taken a message.
+    /// Processes the end of the processor's work on a message.
     pub(super) fn taken(&mut self, from: u32, label: u32, now: Time) {
         self.left -= 1;
         self.note(NoticeKind::Delivered, from, label, now);
     }
 
-    /// Notes the end of something.
+    /// Adds a notice, if a session polls them.
     pub(super) fn note(&mut self, kind: NoticeKind, peer: u32, label: u32, now: Time) {
         let Some(own) = &mut self.driven else { return };
         own.active = now;

@@ -1,8 +1,8 @@
-//! Log of a rank: its steps, and the step that each of them began after.
+//! Log of a rank: its steps, and for each of them the step that caused it.
 //!
-//! Whatever a rank does, it does at the end of one of its steps: a message has come or is acknowledged, or a processor is done. The
-//! log keeps that step as the cause of all that begins at the same instant, so that the way back from the end of an iteration leads
-//! over the steps that decided its time: the critical path.
+//! A rank acts only at the end of one of its steps: when a message arrives or is acknowledged, or a processor finishes.
+//! The log records that step as the cause of all steps that start at the same time. Following the causes back from the
+//! end of an iteration therefore yields the critical path.
 
 use units::Time;
 
@@ -11,81 +11,82 @@ use units::Time;
 pub enum StepKind {
     /// A processor computes.
     Compute,
-    /// A processor hands a message over, at its sender.
+    /// A processor hands over a message, at its sender.
     SendCost,
-    /// A processor takes a message in, at its receiver.
+    /// A processor processes a message, at its receiver.
     ReceiveCost,
     /// A message, from its posting to its acknowledgement.
     Send,
-    /// A receive, from when it waits to when it has its message.
+    /// A receive, from its start until it has a message.
     Receive,
 }
 
 /// A step of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Its kind.
+    /// Kind of the step.
     pub kind: StepKind,
-    /// Its iteration, from 0.
+    /// Number of its iteration, from 0.
     pub iteration: u32,
-    /// Its lane, or the operation of a program.
+    /// Its lane or, in a program, its operation.
     pub lane: u32,
-    /// Number of the step of this rank at whose end it began; its own number: it begins with the job. A processor that was occupied
-    /// has the step that occupied it.
+    /// Number of the step of this rank at whose end this one started; its own number if it starts with the job. For a
+    /// processor that was busy: the step that occupied it before.
     pub after: u32,
-    /// Rank at the other end; its own without a message, and of a receive that takes any and has none yet.
+    /// Rank at the other end; the rank itself for a step without a message, and for a receive from any rank that has no
+    /// message yet.
     pub peer: u32,
     /// Label of the message; 0 without one.
     pub tag: u32,
     /// Bytes of the message; 0 without one.
     pub bytes: u64,
-    /// When it was requested.
+    /// Time of the request.
     pub since: Time,
-    /// When a processor began with it; of a receive, when its message was delivered. [`Time::NEVER`]: it has not been.
+    /// Time at which a processor started it; for a receive, delivery time of the message. [`Time::NEVER`] if not yet.
     pub begin: Time,
-    /// When it ended; [`Time::NEVER`]: it has not.
+    /// End time; [`Time::NEVER`] if it has not ended.
     pub end: Time,
 }
 
-/// No step: it is not recorded.
+/// Number of a step that is not recorded.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// The steps of a rank.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Log {
     steps: Vec<Step>,
-    /// Iterations that are recorded, the first ones.
+    /// Number of iterations that are recorded, the first ones.
     iterations: u32,
     iteration: u32,
-    /// The step at whose end the rank is at work.
+    /// The step at whose end the rank currently acts.
     pub cause: u32,
-    /// By processor, the last step that occupied it.
+    /// For each processor, the last step that occupied it.
     occupants: Vec<u32>,
 }
 
 impl Log {
-    /// A log of so many iterations.
+    /// Creates a log that records this number of iterations.
     pub fn new(iterations: u32) -> Log {
         Log { iterations, cause: NONE, ..Log::default() }
     }
-    /// Records no more steps.
+    /// Stops recording steps.
     pub fn stop(&mut self) {
         self.iterations = 0;
     }
-    /// Iteration number `iteration` begins.
+    /// Starts an iteration.
     pub fn begin(&mut self, iteration: u32) {
         self.iteration = iteration;
     }
-    /// Its steps.
+    /// Returns the steps.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
-    /// Memory beside itself, in bytes.
+    /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.steps.capacity() * size_of::<Step>() + self.occupants.capacity() * size_of::<u32>()
     }
 
-    /// Adds a step that begins now, and returns its number.
+    /// Adds a step that starts now. Returns its number.
     pub fn add(&mut self, step: Step) -> u32 {
         if self.iteration >= self.iterations {
             return NONE;
@@ -96,7 +97,7 @@ impl Log {
         number
     }
 
-    /// Adds a step of a processor.
+    /// Adds a step that occupies a processor.
     pub fn occupy(&mut self, cpu: usize, step: Step) -> u32 {
         let number = self.add(step);
         if number == NONE {
@@ -110,7 +111,7 @@ impl Log {
         number
     }
 
-    /// A step has ended, and is the cause of what begins now.
+    /// Ends a step, which becomes the cause of the steps that start now.
     pub fn end(&mut self, number: u32, now: Time) {
         self.cause = number;
         if let Some(step) = self.steps.get_mut(number as usize) {
@@ -118,7 +119,7 @@ impl Log {
         }
     }
 
-    /// The message of a receive, of this sender and label, was delivered at this time.
+    /// Records sender, label and delivery time of the message of a receive.
     pub fn deliver(&mut self, number: u32, (from, tag): (u32, u32), delivered: Time) {
         if let Some(step) = self.steps.get_mut(number as usize) {
             (step.peer, step.tag, step.begin) = (from, tag, delivered);

@@ -1,18 +1,18 @@
-//! Time in which at least one of the processors of a rank computes.
+//! Time during which at least one processor of a rank computes.
 
 use recurrence::{Recurs, Walk};
 use units::Time;
 
-/// The union of intervals, none of which is added after its beginning.
+/// Length of a union of intervals. Each is added at its start or before.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Occupied {
-    /// Intervals that later ones may meet: disjoint, ascending.
+    /// Intervals with which later ones may overlap: disjoint, ascending.
     pending: Vec<(Time, Time)>,
-    /// Sum of those that are over.
+    /// Total length of the intervals that have ended.
     over: Time,
 }
 
-/// An interval that is over counts by its length alone: no later one meets it.
+/// No later interval overlaps with one that has ended, so that only the total length of those counts.
 impl Recurs for Occupied {
     fn walk(&self, walk: &mut Walk) {
         let over = self.pending.partition_point(|own| own.1 < walk.now());
@@ -23,7 +23,7 @@ impl Recurs for Occupied {
 }
 
 impl Occupied {
-    /// Adds an interval that does not begin before `now`, the time of the call.
+    /// Adds an interval, which must not start before `now`, the time of the call.
     pub fn add(&mut self, mut begin: Time, mut end: Time, now: Time) {
         let over = self.pending.partition_point(|own| own.1 < now);
         self.over = self.pending.drain(..over).fold(self.over, |sum, own| sum.saturating_add(own.1 - own.0));
@@ -35,7 +35,7 @@ impl Occupied {
         self.pending.splice(first..behind.max(first), [(begin, end)]);
     }
 
-    /// The length of the union; afterwards it is empty.
+    /// Returns the length of the union, and resets it.
     pub fn take(&mut self) -> Time {
         let pending = self.pending.drain(..).fold(Time::ZERO, |sum, own| sum.saturating_add(own.1 - own.0));
         std::mem::take(&mut self.over).saturating_add(pending)

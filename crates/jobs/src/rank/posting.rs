@@ -4,7 +4,7 @@ use super::{NoticeKind, Post, Rank, Step, StepKind, Then, Unsent};
 use units::Time;
 
 impl Rank {
-    /// A message that cost its sender time has been posted.
+    /// Processes the posting of a message, after its host cost at the sender.
     pub(super) fn after_send(&mut self, lane: u32, post: Post, now: Time) {
         if self.is_driven() {
             self.left -= 1;
@@ -13,7 +13,7 @@ impl Rank {
         }
     }
 
-    /// Sends a message, after its cost. Returns true if it has been posted.
+    /// Sends a message after its host cost. Returns true if it has been posted already.
     pub(super) fn send(&mut self, (lane, cpu): (u32, u8), post: Post, now: Time) -> bool {
         let cost = self.costs.of_message(post.bytes);
         if cost == Time::ZERO {
@@ -25,7 +25,7 @@ impl Rank {
         self.work((lane, cpu), (StepKind::SendCost, Some(message)), cost, Then::Post(post), now)
     }
 
-    /// Hands a message to its connection, or to the rank itself.
+    /// Posts a message to its connection, or delivers it to the rank itself.
     pub(super) fn post(&mut self, lane: u32, post: Post, now: Time) {
         self.counts.sent += 1;
         self.counts.bytes_sent += post.bytes;

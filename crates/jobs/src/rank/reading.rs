@@ -1,59 +1,59 @@
-//! State of a rank, for results and for diagnosing a rank that does not end.
+//! Read access to the state of a rank, for results and for diagnosing a rank that does not end.
 
 use super::{Blocked, IterationTimes, Peer, PeerCounts, Post, Rank, RankCounts, Step, Unsent};
 use std::cmp::Reverse;
 use units::Time;
 
 impl Rank {
-    /// Returns true if all iterations are over.
+    /// Returns true if all iterations have ended.
     pub fn is_done(&self) -> bool {
         self.finished() == self.iterations as usize
     }
-    /// Iterations after which it ends.
+    /// Returns the number of iterations after which the rank ends.
     pub fn iterations(&self) -> u32 {
         self.iterations
     }
-    /// Iterations that are over.
+    /// Returns the number of iterations that have ended.
     pub fn finished(&self) -> usize {
         self.times.len() - usize::from(self.times.last().is_some_and(|last| last.ended == Time::NEVER))
     }
-    /// Its iterations that have begun.
+    /// Returns the times of the iterations that have started.
     pub fn times(&self) -> &[IterationTimes] {
         &self.times
     }
-    /// Its steps of the iterations that are recorded, in the order of their beginnings.
+    /// Returns the recorded steps, in the order of their start.
     pub fn steps(&self) -> &[Step] {
         self.log.steps()
     }
-    /// Its totals.
+    /// Returns the totals.
     pub fn counts(&self) -> RankCounts {
         self.counts
     }
-    /// By peer that it has sent to, ascending, what it counts.
+    /// Returns the counters of each peer to which the rank has sent, ascending.
     pub fn peers(&self) -> impl Iterator<Item = (u32, PeerCounts)> + '_ {
         self.peers.iter().map(|(&peer, own)| (peer, own.counts))
     }
-    /// Messages that were delivered and that it has not received: sender, label and number.
+    /// Returns the messages that were delivered without a matching receive: sender, label and number.
     pub fn unclaimed(&self) -> impl Iterator<Item = ((u32, u32), usize)> + '_ {
         self.matching.unclaimed()
     }
-    /// Lanes that wait for a message.
+    /// Returns the lanes that wait for a message.
     pub fn blocked(&self) -> impl Iterator<Item = Blocked> + '_ {
         self.matching.blocked()
     }
-    /// Messages to a peer that are not acknowledged, the oldest first.
+    /// Returns the messages to a peer that are not acknowledged, oldest first.
     pub fn unsent(&self, peer: u32) -> impl Iterator<Item = Unsent> + '_ {
         self.peers.get(&peer).into_iter().flat_map(|own| own.unsent.iter().copied())
     }
-    /// Peers with messages that are not acknowledged.
+    /// Returns the peers with messages that are not acknowledged.
     pub fn unsent_peers(&self) -> impl Iterator<Item = u32> + '_ {
         self.peers.iter().filter(|(_, own)| !own.unsent.is_empty()).map(|(&peer, _)| peer)
     }
-    /// End of the work of its processor; `None`: it is idle.
+    /// Returns the time at which the processor finishes its current work; `None` if it is idle.
     pub fn works_until(&self) -> Option<Time> {
         self.working.iter().map(|Reverse((at, ..))| *at).max()
     }
-    /// Memory beside itself, in bytes.
+    /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         let peers = self.peers.values().map(|own| own.unsent.capacity() * size_of::<Unsent>());
         self.at.len() * size_of::<u32>()

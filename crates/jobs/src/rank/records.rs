@@ -1,14 +1,14 @@
-//! Records of a rank: messages to post, counts, times, waits.
+//! Records of a rank: messages to post, counters, times, waits.
 
 use recurrence::{Counts, Recurs};
 use units::Time;
 
-/// A message to be posted.
+/// A message to post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Recurs)]
 pub struct Post {
-    /// Rank that receives it.
+    /// Receiving rank.
     pub to: u32,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u64,
     /// Label by which the receiver matches it.
     #[recurs(label)]
@@ -18,13 +18,13 @@ pub struct Post {
 /// Counts of a rank's messages to one peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts)]
 pub struct PeerCounts {
-    /// Messages that are acknowledged.
+    /// Number of acknowledged messages.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes of these messages.
     pub bytes: u64,
-    /// Sum and maximum of the times from posting to acknowledgement.
+    /// Sum of the times from posting to acknowledgement.
     pub time: Time,
-    /// See `time`.
+    /// Maximum of the times from posting to acknowledgement.
     #[counts(not)]
     pub time_max: Time,
 }
@@ -32,65 +32,65 @@ pub struct PeerCounts {
 /// Totals of a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts)]
 pub struct RankCounts {
-    /// Messages posted.
+    /// Number of messages posted.
     pub sent: u64,
-    /// Their bytes.
+    /// Bytes of these messages.
     pub bytes_sent: u64,
-    /// Messages received and matched.
+    /// Number of messages received and matched.
     pub received: u64,
-    /// Their bytes.
+    /// Bytes of these messages.
     pub bytes_received: u64,
-    /// Time of the processor spent on computation.
+    /// Processor time spent on computation.
     pub computed: Time,
-    /// Time of the processor spent on messages.
+    /// Processor time spent on messages.
     pub overhead: Time,
 }
 
-/// One iteration of a rank.
+/// Times of one iteration of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IterationTimes {
-    /// When it began.
+    /// Start time.
     pub began: Time,
-    /// When its computation ended and its first message could leave.
+    /// Time at which its computation ended and its first message could be posted.
     pub computed: Time,
-    /// When it ended; [`Time::NEVER`]: it has not.
+    /// End time; [`Time::NEVER`] if it has not ended.
     pub ended: Time,
-    /// Time in which at least one of its processors computed; known when it has ended.
+    /// Time during which at least one of its processors computed; set when the iteration has ended.
     pub computing: Time,
 }
 
 /// A lane that waits for a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Recurs)]
 pub struct Blocked {
-    /// The lane, or the operation of a program.
+    /// The lane or, in a program, the operation.
     pub lane: u32,
-    /// Rank that would send it; `None`: any.
+    /// Sending rank; `None` for any.
     pub from: Option<u32>,
-    /// Its label; `None`: any.
+    /// Label of the message; `None` for any.
     #[recurs(label)]
     pub tag: Option<u32>,
-    /// Its bytes.
+    /// Size of the message in bytes.
     pub bytes: u64,
-    /// Since when.
+    /// Start of the wait.
     pub since: Time,
-    /// Number of its step; see [`Rank::steps`](crate::Rank::steps).
+    /// Number of the receive's step; see [`Rank::steps`](crate::Rank::steps).
     #[recurs(recorded)]
     pub step: u32,
 }
 
-/// A message that is posted and not acknowledged.
+/// A message that has been posted and is not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Recurs)]
 pub struct Unsent {
-    /// Its label.
+    /// Label of the message.
     #[recurs(label)]
     pub tag: u32,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// When it was posted.
+    /// Time at which it was posted.
     pub posted: Time,
-    /// The lane, or the operation of a program.
+    /// The lane or, in a program, the operation.
     pub lane: u32,
-    /// Number of its step; see [`Rank::steps`](crate::Rank::steps).
+    /// Number of the send's step; see [`Rank::steps`](crate::Rank::steps).
     #[recurs(recorded)]
     pub step: u32,
 }

@@ -1,5 +1,5 @@
-//! Iterations of a rank, and phases of its collective, that repeat earlier ones exactly: what the rank contributes to a digest of the
-//! state of a run, and the times of those that were not simulated.
+//! Iterations of a rank, and phases of its collective, that repeat earlier ones exactly: the contribution of a rank to
+//! the digest of a run's state, and the times of iterations and phases that were skipped.
 
 use super::{IterationTimes, Rank, Then};
 use crate::workload::{ACTIONS_OF_PHASE, Workload};
@@ -7,54 +7,54 @@ use recurrence::{Recurs, Walk};
 use std::cmp::Reverse;
 use units::Time;
 
-/// Iterations that a rank has not run, as they repeat earlier ones.
+/// Iterations that a rank skips because they repeat earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SkippedIterations {
-    /// The first of them; the iteration that was open comes after them.
+    /// Number of the first skipped iteration. The iteration that was open comes after the skipped ones.
     pub at: usize,
-    /// Iterations after which they repeat.
+    /// Number of iterations in a period.
     pub period: usize,
-    /// Number of periods.
+    /// Number of skipped periods.
     pub periods: usize,
-    /// Time of a period.
+    /// Duration of a period.
     pub takes: Time,
 }
 
 impl SkippedIterations {
-    /// Number of iterations.
+    /// Number of skipped iterations.
     pub fn len(&self) -> usize {
         self.period * self.periods
     }
-    /// Returns true if there are none.
+    /// Returns true if no iteration is skipped.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Time that they take.
+    /// Total duration of the skipped iterations.
     pub fn takes(&self) -> Time {
         self.takes * self.periods as u64
     }
 }
 
-/// Phases of the collective of a rank: its steps, of which all send as many bytes to the same peers.
+/// Phases of the collective of a rank: its steps, if all of them send the same number of bytes to the same peers.
 #[derive(Clone, Debug, Recurs)]
 pub(super) struct Phases {
     /// Number of actions of each lane in the open iteration.
     pub end: u32,
-    /// When lane 0 took the first action of its last phase, and of the one before.
+    /// Times at which lane 0 took the first action of its last phase, and of the phase before.
     #[recurs(scratch)]
     began: [Time; 2],
-    /// Iterations with phases that were left out.
+    /// Iterations with skipped phases.
     #[recurs(recorded)]
     skipped: Vec<SkippedPhases>,
 }
 
-/// Phases of an iteration that a rank has not run, as they repeat earlier ones.
+/// Phases of an iteration that a rank skips because they repeat earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SkippedPhases {
     iteration: usize,
-    /// Number of phases left out, those of earlier iterations included.
+    /// Number of skipped phases, including those of earlier iterations.
     phases: u64,
-    /// Time that these take.
+    /// Total duration of these phases.
     takes: Time,
 }
 
@@ -65,19 +65,19 @@ impl Default for Phases {
 }
 
 impl Phases {
-    /// An iteration begins.
+    /// Starts an iteration.
     pub fn begin(&mut self) {
         self.end = u32::MAX;
     }
 
-    /// Lane 0 takes an action.
+    /// Records that lane 0 takes an action.
     pub fn reach(&mut self, action: u32, now: Time) {
         if action.is_multiple_of(ACTIONS_OF_PHASE) {
             self.began = [now, self.began[0]];
         }
     }
 
-    /// Time of the phases that were left out before an iteration of this number.
+    /// Duration of the phases that were skipped in earlier iterations.
     fn before(&self, iteration: usize) -> Time {
         let behind = self.skipped.partition_point(|own| own.iteration < iteration);
         behind.checked_sub(1).map_or(Time::ZERO, |last| self.skipped[last].takes)
@@ -87,9 +87,9 @@ impl Phases {
 /// Progress of a rank in the phases of its collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhaseProgress {
-    /// The last phase that its first lane has begun, from 0.
+    /// Number of the last phase that the first lane has started, from 0.
     pub phase: u32,
-    /// When it did, and when it began the phase before, if there is one.
+    /// Start times of that phase and of the one before it, if there is one.
     pub began: [Time; 2],
 }
 
@@ -100,8 +100,9 @@ fn later(own: IterationTimes, by: Time) -> IterationTimes {
 }
 
 impl Rank {
-    /// Leaves out this many periods of iterations before the one that is open. What follows runs as it would after them, earlier by
-    /// their time. No further steps are recorded. Call it once, with at least one period before the open iteration.
+    /// Skips this many periods of iterations before the open one. The rank continues as it would after them, but
+    /// earlier by their duration. No further steps are recorded. Must be called at most once, after at least one period
+    /// has ended.
     pub fn skip(&mut self, period: usize, periods: usize, takes: Time) {
         let skipped = SkippedIterations { at: self.times.len() - 1, period, periods, takes };
         self.iterations -= skipped.len() as u32;
@@ -109,12 +110,12 @@ impl Rank {
         self.log.stop();
     }
 
-    /// Iterations that were left out; `None`: there are none.
+    /// Returns the skipped iterations; `None` if there are none.
     pub fn skipped(&self) -> Option<SkippedIterations> {
         self.skipped
     }
 
-    /// Times of an iteration that has begun or was left out, by its number among all.
+    /// Returns the times of an iteration that has started or was skipped, by its number among all iterations.
     pub fn time_of(&self, iteration: usize) -> IterationTimes {
         let Some(skipped) = self.skipped.filter(|own| iteration >= own.at) else {
             return self.simulated_time(iteration);
@@ -127,7 +128,7 @@ impl Rank {
         later(base, skipped.takes * (behind / skipped.period + 1) as u64)
     }
 
-    /// Times of an iteration that was simulated, by its number among those, with the phases that were left out.
+    /// Returns the times of a simulated iteration, by its number among those, including the skipped phases.
     fn simulated_time(&self, iteration: usize) -> IterationTimes {
         let IterationTimes { began, computed, ended, computing } = self.times[iteration];
         let [before, within] = [iteration, iteration + 1].map(|behind| self.phases.before(behind));
@@ -135,7 +136,8 @@ impl Rank {
         IterationTimes { began: began + before, computed: computed + before, ended, computing }
     }
 
-    /// Number of phases of an iteration, if each of them sends as many bytes to the same peers as any other.
+    /// Returns the number of phases of an iteration if all of them send the same number of bytes to the same peers;
+    /// otherwise `None`.
     pub fn phases(&self) -> Option<u32> {
         match &*self.workload {
             Workload::Generated(own) => own.phases(),
@@ -143,23 +145,26 @@ impl Rank {
         }
     }
 
-    /// Progress in the phases of the open iteration; `None`: its collective has not begun.
+    /// Returns the progress in the phases of the open iteration; `None` if its collective has not started.
     pub fn phase(&self) -> Option<PhaseProgress> {
         self.times.last().filter(|own| own.ended == Time::NEVER && !self.computing)?;
         let last = self.at.first()?.checked_sub(1)?;
         Some(PhaseProgress { phase: last / ACTIONS_OF_PHASE, began: self.phases.began })
     }
 
-    /// Phases that its foremost lane has begun.
+    /// Number of phases that the foremost lane has started.
     pub fn phases_begun(&self) -> u32 {
         self.at.iter().max().map_or(0, |at| at.div_ceil(ACTIONS_OF_PHASE))
     }
 
-    /// Leaves out this many phases of the open iteration, which take `takes` together. What follows runs as it would after them,
-    /// earlier by that time. No further steps are recorded.
+    /// Skips this many phases of the open iteration, with a total duration of `takes`. The rank continues as it would
+    /// after them, but earlier by that duration. No further steps are recorded.
     pub fn skip_phases(&mut self, phases: u32, takes: Time) {
         let end = self.phases.end.min(self.phases().unwrap_or_default() * ACTIONS_OF_PHASE);
-        debug_assert!((self.phases_begun() + phases) * ACTIONS_OF_PHASE <= end, "the last phase is run");
+        debug_assert!(
+            (self.phases_begun() + phases) * ACTIONS_OF_PHASE <= end,
+            "the last phase must not be skipped"
+        );
         self.phases.end = end - phases * ACTIONS_OF_PHASE;
         let last = self.phases.skipped.last().map_or((0, Time::ZERO), |own| (own.phases, own.takes));
         let iteration = self.times.len() - 1;
@@ -168,12 +173,12 @@ impl Rank {
         self.log.stop();
     }
 
-    /// Number of phases that were left out in all iterations that were simulated.
+    /// Number of phases that were skipped in all simulated iterations.
     pub fn phases_skipped(&self) -> u64 {
         self.phases.skipped.last().map_or(0, |own| own.phases)
     }
 
-    /// Number of phases that were left out in the open iteration, by which labels of its messages are too low.
+    /// Number of phases that were skipped in the open iteration. The labels of its messages are too low by this number.
     pub fn open_phases_skipped(&self) -> u32 {
         let of = |open: &SkippedPhases| open.iteration + 1 == self.times.len();
         let all = &self.phases.skipped;
@@ -181,25 +186,25 @@ impl Rank {
         all.last().filter(|own| of(own)).map_or(0, |own| (own.phases - earlier) as u32)
     }
 
-    /// Number of iterations before the first one of which a part was left out.
+    /// Number of iterations before the first one with a skipped part.
     pub fn whole_iterations(&self) -> usize {
         let phases = self.phases.skipped.first().map_or(usize::MAX, |own| own.iteration);
         self.skipped.map_or(usize::MAX, |own| own.at).min(phases)
     }
 
-    /// Iterations that are over or were left out.
+    /// Number of iterations that have ended or were skipped.
     pub fn passed(&self) -> usize {
         self.finished() + self.skipped.map_or(0, |own| own.len())
     }
 
-    /// Visits the next action of each lane, which counts from the phase of the walk.
+    /// Visits the next action of each lane, relative to the phase of the walk.
     pub(super) fn walk_positions(&self, walk: &mut Walk) {
         let first = walk.phase() * ACTIONS_OF_PHASE;
         walk.word(self.at.len() as u64);
         self.at.iter().for_each(|at| walk.word(at.wrapping_sub(first).into()));
     }
 
-    /// Visits the position of the rank in its computations, which come in turn.
+    /// Visits the position of the rank among its computation times and factors, which take turns.
     pub(super) fn walk_computation(&self, walk: &mut Walk) {
         let [before, factors] = self.computation.turns();
         walk.word((self.times.len() % before.max(1)) as u64);
@@ -211,13 +216,13 @@ impl Rank {
         walk.word(self.is_done().into());
     }
 
-    /// Visits the times until which processors are occupied.
+    /// Visits the times until which processors are busy.
     pub(super) fn walk_processors(&self, walk: &mut Walk) {
         walk.word(self.busy_until.len() as u64);
         self.busy_until.iter().for_each(|&until| walk.past(until));
     }
 
-    /// Visits what processors are occupied with, in the order of its ends.
+    /// Visits the work of the processors, in order of its end times.
     pub(super) fn walk_work(&self, walk: &mut Walk) {
         let mut all: Vec<_> = self.working.iter().map(|Reverse(work)| *work).collect();
         all.sort_unstable();
@@ -235,7 +240,7 @@ impl Rank {
         }
     }
 
-    /// Returns when the iteration of this number began; `None`: it has not.
+    /// Returns the start time of an iteration; `None` if it has not started.
     pub fn began(&self, iteration: usize) -> Option<Time> {
         self.times.get(iteration).map(|own| own.began)
     }

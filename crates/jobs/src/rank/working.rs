@@ -10,7 +10,7 @@ impl Rank {
         time == Time::ZERO || self.work((lane, cpu), (StepKind::Compute, None), time, Then::Go, now)
     }
 
-    /// The time of its next computation, with its factor.
+    /// Returns the time of the rank's next computation, with its factor.
     pub(super) fn drawn(&mut self, time: Time) -> Time {
         let time = self.computation.scaled(time, self.computations);
         self.computations += 1;
@@ -18,7 +18,7 @@ impl Rank {
         time
     }
 
-    /// Occupies a processor, with a message or a computation. Returns false: the lane waits.
+    /// Occupies a processor with a message or a computation. Returns false if the lane has to wait.
     pub(super) fn work(
         &mut self,
         (lane, cpu): (u32, u8),

@@ -1,4 +1,4 @@
-//! Carriers of transfers and of the messages of jobs: frames, TCP, RDMA, UET.
+//! Carriers of transfers and of jobs' messages: frames, TCP, RDMA, UET.
 
 use super::{Context, files};
 use crate::model::{CarrierText, HeaderText, Job, Transfers};
@@ -12,7 +12,7 @@ use transport::{
 use units::Bytes;
 use workload::{Framing, ServiceOrder, frame_length};
 
-/// The frames of transfers, and their transport if they have one.
+/// Returns the framing of transfers, and their transport if they have one.
 pub fn of_transfers(
     entry: &Transfers,
     at: &Place,
@@ -32,7 +32,7 @@ pub fn of_transfers(
     Some((framing, Some(Arc::new(ConnectionSpec { start: entry.start, stop: None, application }))))
 }
 
-/// Framing of the messages of a job with frames of at most this length, and their transport.
+/// Returns the framing of a job's messages in frames of at most this length, and their transport.
 pub fn of_job(
     job: &Job,
     frame: u16,
@@ -65,7 +65,7 @@ pub fn of_job(
     Some((framing, Arc::new(ConnectionSpec { start: job.start, stop: None, application })))
 }
 
-/// Layout of the bytes of transfers in frames of this length without a transport.
+/// Returns the framing of transfers without a transport, in frames of this length.
 fn framing_of(
     frame: u16,
     header: Option<HeaderText>,
@@ -82,7 +82,7 @@ fn framing_of(
     Some(Framing { frame, header: fits? })
 }
 
-/// Refuses a header of frames beside a transport.
+/// Rejects the key `header` together with a transport.
 fn refuse_header(
     header: Option<HeaderText>,
     (name, table): (&str, &str),
@@ -96,7 +96,7 @@ fn refuse_header(
     }
 }
 
-/// The name of a transport, and of its table.
+/// Returns the name of a transport, and that of its table.
 fn names(over: &CarrierText) -> (&'static str, &'static str) {
     match over {
         CarrierText::Rdma(_) => ("RDMA", "rdma"),
@@ -121,7 +121,7 @@ fn application(
     }
 }
 
-/// Refuses a length of messages beside those of transfers or jobs.
+/// Rejects a message length, because transfers and jobs define it.
 fn refuse_length(is_given: bool, at: &Place, context: &mut Context<'_>) {
     if is_given {
         let help = "each transfer is a message with a length from `sizes`; leave this key out";
@@ -129,7 +129,7 @@ fn refuse_length(is_given: bool, at: &Place, context: &mut Context<'_>) {
     }
 }
 
-/// The carrier, if its keys are right; errors and warnings are reported.
+/// Returns the carrier if its keys are valid, and reports errors and warnings.
 fn reported<T>(
     made: Result<(T, Vec<Remark>), Vec<Remark>>,
     at: &Place,
@@ -141,7 +141,7 @@ fn reported<T>(
     Some(spec)
 }
 
-/// Queue pairs that carry transfers in frames of at most this length.
+/// Returns queue pairs that carry transfers in frames of at most this length.
 fn over_rdma(
     keys: &RdmaKeys,
     frame: u16,
@@ -154,7 +154,7 @@ fn over_rdma(
     Some((framing, Application::Transfers(Scheduled::Rdma(spec))))
 }
 
-/// Packet delivery contexts that carry transfers in frames of at most this length.
+/// Returns packet delivery contexts that carry transfers in frames of at most this length.
 fn over_uet(
     keys: &UetKeys,
     frame: u16,
@@ -167,7 +167,7 @@ fn over_uet(
     Some((framing, Application::Transfers(Scheduled::Uet(spec))))
 }
 
-/// Connections of MRC that carry transfers in frames of at most this length.
+/// Returns MRC connections that carry transfers in frames of at most this length.
 fn over_mrc(
     keys: &MrcKeys,
     frame: u16,
@@ -179,7 +179,7 @@ fn over_mrc(
     Some((framing, Application::Transfers(Scheduled::Uet(spec))))
 }
 
-/// Connections of TCP that carry transfers in frames of at most this length.
+/// Returns TCP connections that carry transfers in frames of at most this length.
 fn over_tcp(
     keys: &TcpKeys,
     frame: u16,

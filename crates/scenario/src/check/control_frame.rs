@@ -8,11 +8,11 @@ use wire::mac_control::{MacControl, Pfc};
 use wire::tlv::Tlv;
 use wire::{Contents, Frame, Mac};
 
-/// Maximum octets of a frame that is read.
+/// Maximum number of octets of a frame that is parsed.
 const MOST: usize = 2_000;
 
-/// Effect of a frame on a station. An error, with help, if the text is not a frame; a frame that is not legal, or a congestion
-/// message to another station, has no effect.
+/// Returns the effect of a frame on a station. Returns an error, with help, if the text does not encode octets. A
+/// malformed frame, and a congestion notification message to another station, have no effect.
 pub fn read(text: &str, station: Option<NodeId>) -> Result<ControlContent, (String, String)> {
     let octets = octets(text)?;
     let Ok(frame) = Frame::decode(&octets) else { return Ok(ControlContent::Nothing) };
@@ -30,12 +30,12 @@ pub fn read(text: &str, station: Option<NodeId>) -> Result<ControlContent, (Stri
     })
 }
 
-/// Returns true if a frame is addressed to a station, which has the address of captures.
+/// Returns true if a frame is addressed to this station. Stations have the addresses that captures use.
 fn is_for(station: Option<NodeId>, destination: Mac) -> bool {
     station.is_none_or(|station| wire::synthesis::mac(station.0) == Ok(destination))
 }
 
-/// Congestion notification TLV of a neighbour; empty without the TLV, or if the LLDPDU withdraws it.
+/// Returns the congestion notification TLV of a neighbour; empty without the TLV, or if the LLDPDU withdraws it.
 fn domain_content(pdu: &Lldpdu) -> ControlContent {
     let own = pdu.tlvs().iter().filter(|_| pdu.ttl_s > 0).find_map(|tlv| match tlv {
         Tlv::CongestionNotification(own) => Some(own),

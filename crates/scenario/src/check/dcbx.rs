@@ -1,9 +1,9 @@
-//! DCBX: the state that the two ends of each link agree on, before the traffic.
+//! DCBX: negotiates the settings of both ends of each link before the traffic starts.
 //!
-//! LLDP takes seconds and a run milliseconds: agents of the crate `dcbx` exchange frames until they have converged, and
-//! ports begin with the state then in force. The address of station n is that of captures.
+//! LLDP takes seconds, whereas a run takes milliseconds. Agents of the crate `dcbx` therefore exchange frames until
+//! they have converged, and ports start with the resulting state. Stations have the addresses that captures use.
 //!
-//! Not modelled: a neighbour that appears or disappears while the traffic runs.
+//! Not modelled: a neighbour that appears or disappears during the run.
 
 mod uplinks;
 
@@ -23,8 +23,8 @@ use units::Time;
 use wire::PrioritySet;
 use wire::ieee::{Algorithm, Application, EtsTable};
 
-/// Negotiates at every link, records in each node the priorities that any of its ports has PFC for, and returns the
-/// agreement of each end of each link: empty if no station runs DCBX.
+/// Negotiates at every link, and records in each node the priorities for which any of its ports has PFC. Returns the
+/// result for each end of each link; empty if no station runs DCBX.
 pub fn lower(
     model: &Model,
     nodes: &mut [NodeSpec],
@@ -54,7 +54,7 @@ pub fn lower(
     negotiated
 }
 
-/// Negotiates at every link: first at an uplink, then at the links that inherit its state.
+/// Negotiates at every link. Uplinks come before the links that inherit their state.
 fn at_all_links(
     settings: &[Option<(&Settings, Place)>],
     nodes: &[NodeSpec],
@@ -98,17 +98,17 @@ struct Station<'a> {
     node: &'a NodeSpec,
     settings: &'a Settings,
     at: &'a Place,
-    /// State in force at its uplink, if this is another link.
+    /// State in force at the uplink, if the uplink is another link.
     inherits: Option<Operational>,
 }
 
-/// State of one end of a link.
+/// Result of the negotiation at one end of a link.
 struct Agreed {
     negotiated: Negotiated,
     now: Operational,
 }
 
-/// The settings of a station, and their place in the scenario.
+/// Returns the settings of a station, and their place in the scenario.
 fn settings<'m>(model: &'m Model, node: &NodeSpec) -> Option<(&'m Settings, Place)> {
     let (all, each, of_all, own) = match node.role {
         Role::Host(_) => {
@@ -124,7 +124,7 @@ fn settings<'m>(model: &'m Model, node: &NodeSpec) -> Option<(&'m Settings, Plac
     own.map(here).or_else(|| of_all.map(|settings| (settings, Place::of(all).key("dcbx"))))
 }
 
-/// Negotiates between both ends of a link; errors at one of them are reported.
+/// Negotiates between both ends of a link, and reports errors at either of them.
 fn negotiate(
     stations: [Option<Station<'_>>; 2],
     names: [&str; 2],
@@ -169,7 +169,7 @@ fn negotiate(
     [outcome((&agents[0], &stations[0])), outcome((&agents[1], &stations[1]))]
 }
 
-/// The agent of a station's port.
+/// Creates the agent of a station's port.
 fn agent(station: &Station<'_>) -> Result<Agent, Remark> {
     let (classes, scheduler) = queues(station.node);
     let pfc = match station.node.pauses().map(|own| own.kind) {
@@ -197,7 +197,7 @@ fn queues(node: &NodeSpec) -> (ClassMap, &SchedulerSpec) {
     }
 }
 
-/// A scheduler as an ETS table. Those that ETS cannot express are vendor-specific.
+/// Converts a scheduler to an ETS table. Schedulers that ETS cannot express become vendor-specific.
 fn served(queues: ClassMap, scheduler: &SchedulerSpec) -> EtsTable {
     let queue = |priority: usize| queues.class(frame::Priority(priority as u8)).0;
     let plain = |algorithm| {
@@ -224,7 +224,7 @@ fn served(queues: ClassMap, scheduler: &SchedulerSpec) -> EtsTable {
         .unwrap_or_else(|_| plain(Algorithm::Vendor))
 }
 
-/// Reports differences between the two ends.
+/// Reports settings that differ between the two ends.
 fn mismatches(
     agents: &[Option<Agent>; 2],
     stations: &[Option<Station<'_>>; 2],
@@ -260,7 +260,7 @@ fn mismatches(
     }
 }
 
-/// State of an agent for its port.
+/// Returns the state of an agent for its port.
 fn outcome(agent: &Agent, station: &Station<'_>) -> Result<Negotiated, Remark> {
     let now = agent.operational();
     let own = station.node.pauses().map(|own| own.kind);
@@ -276,7 +276,7 @@ fn outcome(agent: &Agent, station: &Station<'_>) -> Result<Negotiated, Remark> {
     Ok(Negotiated { pfc: now.pfc.0, scheduler, features: features(agent) })
 }
 
-/// A table as a scheduler of a port with a queue for each priority.
+/// Converts an ETS table to a scheduler of a port with one queue per priority.
 fn scheduler(table: &EtsTable, node: &NodeSpec) -> Result<SchedulerSpec, Remark> {
     let wrong = |message: String, help: &str| Err(Remark::about("ets", message, help));
     let name = &node.name;
@@ -368,13 +368,14 @@ fn list(applications: &[Application]) -> String {
     all.join("; ")
 }
 
-/// Sets the priorities of nodes with PFC to those that any of their ports has agreed on; `None`: unchanged.
+/// Sets the priorities with PFC of each node to those that any of its ports has negotiated; `None` leaves a node
+/// unchanged.
 fn with_pfc(nodes: &mut [NodeSpec], paused: &[Option<u8>]) {
     let mut hosts: BTreeMap<(*const HostSpec, u8), Arc<HostSpec>> = BTreeMap::new();
     let mut switches: BTreeMap<(*const SwitchSpec, u8), Arc<SwitchSpec>> = BTreeMap::new();
     for (node, paused) in nodes.iter_mut().zip(paused) {
         let Some(paused) = *paused else { continue };
-        // Settings are shared between nodes that have the same.
+        // Nodes with equal settings share them.
         match &mut node.role {
             Role::Host(host) => {
                 let changed = hosts.entry((Arc::as_ptr(host), paused)).or_insert_with(|| {
@@ -402,7 +403,7 @@ fn set_pfc(control: &mut Option<Control>, paused: u8) {
     {
         *set = paused;
     }
-    // Without a priority there are no pauses.
+    // Without any priority, there are no pauses.
     if paused == 0
         && control.as_ref().and_then(Control::pauses).is_some_and(|own| own.kind != PauseKind::Link)
     {
@@ -410,7 +411,7 @@ fn set_pfc(control: &mut Option<Control>, paused: u8) {
     }
 }
 
-/// Messages so far: many links have the same settings.
+/// Messages that were reported already: many links have the same settings.
 #[derive(Default)]
 struct Reported {
     reported: BTreeMap<String, usize>,
@@ -430,7 +431,7 @@ impl Reported {
             context.beware(remark, at);
         }
     }
-    /// Reports a remark once per table of settings, for all stations with it.
+    /// Reports a remark once per table of settings, for all stations that use it.
     fn once(&mut self, remark: Remark, at: &Place, context: &mut Context<'_>) {
         if self.reported.insert(format!("{at:?} {remark}"), 1).is_none() {
             context.beware(remark, at);

@@ -1,5 +1,6 @@
-//! Checks the marking of switches against DCQCN. If the maximum marking probability is below the share of marks at which the queue
-//! pairs settle, the queue stays at the length from which every packet is marked. If it rises steeply, a long loop oscillates.
+//! Checks the marking of switches against DCQCN. If the maximum marking probability is lower than the fraction of
+//! marked packets at which the queue pairs settle, the queue stays at the length from which every packet is marked. If
+//! the probability rises steeply, a control loop with a long delay oscillates.
 
 use super::Context;
 use crate::model::Model;
@@ -12,14 +13,14 @@ use std::collections::BTreeSet;
 use transport::{CnpScope, DcqcnCrowd, QueuePairSpec};
 use units::Amount;
 
-/// Warns once per queue manager of the text.
+/// Warns once per queue manager in the scenario.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let by_dcqcn = |flow: &FlowSpec| pairs(flow).is_some_and(|pairs| pairs.control.uses_cnps());
     if !spec.flows.iter().any(by_dcqcn) {
         return;
     }
     let mut warned: Vec<Place> = Vec::new();
-    // Identical ports give identical results.
+    // Ports with equal settings give equal results.
     let mut seen = BTreeSet::new();
     for found in bottlenecks(spec, by_dcqcn) {
         let flow = &spec.flows[found.flow];
@@ -57,9 +58,10 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Queue pairs limited by a port; their total rate is that of the port as long as no other traffic takes a part.
+/// Describes the queue pairs whose bottleneck is this port. Their total rate is that of the port, as long as there is
+/// no other traffic.
 fn crowd(found: &Bottleneck, pairs: &QueuePairSpec) -> DcqcnCrowd {
-    // With a shared gap, CNPs of each queue pair are rarer by this factor.
+    // If CNPs of several queue pairs share a minimum interval, those of each queue pair are rarer by this factor.
     let sharing = if pairs.cnp_scope == CnpScope::Port { found.many.div_ceil(found.receivers) } else { 1 };
     DcqcnCrowd {
         many: found.many,
@@ -70,14 +72,14 @@ fn crowd(found: &Bottleneck, pairs: &QueuePairSpec) -> DcqcnCrowd {
     }
 }
 
-/// Increase of the marking probability per byte in the queue, if it depends on the present length.
+/// Returns the increase of the marking probability per queued byte, if it depends on the current queue length.
 fn slope(red: &RedParams) -> Option<f64> {
     let (Amount::Bytes(min), Amount::Bytes(max)) = (red.min, red.max) else { return None };
     (red.weight == 1.0 && min < max).then(|| red.max_probability / (max - min) as f64)
 }
 
-/// Seconds from a mark until the changed rates arrive at the queue: one round trip of the path, wherever on it the queue is, and the
-/// queueing delay at rest if packets are marked as they enter it.
+/// Returns the loop delay: seconds from a mark until the changed rates arrive at the queue. It is one round trip of the
+/// path, wherever the queue is on the path, plus the equilibrium queueing delay if packets are marked on enqueue.
 fn delay(found: &Bottleneck, red: &RedParams, share: f64) -> Option<f64> {
     let (Amount::Bytes(min), Amount::Bytes(max)) = (red.min, red.max) else { return None };
     let queue = min as f64 + share / red.max_probability * (max - min) as f64;
@@ -90,7 +92,7 @@ fn shown(seconds: f64) -> String {
     if seconds < 1e-6 { format!("{:.0} ns", seconds * 1e9) } else { format!("{:.1} us", seconds * 1e6) }
 }
 
-/// The warning about a loop that is too long.
+/// Returns the warning about a loop with too long a delay.
 fn swings(found: &Bottleneck, delay: f64, longest: f64) -> (String, &'static str) {
     let message = format!(
         "{} queue pairs of DCQCN at \"{}\" are stable with a loop delay of at most {}, and it is {}",
@@ -106,7 +108,8 @@ fn pairs(flow: &FlowSpec) -> Option<&QueuePairSpec> {
     flow.transport.as_ref().and_then(|connection| connection.queue_pairs())
 }
 
-/// The RED manager of a flow's frames at a switch, if its marking jumps to 1, and the place of its `max_probability`.
+/// Returns the RED manager for a flow's frames at a switch, if its marking probability jumps to 1, and the place of its
+/// `max_probability`.
 fn manager(model: &Model, spec: &Spec, switch: NodeId, flow: &FlowSpec) -> Option<(Place, RedParams)> {
     let node = &spec.nodes[switch.at()];
     let settings = node.switch()?;

@@ -10,7 +10,7 @@ use keys::{Remark, unused};
 use queueing::{Defence, DomainKeys, PortDefence};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The settings of each node; empty if no node has any.
+/// Returns the settings of each node; empty if no node has any.
 pub fn lower(
     model: &Model,
     nodes: &[NodeSpec],
@@ -20,7 +20,7 @@ pub fn lower(
     let mut stations = BTreeSet::new();
     let of_node = |(id, node): (u32, &NodeSpec)| {
         let (keys, at) = settings(model, node)?;
-        // Stations without settings of their own share theirs: errors in those are reported once.
+        // Stations without settings of their own share common ones, whose errors are reported once.
         let first = stations.insert(format!("{at:?}"));
         let (priorities, becomes) = match keys.spec() {
             Ok(spec) => spec,
@@ -55,7 +55,7 @@ pub fn lower(
     if found.iter().all(Option::is_none) { Vec::new() } else { found }
 }
 
-/// The settings of a node, and their place in the scenario.
+/// Returns the settings of a node, and their place in the scenario.
 fn settings<'m>(model: &'m Model, node: &NodeSpec) -> Option<(&'m DomainKeys, Place)> {
     let (all, each, of_all, own) = match node.role {
         Role::Host(_) => {
@@ -80,13 +80,13 @@ fn is_own(model: &Model, node: &NodeSpec) -> bool {
     }
 }
 
-/// Returns true if another node uses the settings that this one shares.
+/// Returns true if another node uses the same settings as this one.
 fn shares(model: &Model, node: &NodeSpec, other: &NodeSpec) -> bool {
     !is_own(model, other) && node.host().is_some() == other.host().is_some()
 }
 
-/// Checks the domains of a simulation against its flows: an alternate priority that no frame gets, and one whose pauses do not stop
-/// its senders.
+/// Checks the domains of a simulation against its flows. Reports an alternate priority that no frame gets, and one
+/// whose pauses do not stop the senders.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     if spec.domains.is_empty() {
         return;
@@ -95,7 +95,7 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         .faults
         .iter()
         .any(|fault| matches!(fault, FaultSpec::ControlFrame { content: ControlContent::Domain(_), .. }));
-    // Stations that share their settings, by place: true if any of them keeps frames out, and the first error.
+    // Shared settings by place: true if `alternate_priority` has an effect at any of the stations, and the first error.
     let mut sharing: BTreeMap<String, (Place, bool, Option<Remark>)> = BTreeMap::new();
     for (node, ports) in spec.nodes.iter().zip(spec.defences_by_node()) {
         let Some((keys, at)) = settings(model, node) else { continue };
@@ -123,7 +123,8 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// The neighbour sends frames with their old priority: a pause of the alternate one does not stop them.
+/// Detects that the neighbour sends frames with their original priority, so that a pause of the alternate priority does
+/// not stop them.
 fn unstoppable(node: &NodeSpec, edges: &[usize], becomes: [Priority; PRIORITIES]) -> Option<Remark> {
     let paused = node.switch()?.pauses()?.kind.priorities();
     let &old = edges.iter().find(|&&old| paused >> becomes[old].0 & 1 != 0)?;

@@ -1,4 +1,4 @@
-//! `[[faults]]`: each entry becomes one or two faults of the fabric.
+//! `[[faults]]`: converts each entry to one or two faults of the fabric.
 
 use super::Context;
 use super::control_frame;
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::{BitRate, Time};
 
-/// More random outages than this are probably a mistake in the unit.
+/// Maximum number of random outages. More are probably a mistake in the unit.
 const MAX_OUTAGES: u64 = 1_000_000;
 
-/// Kinds of faults: the key that selects each, and the other keys that belong to it.
+/// Kinds of faults: the key that selects each, and the other keys that it accepts.
 const KINDS: [(&str, &[&str]); 10] = [
     ("down", &["link", "index", "at", "duration", "reroute", "after", "waiting"]),
     ("up", &["link", "index", "at"]),
@@ -29,13 +29,13 @@ const KINDS: [(&str, &[&str]); 10] = [
     ("mean_time_between", &["link", "index", "duration", "reroute", "after", "waiting"]),
 ];
 
-/// The keys given in an entry, in the order of their declaration.
+/// Returns the keys given in an entry, in the order of their declaration.
 fn keys(fault: &Fault) -> Vec<String> {
     let table = serde_json::to_value(fault).ok();
     table.and_then(|table| Some(table.as_object()?.keys().cloned().collect())).unwrap_or_default()
 }
 
-/// All faults, each with the number of its entry; none of an invalid entry.
+/// Converts all entries to faults, each with the number of its entry. Invalid entries yield none.
 pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<(usize, FaultSpec)> {
     let end = model.simulation.duration;
     let mut faults = Vec::new();
@@ -55,7 +55,7 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<(
     faults
 }
 
-/// An entry of `faults`, and its place.
+/// An entry of `faults`, with its place.
 #[derive(Clone, Copy)]
 struct Entry<'e> {
     fault: &'e Fault,
@@ -151,7 +151,7 @@ impl Entry<'_> {
         Some(links?.into_iter().map(make).collect())
     }
 
-    /// A link and the end that `towards` names; `help`: the reason why it is needed.
+    /// Returns the link, and the end that `towards` names. `help` is the reason why `towards` is required.
     fn directed(self, help: &str, context: &mut Context<'_>) -> (Option<u32>, Option<NodeId>) {
         let Entry { fault, at, fabric, .. } = self;
         let links = self.links(None, context);
@@ -162,7 +162,7 @@ impl Entry<'_> {
         (links.and_then(|links| links.first().copied()), towards)
     }
 
-    /// A port gets another scheduler; whether it fits is checked once all stations are known.
+    /// Converts a change of a port's scheduler. It is checked against the port later, when all stations are known.
     fn scheduler(self, when: Option<Time>, context: &mut Context<'_>) -> Option<Vec<FaultSpec>> {
         let help = "`scheduler` needs the name of the end of the link that the frames of its port go to";
         let (link, towards) = self.directed(help, context);
@@ -171,7 +171,7 @@ impl Entry<'_> {
         Some(vec![FaultSpec::Scheduler { link, towards, at, scheduler }])
     }
 
-    /// A frame that is received at one end of a link.
+    /// Converts a frame that one end of a link receives.
     fn control_frame(self, when: Option<Time>, context: &mut Context<'_>) -> Option<Vec<FaultSpec>> {
         let Entry { fault, at, .. } = self;
         let help = "`control_frame` needs the name of the end of the link where it comes in";
@@ -187,7 +187,7 @@ impl Entry<'_> {
         Some(vec![FaultSpec::ControlFrame { link, towards, at, content }])
     }
 
-    /// A link that goes down, comes up, or changes its rate.
+    /// Converts a link that goes down, comes up, or changes its rate.
     fn change(
         self,
         when: Option<Time>,
@@ -221,7 +221,7 @@ impl Entry<'_> {
         Some(changes)
     }
 
-    /// A time that this kind of fault requires, with an example of it.
+    /// Returns a time that this kind of fault requires, or reports its absence with an example.
     fn required(
         self,
         time: Option<Time>,
@@ -243,7 +243,7 @@ impl Entry<'_> {
         time
     }
 
-    /// The links of an entry. `word`: the word that selects all of them.
+    /// Returns the links of an entry. `word` is the word that selects all links.
     fn links(self, word: Option<LinkWord>, context: &mut Context<'_>) -> Option<Vec<u32>> {
         let Entry { fault, at, fabric, .. } = self;
         let place = at.key("link");
@@ -276,7 +276,7 @@ impl Entry<'_> {
         self.between(names, expected, context).map(|link| vec![link])
     }
 
-    /// The link between these two nodes: the one with the index of the entry, if there are several.
+    /// Returns the link between these two nodes. If there are several, the index in the entry selects one.
     fn between(self, names: &[String], expected: &str, context: &mut Context<'_>) -> Option<u32> {
         let Entry { fault, at, fabric, .. } = self;
         let place = at.key("link");
@@ -370,7 +370,7 @@ fn switch(fault: &Fault, at: &Place, fabric: &Fabric, context: &mut Context<'_>)
     node.filter(|&node| !fabric.is_host(node))
 }
 
-/// The end that lost frames are on their way to. `links`: those of the entry, if they are known.
+/// Returns the end towards which frames are lost. `links` are those of the entry, if known.
 fn towards(
     fault: &Fault,
     links: Option<&[u32]>,
@@ -399,9 +399,9 @@ fn towards(
 /// Scripted changes of each link: entry and time of each.
 #[derive(Default)]
 struct Order {
-    /// Time, true for down (false: up), and the number of the entry.
+    /// By link: time, true for down or false for up, and number of the entry.
     switched: BTreeMap<u32, Vec<(Time, bool, usize)>>,
-    /// By link, direction and time, the number of the entry and the rate from then on.
+    /// By link, direction and time: number of the entry, and the new rate.
     rates: BTreeMap<(u32, usize, Time), (usize, BitRate)>,
     twice: Vec<(Time, usize, usize)>,
 }
@@ -414,7 +414,7 @@ impl Order {
             }
             FaultSpec::LinkUp { link, at } => self.switched.entry(link).or_default().push((at, false, entry)),
             FaultSpec::LinkRate { link, towards, at, rate } => {
-                // Index 0 is the direction that the first end of the link sends in.
+                // Direction 0 is that in which the first end of the link sends.
                 let of_first = fabric.graph.links[link as usize].a;
                 let changed =
                     |&direction: &usize| towards.is_none_or(|end| usize::from(end == of_first) == direction);
@@ -428,7 +428,8 @@ impl Order {
         }
     }
 
-    /// A link goes down only if it is up, and up only if it is down; a new rate must differ from the present one.
+    /// Checks that a link goes down only while it is up, and up only while it is down, and that each new rate differs
+    /// from the current one.
     fn check(mut self, end: Time, fabric: &Fabric, context: &mut Context<'_>) {
         let place = |entry: usize| Place::of("faults").index(entry);
         for (at, first, second) in self.twice {
@@ -439,7 +440,7 @@ impl Order {
             );
         }
         let mut rates = BTreeMap::new();
-        // By entry, whether it changes a direction.
+        // For each entry, true if it changes any direction.
         let mut changes: BTreeMap<usize, bool> = BTreeMap::new();
         for (&(link, direction, _), &(entry, rate)) in &self.rates {
             let initial = fabric.graph.links[link as usize].rates[direction];

@@ -1,5 +1,5 @@
-//! Checks exchanges over FCoE against losses of the fabric: where frames may be lost, an end does not send by the rule of T11,
-//! or each loss costs an exchange and its timeout.
+//! Checks FCoE exchanges against losses of the fabric. Where frames may be lost, either an end does not send at all, by
+//! the rule of T11, or each loss costs an exchange and its timeout.
 
 use super::Context;
 use super::queue_pairs::{may_drop, sprays};
@@ -11,7 +11,7 @@ use frame::NodeId;
 use std::collections::BTreeMap;
 use units::Time;
 
-/// Warns once per entry of the text and kind of problem.
+/// Warns once per entry of the scenario and kind of problem.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let mut warned: Vec<(&str, &str)> = Vec::new();
     let withheld = withheld(spec);
@@ -57,8 +57,8 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Earliest end of the last of the outstanding exchanges of a flow, if they begin at once: when all their data have passed the
-/// slower of the links of both ends.
+/// Returns the earliest possible end of a flow's outstanding exchanges, if all of them start at once: the time at which
+/// their data have passed the slower of both ends' links.
 fn last_of_all(spec: &Spec, flow: &FlowSpec) -> Option<Time> {
     let connection = flow.transport.as_ref()?;
     let links = |node: NodeId| spec.links.iter().filter(move |link| link.a == node || link.b == node);
@@ -70,7 +70,8 @@ fn last_of_all(spec: &Spec, flow: &FlowSpec) -> Option<Time> {
     Some(rate.time_for_bits_ceil(bytes * 8))
 }
 
-/// Per flow, an end of one of its routes without flow control for its priority, and the other end of the link there.
+/// For each flow, returns an end of one of its routes without flow control for its priority, and the other end of that
+/// link.
 fn withheld(spec: &Spec) -> BTreeMap<usize, (NodeId, NodeId)> {
     let is_fcoe = |flow: &FlowSpec| {
         let connection = flow.transport.as_ref();

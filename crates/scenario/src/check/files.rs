@@ -1,4 +1,4 @@
-//! Files that a scenario names, and the remarks about values in them.
+//! Files that a scenario names, and remarks about their values.
 
 use super::Context;
 use crate::Files;
@@ -9,17 +9,17 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use workload::{Arrivals, Found, FrameSizes, FrameText, LARGEST_FRAME};
 
-/// Larger files of sizes are refused.
+/// Maximum size of a file of sizes.
 const MAX_FILE: u64 = 16 << 20;
 
-/// The checked lengths of frames.
+/// Returns the checked frame lengths.
 pub fn frame_sizes(frame: &FrameText, at: &Place, context: &mut Context<'_>) -> Option<FrameSizes> {
     let Some((key, path)) = frame.file() else { return take(frame.spec(), at, context) };
     let read = |text: &str, report: &mut Report<'_>| workload::read_sizes(text, LARGEST_FRAME, report);
     table(path, "bytes,weight", read, &at.key(key), context).map(FrameSizes::Empirical)
 }
 
-/// The arrival process with the data of its file, if it names one.
+/// Returns the arrival process, with the data of its file if it names one.
 pub fn pictures(arrivals: Arrivals, at: &Place, context: &mut Context<'_>) -> Arrivals {
     let Some((key, path)) = arrivals.trace() else { return arrivals };
     let read = |text: &str, report: &mut Report<'_>| workload::read_pictures(text, report);
@@ -36,7 +36,7 @@ pub fn take<T>(found: Found<T>, at: &Place, context: &mut Context<'_>) -> Option
     found.value
 }
 
-/// Callback for an error: its position in a text, the problem and the accepted values.
+/// Callback for an error: range in a text, problem, accepted values.
 pub type Report<'a> = dyn FnMut(std::ops::Range<usize>, String, String) + 'a;
 
 /// Reads a small CSV file with these columns.
@@ -72,12 +72,12 @@ fn read(path: &Path) -> Result<String, String> {
     if read as u64 > MAX_FILE {
         return Err("it is larger than 16 MiB".to_string());
     }
-    // Spreadsheets write a byte-order mark at the start of a text.
+    // Spreadsheets write a byte order mark at the start of a text.
     Ok(text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_string))
 }
 
-/// Path of a file that a scenario names. A file outside the folder of the scenario, also through a symbolic link within it, is
-/// refused before it is opened.
+/// Returns the path of a file that a scenario names. Rejects a file outside the folder of the scenario before it is
+/// opened, even if a symbolic link within the folder leads to it.
 pub fn within(files: Files<'_>, named: &str) -> Result<PathBuf, String> {
     let folder = files.base_dir.filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let path = folder.join(named);
@@ -97,7 +97,7 @@ pub fn within(files: Files<'_>, named: &str) -> Result<PathBuf, String> {
     if real(&path)?.starts_with(real(folder)?) { Ok(path) } else { Err(outside()) }
 }
 
-/// An absolute path without "." and "..", resolved lexically: symbolic links are not followed.
+/// Returns an absolute path without "." and "..", resolved lexically: symbolic links are not followed.
 fn lexically(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     absolute.components().fold(PathBuf::new(), |mut found, part| {

@@ -1,4 +1,4 @@
-//! Places of the findings of [`fabric::audit`] in the text.
+//! Reports the findings of [`fabric::audit`] at their places in the text.
 
 use super::Context;
 use crate::model::{Flow, Model};
@@ -7,7 +7,7 @@ use fabric::spec::{NodeSpec, Role, Spec};
 use fabric::{Finding, Subject};
 use keys::Step;
 
-/// Reports findings. `entries`: for each fault, the entry of the text that it comes from.
+/// Reports findings. `entries` has the entry of the text for each fault.
 pub fn report(found: Vec<Finding>, model: &Model, spec: &Spec, entries: &[usize], context: &mut Context<'_>) {
     for Finding { severity, subject, remark } in found {
         let place = match subject {
@@ -26,7 +26,7 @@ pub fn report(found: Vec<Finding>, model: &Model, spec: &Spec, entries: &[usize]
     }
 }
 
-/// Returns true if a node has a setting of this name for itself; for another name, any setting.
+/// Returns true if a node has its own setting of this name. For names other than those of settings, any setting counts.
 pub fn has_own(model: &Model, node: &NodeSpec, key: &str) -> bool {
     match &node.role {
         Role::Host(_) => {
@@ -43,8 +43,8 @@ pub fn has_own(model: &Model, node: &NodeSpec, key: &str) -> bool {
     }
 }
 
-/// Place of a setting of a station: the station's own table, else that of all of its kind, or the root of the
-/// scenario.
+/// Returns the place of a station's setting: in the station's own table, in that of all stations of its kind, or at the
+/// root of the scenario.
 fn of_station(node: &NodeSpec, path: &[Step], context: &Context<'_>) -> Place {
     let (own, all) = match node.role {
         Role::Host(_) => ("hosts", "host"),
@@ -54,7 +54,7 @@ fn of_station(node: &NodeSpec, path: &[Step], context: &Context<'_>) -> Place {
     let first = |key: &str| path.first() == Some(&Step::Key(key.to_string()));
     let lengths = if first("flow_control") {
         bases.push(Place::default());
-        // Stations inherit missing settings, key by key.
+        // Stations inherit missing settings key by key.
         1..path.len() + 1
     } else if first("buffer") {
         2.min(path.len())..3.min(path.len() + 1)

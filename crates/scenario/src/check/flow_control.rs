@@ -6,7 +6,7 @@ use crate::place::Place;
 use fabric::spec::{FlowSpec, NodeSpec, with_new_priorities};
 use flow_control::{Control, FlowControl};
 
-/// The flow control of a station, checked if the station has settings of its own.
+/// Returns the flow control of a station, and checks it if the station has its own settings.
 pub fn lower(
     model: &Model,
     all: &Option<FlowControl>,
@@ -26,14 +26,14 @@ pub fn lower(
     resolved.control(&model.used_priorities())
 }
 
-/// Reports the remarks of flow control. `at` is the place of the key `flow_control`.
+/// Reports the remarks of a flow control. `at` is the place of the key `flow_control`.
 pub fn check(flow_control: &FlowControl, model: &Model, at: &Place, context: &mut Context<'_>) {
     let found = flow_control.check(&model.used_priorities());
     found.wrong.into_iter().for_each(|why| context.refuse(why, at));
     context.check_later(flow_control, at);
 }
 
-/// Reports warnings about flow control, once all flows are known, including those from files.
+/// Reports warnings about flow control that require all flows, including those from files.
 pub fn warn(nodes: &[NodeSpec], flows: &[FlowSpec], context: &mut Context<'_>) {
     let used = flows.iter().fold(0, |set, flow| set | 1u32 << flow.priority.0);
     let used = frame::members(with_new_priorities(nodes, used));

@@ -1,4 +1,4 @@
-//! Flows: each entry of `[[flows]]` becomes one flow per sender.
+//! Flows: converts each entry of `[[flows]]` to one flow per sender.
 
 use super::receivers::{self, Ends, Pair};
 use super::topology::Fabric;
@@ -14,10 +14,10 @@ use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
 use workload::{Arrivals, Change, Destinations, FrameSizes, SourceSpec};
 
-/// More flows than this are refused.
+/// Maximum number of flows.
 const MAX_FLOWS: usize = 1_000_000;
 
-/// All flows, or `None` after an error.
+/// Converts all flows. Returns `None` after an error.
 pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Option<Vec<FlowSpec>> {
     if model.flows.is_empty() && model.transfers.is_empty() && model.jobs.is_empty() {
         context.warn(
@@ -83,7 +83,7 @@ pub fn is_flow_name(name: &str) -> bool {
         && name.len() <= 200
 }
 
-/// The pairs of nodes of a flow.
+/// Returns the pairs of senders and destinations of a flow.
 fn pairs_of(
     flow: &Flow,
     model: &Model,
@@ -159,7 +159,7 @@ fn one(
     }
 }
 
-/// The arrival process of its frames.
+/// Returns the arrival process of a flow's frames.
 fn arrivals(flow: &Flow, at: &Place, context: &mut Context<'_>) -> Arrivals {
     match &flow.source {
         SourceText::Pushed(arrivals) => {
@@ -167,15 +167,15 @@ fn arrivals(flow: &Flow, at: &Place, context: &mut Context<'_>) -> Arrivals {
             wrong.into_iter().for_each(|why| context.refuse(why, &at.key("source")));
             files::pictures(arrivals.clone(), &at.key("source"), context)
         }
-        // Endpoints take the full rate of the fabric; they schedule their sends themselves.
+        // Endpoints are given the full rate of the fabric, and schedule their sends themselves.
         SourceText::Answered(_) => Arrivals::Greedy,
     }
 }
 
-/// Maximum number of pairs of sender and destination whose paths are listed, where listing can be avoided.
+/// Maximum number of pairs of sender and destination whose paths are listed, if listing can be avoided.
 const MOST_LISTED: usize = 1_000_000;
 
-/// The paths of a flow's frames; `None`: they have more paths than memory holds, which is reported.
+/// Returns the paths of a flow's frames. Returns `None`, and reports an error, if memory cannot hold them all.
 fn way(
     route: Option<Vec<NodeId>>,
     flow: &Flow,
@@ -195,7 +195,7 @@ fn way(
     context.spend(paths, &at.key("to")).then_some(Way::Shortest)
 }
 
-/// The priority of its frames, or the number of their channel.
+/// Returns the priority of a flow's frames, or the number of their channel.
 fn number(flow: &Flow, model: &Model, at: &Place, context: &mut Context<'_>) -> Priority {
     let of_flow = Priority(flow.priority as u8);
     let Some(name) = &flow.channel else { return of_flow };
@@ -211,7 +211,7 @@ fn number(flow: &Flow, model: &Model, at: &Place, context: &mut Context<'_>) -> 
         let message = format!("channel \"{name}\" and priority {}", flow.priority);
         context.error(&at, message, "expected one of the two: a priority names its channel");
     }
-    // Errors of the list are reported at its place.
+    // Errors in the list are reported at its own place.
     let Ok(channels) = Channels::new(&lists.into_iter().flatten().next().unwrap_or_default()) else {
         return of_flow;
     };
@@ -222,14 +222,14 @@ fn number(flow: &Flow, model: &Model, at: &Place, context: &mut Context<'_>) -> 
     })
 }
 
-/// The priority of a flow or of transfers.
+/// Checks the priority of a flow or of transfers.
 pub fn priority(priority: u64, at: &Place, context: &mut Context<'_>) {
     if priority > 7 {
         context.error(&at.key("priority"), format!("priority {priority}"), "expected 0 to 7 (IEEE 802.1Q)");
     }
 }
 
-/// The DSCP of a flow or of transfers, in addition to their priority.
+/// Checks the DSCP of a flow or of transfers against their priority.
 pub fn dscp(dscp: Option<u64>, priority: u64, model: &Model, at: &Place, context: &mut Context<'_>) {
     let Some(dscp) = dscp else { return };
     let classes = model.switch.maps.clone().unwrap_or_default().traffic_classes();
@@ -243,7 +243,7 @@ pub fn dscp(dscp: Option<u64>, priority: u64, model: &Model, at: &Place, context
                 "expected one of the two: frames have the class that the maps of [switch] give their DSCP";
             context.error(&at.key("priority"), message, help);
         }
-        // A class selector (RFC 2474) determines its class itself.
+        // A class selector (RFC 2474) implies its class.
         Some(class) if dscp % 8 != 0 && !model.maps_code_points() => {
             let message =
                 format!("DSCP {dscp}, and no switch has a map of DSCP: its class is {class}, the DSCP / 8");
@@ -341,7 +341,7 @@ fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<
                     "a greedy source takes all that the link gives; expected no rate",
                 );
             } else {
-                // Errors at this rate, of the source of each sender.
+                // The source of each sender is checked at this rate.
                 let SourceText::Pushed(arrivals) = &flow.source else { continue };
                 let known = arrivals.check();
                 let wrong = arrivals.clone().at_rate(rate).check();
@@ -355,7 +355,7 @@ fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<
     changes
 }
 
-/// Compares the source with the links of its senders.
+/// Checks the rate of the source against the links of its senders.
 fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Context<'_>) {
     let (script_at, at, name) = (at.key("script"), at.key("source"), flow.source.name());
     let (rate, sources, at_most) = match &flow.source {
@@ -389,10 +389,10 @@ fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context:
     }
 }
 
-/// The most streams and destinations of a flow that are counted one by one: 33 MB of counts.
+/// Maximum number of pairs of stream and destination that are counted individually: 33 MB of counters.
 const MOST_COUNTED: u64 = 1 << 19;
 
-/// A table of all streams at all destinations must be small enough to be read.
+/// Checks that the table with all streams at all destinations is small enough to be useful.
 fn check_counted(flow: &Flow, pairs: &[Pair], at: &Place, context: &mut Context<'_>) {
     let SourceText::Pushed(arrivals) = &flow.source else { return };
     let Some((key, streams)) = arrivals.counted() else { return };
@@ -470,7 +470,7 @@ fn route(
     pairs.iter().all(|pair| is_way(pair, &nodes, &at, fabric, context)).then_some(nodes)
 }
 
-/// Checks that the nodes of a route are linked, from the sender on, and pass no host.
+/// Checks that consecutive nodes of a route are linked, starting with the sender, and that it passes no host.
 fn is_way(pair: &Pair, nodes: &[NodeId], at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> bool {
     let skip = usize::from(nodes.first() == Some(&pair.from));
     let mut from = pair.from;

@@ -10,7 +10,7 @@ use jobs::Precision;
 use keys::Remark;
 use units::Time;
 
-/// The guards of a scenario.
+/// Converts the guards of a scenario.
 pub fn lower(model: &Model, context: &mut Context<'_>) -> GuardSpec {
     let interval = model.simulation.deadlock_interval;
     if interval == Time::ZERO {
@@ -37,14 +37,15 @@ pub fn lower(model: &Model, context: &mut Context<'_>) -> GuardSpec {
     }
 }
 
-/// Checks that a job has iterations to skip, that `until` does not end the jobs first, and that no frames are recorded.
+/// Checks that a job has iterations that can be skipped, that `until` does not end the jobs first, and that no frames
+/// are recorded.
 fn check_skip(model: &Model) -> Result<(), Remark> {
     if model.simulation.skip == Skip::Off {
         return Ok(());
     }
     let most = model.jobs.iter().map(|job| job.iterations).max().unwrap_or(0);
     let fewest = Skip::FEWEST_ITERATIONS;
-    // Steps of a ring may be skipped within any iteration of the only job.
+    // Steps of a ring may be skipped within any iteration if there is only one job.
     let is_alone = model.simulation.skip == Skip::Phases && model.jobs.len() == 1;
     if most < fewest.into() && !is_alone {
         let message = format!("`skip`, and no job has more than {most} iterations");

@@ -1,4 +1,4 @@
-//! Jobs: each rank that sends becomes a flow whose messages the rank posts.
+//! Jobs: converts each rank that sends to a flow, on which the rank posts messages.
 
 use super::topology::Fabric;
 use super::{Context, carriers, files, flows, message_files, placements, receivers, reduction, schedules};
@@ -16,14 +16,14 @@ use workload::{
     frame_length,
 };
 
-/// More iterations than this are refused.
+/// Maximum number of iterations.
 const MOST_ITERATIONS: u64 = 1_000_000;
-/// More rows of a timeline are refused.
+/// Maximum number of rows of a timeline.
 const MOST_ROWS: u64 = 100_000_000;
-/// Longer computations and costs are refused.
+/// Maximum duration of a computation or cost.
 const LARGEST_COST: Time = Time::from_ms(1_000_000);
 
-/// Jobs and their flows, which come behind `first` others, if nothing is wrong with them.
+/// Converts jobs and their flows, which follow `first` other flows. Returns `None` after an error.
 pub fn lower(
     model: &Model,
     fabric: &Fabric,
@@ -71,7 +71,7 @@ fn one(
     let mut hosts = hosts(job, model.simulation.seed, at, fabric, context);
     let workload = workload(job, &mut hosts, at, fabric, context);
     let ((framing, connection), workload) = carrier.zip(workload)?;
-    // Units have numbers behind the ranks.
+    // Units are numbered after the ranks.
     let (all, units) = (hosts.len() as u32, workload.units());
     let ranks = all - units;
     let started = workload.start(ranks);
@@ -110,7 +110,7 @@ fn one(
     Some((spec, made))
 }
 
-/// The hosts of the ranks, in their order.
+/// Returns the hosts of the ranks, in order of rank.
 fn hosts(job: &Job, seed: u64, at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> Vec<NodeId> {
     let (at_place, at) = (at, at.key("ranks"));
     let before = context.errors;
@@ -130,10 +130,10 @@ fn hosts(job: &Job, seed: u64, at: &Place, fabric: &Fabric, context: &mut Contex
     hosts
 }
 
-/// Draws of a rank, after which it takes them again.
+/// Number of random factors that are drawn for a rank; after the last, the rank starts again with the first.
 const DRAWS: u64 = 4_096;
 
-/// By rank, how long it computes.
+/// Returns the computations of each rank.
 fn computations(
     job: &Job,
     model: &Model,
@@ -230,7 +230,7 @@ fn workload(
     Some(WorkloadSpec::Program(Arc::new(program), job.workload.eager()))
 }
 
-/// A list of messages, or none that a session adds to.
+/// Returns the list of messages; for a session an empty one, to which the session adds.
 fn messages(
     job: &Job,
     hosts: &[NodeId],
@@ -286,7 +286,7 @@ fn check_keys(job: &Job, model: &Model, at: &Place, context: &mut Context<'_>) {
     }
 }
 
-/// The flow of a rank.
+/// Creates the flow of a rank.
 fn flow(
     job: &Job,
     model: &Model,

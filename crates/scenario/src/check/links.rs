@@ -1,4 +1,4 @@
-//! Settings of links: those of all, and those of links between named ends.
+//! Settings of links: common ones, and those of links between named ends.
 
 use super::Context;
 use super::names;
@@ -11,19 +11,19 @@ use frame::NodeId;
 use std::collections::BTreeSet;
 use units::{Bytes, Time};
 
-/// Longest delay of a cable that the topology accepts, too.
+/// Maximum delay of a cable, which is also that of the topology.
 const LONGEST_DELAY: Time = Time::from_ms(10_000);
 
-/// Between the names of two ends.
+/// Separator between the names of two ends.
 const BETWEEN: &str = "<->";
 
-/// The settings of each link: its place in the text, and its keys.
+/// Settings of each link: the place in the text, and the keys.
 struct Settings<'m> {
     at: Place,
     own: &'m NamedLinkSettings,
 }
 
-/// Writes the settings of the text into links.
+/// Applies the settings of the text to links.
 pub fn lower(model: &Model, fabric: &Fabric, links: &mut [LinkSpec], context: &mut Context<'_>) {
     let outer = model.link.llr.clone().unwrap_or_default();
     let all = spec(&outer, &Place::of("link"), context);
@@ -40,7 +40,7 @@ pub fn lower(model: &Model, fabric: &Fabric, links: &mut [LinkSpec], context: &m
             }
             for &number in &found {
                 let link = &mut links[number];
-                // What interfaces and PHY add stays.
+                // The delays of interfaces and PHY are kept.
                 link.delay = (link.delay - link.cable).saturating_add(delay);
                 link.cable = delay;
             }
@@ -61,7 +61,8 @@ fn spec(llr: &Llr, at: &Place, context: &mut Context<'_>) -> Option<LlrSpec> {
     }
 }
 
-/// The links that each entry of `links` names, patterns first: what a link has under the names of its ends counts.
+/// Returns the links that each entry of `links` names. Patterns come first, so that the settings under both ends' exact
+/// names take precedence.
 fn named<'m>(
     model: &'m Model,
     fabric: &Fabric,
@@ -93,7 +94,7 @@ fn named<'m>(
     entries
 }
 
-/// The links that a text names, and true if it has the names of both ends.
+/// Returns the links that a text names, and true if it names both ends exactly.
 fn find(
     text: &str,
     fabric: &Fabric,
@@ -134,7 +135,7 @@ fn find(
     Some((found, [a, b].iter().all(|side| fabric.find(side.trim()).is_some())))
 }
 
-/// Warns of link-level retry that holds back its link, or repeats what was not lost.
+/// Warns of link-level retry that slows down its link, or retransmits frames that were not lost.
 pub fn warn(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let mut warned = BTreeSet::new();
     let longest = fabric::frame_bounds(spec).1;
@@ -180,7 +181,7 @@ pub fn warn(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     unused(model, spec, context);
 }
 
-/// Place of the settings of a link.
+/// Returns the place of a link's settings.
 fn place_of(model: &Model, [a, b]: [&str; 2]) -> Place {
     let exact = [format!("{a}{BETWEEN}{b}"), format!("{b}{BETWEEN}{a}")];
     let has_llr = |name: &String| model.links.get(name).is_some_and(|own| own.llr.is_some());
@@ -188,7 +189,7 @@ fn place_of(model: &Model, [a, b]: [&str; 2]) -> Place {
     own.map_or(Place::of("link"), |name| Place::of("links").key(&name)).key("llr")
 }
 
-/// Warns of keys that change nothing.
+/// Warns of keys without effect.
 fn unused(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let goes_down = |fault: &FaultSpec| {
         matches!(fault, FaultSpec::LinkDown { .. } | FaultSpec::Random { .. } | FaultSpec::Restart { .. })

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use transport::{Application, ApplicationSpec};
 use units::{Amount, Bytes};
 
-/// Checks the managers of each table of settings once, at the first switch that has them.
+/// Checks the managers of each table of settings once, at the first switch that uses it.
 pub fn check(model: &Model, spec: &Spec, needs: &[PauseNeeds], context: &mut Context<'_>) {
     let mut seen = BTreeSet::new();
     for (id, node) in (0..).map(NodeId).zip(&spec.nodes) {
@@ -103,8 +103,8 @@ fn check_entry(
     }
 }
 
-/// Managers that measure all classes of a port, so that traffic without congestion control starves the classes they control: the
-/// behaviour, its key, and the remedy.
+/// Returns, for a manager that measures all classes of a port, so that traffic without congestion control starves the
+/// classes that it controls: the behaviour, its key, and the remedy.
 fn counts_whole_port(manager: &ManagerSpec) -> Option<(&'static str, Option<&'static str>, &'static str)> {
     match manager {
         ManagerSpec::CongestionPoint(_) | ManagerSpec::RatePoint(_)
@@ -125,7 +125,7 @@ fn counts_whole_port(manager: &ManagerSpec) -> Option<(&'static str, Option<&'st
     }
 }
 
-/// Marks that cannot occur, because flow control pauses all senders to a queue before it is long enough.
+/// Reports marks that cannot occur, because flow control pauses all senders to a queue before it is long enough.
 fn check_marks(
     (entry, manages): (&ManagerEntry, &dyn Fn(usize) -> bool),
     (id, switch): (NodeId, &SwitchSpec),
@@ -152,21 +152,22 @@ fn check_marks(
     context.warn(&at.key(name).key(key), message, help);
 }
 
-/// The queue length that a control aims at.
+/// Queue length that a control aims at.
 struct Aim {
     bytes: Bytes,
-    /// The queues whose lengths together it is of.
+    /// The queues whose total length is controlled.
     of: Measures,
-    /// True if the control goes by arrivals, of which pauses let no more through than the link takes.
+    /// True if the control responds to arrivals, which pauses limit to the rate of the link.
     by_arrivals: bool,
-    /// The key of the congestion point that sets it.
+    /// Key of the congestion point that sets the length.
     key: &'static str,
-    /// The remedy if it is too long.
+    /// Remedy if the length is too large.
     help: &'static str,
 }
 
 impl Aim {
-    /// The set point of a congestion point, or else the highest target among the limiters that its feedback reaches.
+    /// Returns the set point of a congestion point or, if it has none, the highest target among the limiters that
+    /// receive its feedback.
     fn of(manager: &ManagerSpec, spec: &Spec) -> Option<Aim> {
         if let Some(bytes) = manager.set_point() {
             let help = "expected a set_point below that, or more room";
@@ -181,8 +182,8 @@ impl Aim {
     }
 }
 
-/// A queue that cannot reach its set point causes feedback only when it grows fast. A buffer limit below the set point is an
-/// error; where pauses keep queues short, it depends on the load.
+/// Checks that a queue can reach its set point; otherwise it causes feedback only while it grows fast. A buffer limit
+/// below the set point is an error. Where pauses keep queues short, the result depends on the load.
 fn check_aim(
     aim: &Aim,
     manages: &dyn Fn(usize) -> bool,
@@ -226,7 +227,7 @@ fn check_aim(
     }
 }
 
-/// An amount in bytes, whose frames are the longest that there are.
+/// Converts an amount to bytes, with frames of the maximum length.
 fn bytes_of(amount: Amount, spec: &Spec) -> u64 {
     match amount {
         Amount::Bytes(bytes) => bytes,
@@ -237,7 +238,7 @@ fn bytes_of(amount: Amount, spec: &Spec) -> u64 {
     }
 }
 
-/// The smallest of the buffer limits that apply to the aim, and its name.
+/// Returns the smallest buffer limit that applies to the aim, and its name.
 fn least_limit(aim: &Aim, switch: &SwitchSpec, spec: &Spec) -> Option<(u64, &'static str)> {
     let classes: BTreeSet<u8> = spec.flows.iter().map(|flow| switch.classes.class(flow.priority).0).collect();
     let together = match aim.of {
@@ -258,8 +259,8 @@ fn least_limit(aim: &Aim, switch: &SwitchSpec, spec: &Spec) -> Option<(u64, &'st
     known.min_by_key(|&(bytes, _)| bytes)
 }
 
-/// Bytes that can arrive at a queue of a switch until one of its ports has sent XOFF, and until all have, if that is the same for
-/// all flows in the classes that count.
+/// Returns the bytes that can arrive at a queue of a switch until one of its ports has sent XOFF, and until all have,
+/// if that is the same for all flows in the measured classes.
 fn longest_paused(
     id: NodeId,
     switch: &SwitchSpec,
@@ -271,7 +272,8 @@ fn longest_paused(
     let paused = |flow: &FlowSpec| lossless(switch) >> flow.priority.0 & 1 != 0;
     let own = needs.iter().filter(|need| need.node == id);
     let levels: Vec<u64> = own.map(|need| bytes_of(need.levels.xoff, spec)).collect();
-    // Arrivals through all ports except the egress port; where queues are counted, a single XOFF stops all.
+    // Frames arrive through all ports except the egress port. If pauses depend on the queues, a single XOFF stops all
+    // senders.
     let by_egress = switch.pauses().is_some_and(|own| !own.counts_at_ingress());
     let others = if by_egress { 1 } else { levels.len().saturating_sub(1) };
     let highest = *levels.iter().max().filter(|_| spec.flows.iter().filter(counted).all(paused))?;
@@ -282,7 +284,7 @@ fn understands_marks(flow: &FlowSpec) -> bool {
     flow.transport.as_ref().is_some_and(|connection| connection.application.understands_marks())
 }
 
-/// Priorities that flow control of a switch protects from loss.
+/// Returns the priorities that flow control of a switch protects from loss.
 fn lossless(switch: &SwitchSpec) -> u8 {
     switch.pauses().map_or(0, |control| control.kind.priorities())
 }

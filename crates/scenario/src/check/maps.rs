@@ -1,11 +1,11 @@
-//! Maps of switches: the queue and the priority group of frames with a DSCP.
+//! Maps of switches: from the DSCP of a frame to its queue and priority group.
 //!
-//! Frames carry one of eight priorities, which the maps of all switches assign to their DSCP. A switch with other maps has
-//! another queue and group for that priority, so that no lookup is needed while frames travel. A change of DSCP is one of
-//! priority, on links to the neighbours that it applies to.
+//! Simulated frames carry one of eight priorities, which the maps common to all switches derive from their DSCP. A
+//! switch with other maps assigns another queue and group to that priority, so that no lookup is needed during the run.
+//! A rewrite of the DSCP becomes a rewrite of the priority on the links to the neighbours that it applies to.
 //!
-//! Not modelled: two DSCPs of one traffic class that another switch distinguishes; pauses of a priority for a queue or group of
-//! frames of another one. Both are refused.
+//! Not modelled: two DSCPs of one traffic class that another switch distinguishes; pauses of one priority for a queue
+//! or group with frames of another. Both are rejected.
 
 use super::topology::Fabric;
 use super::{Context, names};
@@ -19,24 +19,24 @@ use queueing::PoolsSpec;
 use std::array::from_fn;
 use std::sync::Arc;
 
-/// Switches with common settings, and the place of those.
+/// Switches with common settings, and the place of these settings.
 pub struct Settings<'a> {
     pub model: &'a Model,
     pub fabric: &'a Fabric,
     pub switches: &'a [NodeId],
     pub at: &'a Place,
-    /// The maps at that place; others come from all switches.
+    /// The maps at that place; missing ones are those of all switches.
     pub own: Option<&'a MapKeys>,
 }
 
-/// The parts of a switch that maps change.
+/// The settings of a switch that maps change.
 pub struct Mapped<'a> {
     pub queues: &'a mut ClassMap,
     pub pools: &'a mut Option<Arc<PoolsSpec>>,
     pub control: Option<&'a Control>,
 }
 
-/// Applies maps to the mapping from priorities to queues and groups, and returns the rewrites on some links.
+/// Applies maps to the mapping of priorities to queues and groups. Returns the rewrites on some links.
 pub fn lower(settings: &Settings<'_>, to: &mut Mapped<'_>, context: &mut Context<'_>) -> Vec<Remap> {
     let all = settings.model.switch.maps.clone().unwrap_or_default();
     let keys = settings.own.map_or_else(|| all.clone(), |own| own.or(&all));
@@ -69,12 +69,12 @@ pub fn lower(settings: &Settings<'_>, to: &mut Mapped<'_>, context: &mut Context
     remaps
 }
 
-/// The priority of each DSCP at a switch, from the maps of all switches, which define the priorities.
+/// Returns the priority of each DSCP, by the maps common to all switches.
 pub fn classes_of_dscp(settings: &Settings<'_>) -> [u8; CODE_POINTS] {
     settings.model.switch.maps.clone().unwrap_or_default().traffic_classes()
 }
 
-/// Reports invalid numbers.
+/// Reports numbers out of range.
 fn ranges(own: &MapKeys, settings: &Settings<'_>, context: &mut Context<'_>) {
     let at = settings.at.key("maps");
     let is_dscp = |key: &str| key.parse().is_ok_and(|n: usize| n < CODE_POINTS && key == n.to_string());
@@ -139,7 +139,7 @@ fn matter(own: &MapKeys, settings: &Settings<'_>, to: &Mapped<'_>, context: &mut
     }
 }
 
-/// Frames have one color everywhere.
+/// Reports maps that give frames different colors at different switches, which is not modelled.
 fn colors(
     keys: &MapKeys,
     all: &MapKeys,
@@ -156,7 +156,7 @@ fn colors(
     }
 }
 
-/// The traffic class that frames of each priority have here.
+/// Returns the traffic class of frames of each priority at this switch.
 fn classes(
     keys: &MapKeys,
     used: &CodePoints,
@@ -183,7 +183,7 @@ fn classes(
     all.map(|()| classes)
 }
 
-/// New priorities of frames on their way to some neighbours.
+/// Returns the rewritten priorities of frames to some neighbours.
 fn remaps(
     keys: &MapKeys,
     used: &CodePoints,
@@ -214,7 +214,7 @@ fn remaps(
     warn_of_idle(&all, settings, context)
 }
 
-/// Keeps the entries that change frames, or that override a later entry for their neighbours; the others are reported.
+/// Keeps entries that change frames, or that override a later entry for their neighbours. Reports the others.
 fn warn_of_idle(all: &[Remap], settings: &Settings<'_>, context: &mut Context<'_>) -> Vec<Remap> {
     let is_own = settings.own.is_some_and(|own| own.remap.is_some());
     let mut kept = Vec::new();
@@ -242,19 +242,19 @@ fn warn_of_idle(all: &[Remap], settings: &Settings<'_>, context: &mut Context<'_
     kept
 }
 
-/// The pauses of a switch, and its mapping without maps.
+/// Pauses of a switch, and its mappings without maps.
 struct Pauses<'a> {
     lossless: u8,
-    /// By traffic class.
+    /// Queue of each traffic class.
     own_queues: ClassMap,
     own_groups: Option<[u8; PRIORITIES]>,
-    /// By priority.
+    /// Traffic class of each priority.
     classes: [u8; PRIORITIES],
     used: &'a CodePoints,
 }
 
 impl Pauses<'_> {
-    /// Checks that pauses apply to the queue and the group of the frames of their priority.
+    /// Checks that the pauses of a priority apply to the queue and the group of its frames.
     fn check(&self, keys: &MapKeys, settings: &Settings<'_>, to: &Mapped<'_>, context: &mut Context<'_>) {
         let meant = |list: &Option<Vec<u64>>, priority: usize| {
             list.as_ref().and_then(|list| list.get(priority)).and_then(|&number| u8::try_from(number).ok())
@@ -288,7 +288,7 @@ impl Pauses<'_> {
         }
     }
 
-    /// Checks that lossless frames remain lossless.
+    /// Checks that rewrites keep lossless frames lossless.
     fn check_remaps(
         &self,
         remaps: &[Remap],

@@ -1,4 +1,4 @@
-//! Files of messages at given times.
+//! Files of messages with given start times.
 
 use super::topology::Fabric;
 use super::{Context, files};
@@ -11,18 +11,19 @@ use std::io::{BufRead, BufReader};
 use units::{Bytes, Time};
 
 const HEADER: &str = "start,from,to,bytes,compute";
-/// Larger messages are refused.
+/// Maximum size of a message.
 const LARGEST: Bytes = Bytes::new(1 << 44);
 
-/// A value of a line that is wrong, its message and its remedy.
+/// An invalid value of a line, with message and remedy.
 type Wrong<'a> = (&'a str, String, String);
 
-/// The ranks of a job, by the name of their host.
+/// The ranks of a job, by host name.
 struct Ranks<'a> {
     by_host: BTreeMap<&'a str, u32>,
 }
 
-/// The requests of a file: rank, time and request, in the order of lines. `None`: a message says what is wrong.
+/// Reads the requests of a file: rank, time and request, in the order of the lines. Returns `None` after an error,
+/// which is reported.
 pub fn read(
     named: &str,
     at: &Place,
@@ -83,7 +84,7 @@ fn header(line: &str) -> Result<(), Wrong<'_>> {
 }
 
 impl Ranks<'_> {
-    /// The request of a line.
+    /// Parses the request of a line.
     fn request<'l>(&self, line: &'l str) -> Result<(u32, Time, Request), Wrong<'l>> {
         let values: Vec<&str> = line.split(',').map(str::trim).collect();
         let [start, from, to, bytes, compute] = values[..] else {

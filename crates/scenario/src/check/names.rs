@@ -1,8 +1,8 @@
-//! Names of several nodes in one text: "all", `*` for any letters, ranges, and the hosts of switches.
+//! Texts that name several nodes: "all", patterns with `*`, ranges, and the hosts of switches.
 //!
-//! `h1..h32` is h1, h2 and so on up to h32, with leading zeros if both ends have them. `leaf0/h*` are the hosts
-//! linked to leaf0 that match `h*`; on either side there may be a name, a range or a pattern. A node whose name looks
-//! like a range or a pattern takes precedence.
+//! `h1..h32` is h1, h2 and so on up to h32, with leading zeros if both ends have them. `leaf0/h*` are the hosts linked
+//! to leaf0 that match `h*`; on either side there may be a name, a range or a pattern. A node whose name looks like a
+//! range or a pattern takes precedence.
 
 use super::Context;
 use super::topology::Fabric;
@@ -15,12 +15,12 @@ use keys::Step;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns true if a text names several nodes and is not the name of a node itself.
+/// Returns true if a text names several nodes, and is not itself the name of a node.
 pub fn is_several(text: &str) -> bool {
     text == "all" || text.contains('*') || text.contains('/') || text.contains("..")
 }
 
-/// The nodes of a role that a text names which is not the name of one; none if it is wrong, which is reported.
+/// Returns the nodes of a role that such a text names. Returns none, and reports an error, if the text is invalid.
 pub fn find(
     text: &str,
     role: NodeRole,
@@ -49,7 +49,7 @@ pub fn find(
     }
 }
 
-/// Returns the existing names of a range, in either direction.
+/// Returns a suggestion: the existing names of a range, in either direction.
 fn meant(text: &str, role: NodeRole, fabric: &Fabric) -> Option<String> {
     let (first, last) = text.split_once("..")?;
     let exists =
@@ -65,8 +65,10 @@ fn meant(text: &str, role: NodeRole, fabric: &Fabric) -> Option<String> {
     })
 }
 
-/// The neighbours of these switches that texts name, ascending. A text that names none is reported if the texts are written for these
-/// switches alone (`is_own`), and if it names no neighbour of any switch that the same pattern stands for.
+/// Returns the neighbours of these switches that the texts name, ascending.
+///
+/// If the texts are written for these switches alone (`is_own`), a text that names no neighbour of them is reported,
+/// unless it names one of another switch that the same pattern selects.
 pub fn neighbours(
     texts: &[String],
     (of, is_own): (&[NodeId], bool),
@@ -97,7 +99,7 @@ pub fn neighbours(
     all.into_iter().collect()
 }
 
-/// The hosts that are linked to these switches and match.
+/// Returns the hosts that are linked to these switches and match.
 fn behind(switches: &str, hosts: &str, fabric: &Fabric) -> Result<Vec<NodeId>, String> {
     let switches = fitting(switches, NodeRole::Switch, fabric)?;
     let hosts = fitting(hosts, NodeRole::Host, fabric)?;
@@ -107,7 +109,7 @@ fn behind(switches: &str, hosts: &str, fabric: &Fabric) -> Result<Vec<NodeId>, S
     Ok(hosts.into_iter().filter(is_behind).collect())
 }
 
-/// The nodes of a role that a name, a range or a pattern fits, in the order of the fabric.
+/// Returns the nodes of a role that match a name, a range or a pattern, in the order of the fabric.
 fn fitting(text: &str, role: NodeRole, fabric: &Fabric) -> Result<Vec<NodeId>, String> {
     let of_role = |node: &NodeId| fabric.graph.nodes[node.at()].role == role;
     let what = if role == NodeRole::Host { "host" } else { "switch" };
@@ -126,7 +128,7 @@ fn fitting(text: &str, role: NodeRole, fabric: &Fabric) -> Result<Vec<NodeId>, S
     }
 }
 
-/// The hosts and switches that a name, a range or a pattern fits.
+/// Returns the hosts and switches that match a name, a range or a pattern.
 pub fn of_any_role(text: &str, fabric: &Fabric) -> Result<Vec<NodeId>, String> {
     if let Some(node) = fabric.find(text) {
         return Ok(vec![node]);
@@ -141,8 +143,8 @@ pub fn of_any_role(text: &str, fabric: &Fabric) -> Result<Vec<NodeId>, String> {
     Ok(nodes.filter(|&node| text == "all" || matches(text, fabric.name(node))).collect())
 }
 
-/// The model with settings of single stations in place of those by range or pattern: what a station has under its own
-/// name counts, else what one pattern says.
+/// Replaces settings by range or pattern with settings of single stations. Settings under a station's own name take
+/// precedence over those of a pattern.
 pub fn expand_stations<'m>(model: &'m Model, fabric: &Fabric, context: &mut Context<'_>) -> Cow<'m, Model> {
     let hosts = expand(&model.hosts, ("hosts", NodeRole::Host), fabric, context);
     let switches = expand(&model.switches, ("switches", NodeRole::Switch), fabric, context);

@@ -1,4 +1,4 @@
-//! Which of several equal paths frames take, and whether there are several.
+//! Choice among equal-cost paths, and checks that there are several.
 
 use super::maps::Settings;
 use super::{Context, names};
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use transport::Applications;
 
-/// The weights of links to neighbours. `is_own`: they are set for these switches, not for all.
+/// Returns the weights of the links to neighbours. `is_own` is true if they are set for these switches only.
 pub fn weights(
     (keys, is_own): (&BTreeMap<String, u64>, bool),
     choice: PathChoice,
@@ -54,7 +54,7 @@ fn goes_by_weight(choice: PathChoice) -> bool {
     matches!(choice, PathChoice::Hash(_) | PathChoice::Spray | PathChoice::Flowlet(_))
 }
 
-/// Warns of weights where there is nothing to choose.
+/// Warns of weights at switches without several equal-cost paths.
 fn check_weights(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     if fabric::forwarding::has_equal_paths(spec, goes_by_weight) != Some(false) {
         return;
@@ -68,7 +68,7 @@ fn check_weights(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Warns of choices where there is one path only, and of connections that they bring to a halt.
+/// Warns of choices at switches with only one path, and of connections that they stall.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     check_weights(model, spec, context);
     let usual = crate::model::PathSeed::default();
@@ -101,7 +101,7 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     polarisation(model, spec, context);
 }
 
-/// Warns of tiers that choose alike.
+/// Warns of successive tiers with the same hash seed, which make the same choices (polarisation).
 fn polarisation(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let pairs = fabric::forwarding::polarised(spec);
     let Some(&[first, _]) = pairs.first() else { return };
@@ -119,7 +119,7 @@ fn polarisation(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     );
 }
 
-/// The name of a node without its numbers: what its tier is called.
+/// Returns the name of a node's tier: the name of the node with `*` in place of numbers.
 fn tier(name: &str) -> String {
     let mut tier = String::new();
     for letter in name.chars() {
@@ -132,7 +132,7 @@ fn tier(name: &str) -> String {
     format!("\"{tier}\"")
 }
 
-/// Warns of windows that segments in the wrong order bring to a halt.
+/// Warns of windows that stall because segments arrive out of order.
 fn overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let chooses = |node: &fabric::spec::NodeSpec| match &node.role {
         fabric::spec::Role::Switch(switch) => !switch.path_choice.is_static(),

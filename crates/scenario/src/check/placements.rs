@@ -8,7 +8,7 @@ use ::jobs::Placement;
 use frame::NodeId;
 use std::collections::BTreeMap;
 
-/// Brings the hosts of a job into the order of its ranks.
+/// Sorts the hosts of a job in the order of its ranks.
 pub fn place(
     hosts: &mut [NodeId],
     job: &Job,
@@ -51,24 +51,24 @@ pub fn place(
     }
 }
 
-/// The first switch of a host; the host itself, if it has none.
+/// Returns the first switch of a host; the host itself if it has none.
 pub fn leaf(fabric: &Fabric, host: NodeId) -> NodeId {
     let switches = fabric.neighbours(host).iter().filter(|&&node| !fabric.is_host(node));
     switches.min().copied().unwrap_or(host)
 }
 
-/// The number behind the point of the name of a host.
+/// Returns the number after the dot in the name of a host.
 fn rail(fabric: &Fabric, host: NodeId) -> Option<u32> {
     fabric.name(host).rsplit_once('.')?.1.parse().ok()
 }
 
-/// By node, its pod: the first of the switches that are connected without those of the highest level.
+/// Returns the pod of each node: the first of the switches that are connected without those of the highest level.
 fn pods(fabric: &Fabric) -> Vec<u32> {
     let levels = fabric.levels();
     let nodes = || (0..levels.len() as u32).map(NodeId);
     let top = levels.iter().max().copied().unwrap_or_default();
     let lowest = nodes().filter(|&node| !fabric.is_host(node)).map(|node| levels[node.at()]).min();
-    // Of one level of switches, each is a pod.
+    // If all switches are on one level, each is a pod.
     let joins = |node: NodeId| !fabric.is_host(node) && (levels[node.at()] < top || lowest == Some(top));
     let mut pods: Vec<u32> = nodes().map(|node| node.0).collect();
     let mut seen = vec![false; levels.len()];

@@ -5,7 +5,7 @@ use crate::model::PortKeys;
 use crate::place::Place;
 use frame::Ports;
 
-/// The ports, 0 for one that is not given.
+/// Returns the ports; 0 for one that is not given.
 pub fn lower(keys: &PortKeys, at: &Place, context: &mut Context<'_>) -> Ports {
     if (keys.from, keys.to) == (None, None) {
         context.error(at, "ports without from and to", "expected one of them or both, like { to = 4791 }");

@@ -1,4 +1,4 @@
-//! Checks of probes: widths of bins, and patterns that name nothing.
+//! Checks of probes: bin widths, and patterns that match nothing.
 
 use super::Context;
 use crate::model::{Model, ProbeText, Probes, ProbesText, WhatText, WhichText};
@@ -8,16 +8,17 @@ use fabric::spec::{NodeSpec, Pattern, Probe, ProbeSpec, Spec, Which};
 use frame::{NodeId, PRIORITIES, PortId};
 use units::Time;
 
-/// More bins than this do not fit a plot or, with many flows, the memory. The docs of the keys `bin` and `every` give this limit.
+/// Maximum number of bins. More do not fit into a plot or, with many flows, into memory. The docs of the keys `bin` and
+/// `every` state this limit.
 const MAX_BINS: u64 = 1_000_000;
-/// Limit of a list of the busiest.
+/// Maximum length of a list of the busiest places.
 const MOST_BUSIEST: u32 = 10_000;
-/// More rows than this need a file format of their own. The docs of the key `max_rows` give this limit.
+/// Maximum number of rows; more need another file format. The docs of the key `max_rows` state this limit.
 const MAX_ROWS: u64 = 1_000_000;
-/// The docs of the key `one_in` give this limit.
+/// Maximum sampling interval. The docs of the key `one_in` state this limit.
 const MOST_ONE_IN: u64 = 1_000_000_000;
 
-/// Converts the probes. Patterns are checked later, when the names are known: [`names`].
+/// Converts the probes. [`names`] checks their patterns later, when all names are known.
 pub fn lower(model: &Model, context: &mut Context<'_>) -> ProbeSpec {
     let at = Place::of("probes");
     match &model.probes {
@@ -94,7 +95,7 @@ fn keys_of_others(probe: &ProbeText, at: &Place, context: &mut Context<'_>) {
     }
 }
 
-/// The kind of records, for messages.
+/// Returns the name of a kind of probe, for messages.
 fn name(what: WhatText) -> &'static str {
     match what {
         WhatText::Flow | WhatText::Port | WhatText::Class | WhatText::Queue => "time series",
@@ -110,7 +111,7 @@ fn counts(text: &str) -> bool {
     text.ends_with("busiest") || text.ends_with("longest")
 }
 
-/// "the 20 busiest", or of pauses "the 20 longest".
+/// Parses "the 20 busiest" or, for pauses, "the 20 longest".
 fn ranked(text: &str, is_pauses: bool, at: &Place, context: &mut Context<'_>) -> Option<Which> {
     let rank = if is_pauses { "longest" } else { "busiest" };
     let number = text.strip_suffix(rank).map(str::trim);
@@ -144,7 +145,7 @@ fn width(at: &Place, key: &str, bin: Time, duration: Time, context: &mut Context
     }
 }
 
-/// Checks that every pattern names something.
+/// Checks that every pattern matches something.
 pub fn names(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let ProbesText::Chosen(list) = &model.probes else { return };
     let ends: Vec<(NodeId, NodeId)> = spec.links.iter().map(|link| (link.a, link.b)).collect();
@@ -188,7 +189,7 @@ pub fn names(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Returns true if a pattern names something that can be recorded.
+/// Returns true if a pattern matches something that can be recorded.
 fn is_named(what: WhatText, pattern: &Pattern, spec: &Spec, ports: &[String]) -> bool {
     let classes = || (0..PRIORITIES).map(|class| class.to_string());
     match what {

@@ -1,5 +1,5 @@
-//! Checks whether the fabric suits the recovery of queue pairs: go-back-N retransmits everything from a lost packet
-//! on, and treats an overtaken packet as lost; and no acknowledgement arrives within less than a round trip.
+//! Checks that the fabric suits the loss recovery of queue pairs. Go-back-N retransmits everything from a lost packet
+//! on, and treats a reordered packet as lost; and no acknowledgement arrives in less than a round trip.
 
 use super::Context;
 use super::telemetry::{Distances, rate_of};
@@ -12,7 +12,7 @@ use fabric::spec::{FlowSpec, NodeSpec, Spec};
 use transport::{QueuePairRecovery, QueuePairSpec, QueuePairTimeouts};
 use units::Time;
 
-/// Warns once for each entry of the text.
+/// Warns once per entry of the scenario.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     check_timeouts(model, spec, context);
     check_least_rates(model, spec, context);
@@ -46,7 +46,7 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Warns of timeouts that are over before an answer can come.
+/// Warns of timeouts that expire before a reply can arrive.
 fn check_timeouts(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let mut warned: Vec<&str> = Vec::new();
     let longest = QueuePairTimeouts::LONGEST;
@@ -70,7 +70,7 @@ fn check_timeouts(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Warns of controls whose least rate is no less than their link has: they can take nothing off it.
+/// Warns of controls whose minimum rate is not lower than the rate of their link, so that they cannot slow down.
 fn check_least_rates(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let mut warned: Vec<&str> = Vec::new();
     for flow in &spec.flows {
@@ -93,7 +93,7 @@ fn check_least_rates(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// A timeout of a flow that is over before the slowest answer that its settings allow, and why.
+/// Returns a timeout of a flow that expires before the slowest reply that its settings allow, and the reason.
 fn too_soon(flow: &FlowSpec, trips: RoundTrips) -> Option<(Time, String)> {
     let us = |time: Time| time.as_secs_f64() * 1e6;
     let pairs = flow.transport.as_ref().and_then(|connection| connection.queue_pairs())?;
@@ -111,7 +111,7 @@ fn too_soon(flow: &FlowSpec, trips: RoundTrips) -> Option<(Time, String)> {
         );
         return Some((high, why));
     }
-    // The requester has the timer of a READ, and the responder sends at the rate of its control.
+    // The requester of a READ runs the timer, whereas the responder sends at the rate of its control.
     let least = pairs.control.least_rate().filter(|_| pairs.request().is_some())?;
     let packet = least.time_for_bits_ceil(8 * u64::from(pairs.frame_bytes(pairs.mtu)));
     (high <= packet).then(|| {
@@ -119,7 +119,8 @@ fn too_soon(flow: &FlowSpec, trips: RoundTrips) -> Option<(Time, String)> {
     })
 }
 
-/// Warns of controls whose target is below the round trip without queues: they are slower than their path for ever.
+/// Warns of controls whose target delay is lower than the round trip without queueing, so that they never reach the
+/// rate of their path.
 fn check_targets(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let has_target =
         |flow: &FlowSpec| pairs_of(flow).is_some_and(|pairs| pairs.control.delay_target(0, 1.0).is_some());
@@ -137,7 +138,8 @@ fn check_targets(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         };
         let to = flow.source.destinations.nodes();
         let hops = to.iter().map(|&to| distances.switches(flow.from, to)).max().unwrap_or_default();
-        // The window that fills the path: a smaller one has a longer target, and less than the rate of the link.
+        // The window that fills the path. A smaller window has a longer target delay, but does not reach the rate of
+        // the link.
         let packet = f64::from(pairs.frame_bytes(pairs.mtu)) * 8.0;
         let fills = (rate.bps_f64() * round_trip.as_secs_f64() / packet).max(1.0);
         let hops = u16::try_from(hops).unwrap_or(u16::MAX);
@@ -162,7 +164,7 @@ fn check_targets(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Warns of selective repeat where packets overtake each other: the receiver answers each one that is out of order with a NAK.
+/// Warns of selective repeat where packets are reordered: the receiver answers each packet out of order with a NAK.
 fn check_overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let switch = spec.nodes.iter().find(|node| sprays(node));
     let mut warned: Vec<&str> = Vec::new();
@@ -189,10 +191,10 @@ fn check_overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Warns of a choice among paths where no switch that hashes has several.
+/// Warns of a path selection if no switch that hashes has several paths.
 fn check_paths(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let hashes = |choice| matches!(choice, PathChoice::Hash(_));
-    // MRC has no other choice than its paths.
+    // MRC has no path selection other than its own paths.
     let is_mrc = |flow: &&FlowSpec| {
         let connection = flow.transport.as_deref().and_then(|connection| connection.uet());
         connection.is_some_and(|uet| uet.mrc.is_some())
@@ -212,7 +214,7 @@ fn pairs_of(flow: &FlowSpec) -> Option<&QueuePairSpec> {
     flow.transport.as_ref().and_then(|connection| connection.queue_pairs())
 }
 
-/// The shorter timeout of a flow that has queue pairs.
+/// Returns the shorter timeout of a flow with queue pairs.
 fn soonest(flow: &FlowSpec) -> Option<Time> {
     let pairs = flow.transport.as_ref().and_then(|connection| connection.queue_pairs())?;
     Some(pairs.timeouts.low.min(pairs.timeouts.high))
@@ -223,7 +225,7 @@ fn goes_back(flow: &FlowSpec) -> bool {
     pairs.is_some_and(|pairs| pairs.recovery == QueuePairRecovery::GoBackN)
 }
 
-/// Frames of one queue pair may overtake each other; those of a flowlet keep their order if its gap is long enough.
+/// Returns true if a node may reorder frames of a queue pair. Flowlets keep the order if their gap is long enough.
 pub(super) fn sprays(node: &NodeSpec) -> bool {
     let choice = node.switch().map(|switch| &switch.path_choice);
     matches!(
@@ -239,7 +241,8 @@ pub(super) fn sprays(node: &NodeSpec) -> bool {
     )
 }
 
-/// A switch with a limit that frames of this priority may find full, and without flow control for it.
+/// Returns true for a switch with a limit that frames of this priority may exceed, and without flow control for the
+/// priority.
 pub(super) fn may_drop(node: &NodeSpec, flow: &FlowSpec) -> bool {
     let Some(switch) = node.switch() else { return false };
     let buffer = &switch.buffer;

@@ -12,7 +12,7 @@ use queueing::{
 use std::sync::Arc;
 use units::Amount;
 
-/// The managers of a switch.
+/// Converts the queue managers of a switch.
 pub fn managers(
     entries: &[ManagerEntry],
     classes: ClassMap,
@@ -29,7 +29,7 @@ pub fn managers(
     managers
 }
 
-/// The rate limiters of a host.
+/// Converts the rate limiters of a host.
 pub fn limiters(keys: Option<&RateLimiters>, at: &Place, context: &mut Context<'_>) -> Option<LimiterSpec> {
     let keys = keys?;
     match keys.spec() {
@@ -45,7 +45,7 @@ pub fn limiters(keys: Option<&RateLimiters>, at: &Place, context: &mut Context<'
     }
 }
 
-/// Packet trimming of a switch.
+/// Converts the packet trimming of a switch.
 pub fn trimming(
     keys: Option<&TrimmingKeys>,
     at: &Place,
@@ -72,7 +72,7 @@ pub fn trimming(
     }
 }
 
-/// The memory of a switch in pools.
+/// Converts the memory of a switch in pools.
 pub fn pools(keys: Option<&MemoryKeys>, at: &Place, context: &mut Context<'_>) -> Option<Arc<PoolsSpec>> {
     let (keys, at) = (keys?, at.key("memory"));
     match keys.spec() {
@@ -87,7 +87,7 @@ pub fn pools(keys: Option<&MemoryKeys>, at: &Place, context: &mut Context<'_>) -
     }
 }
 
-/// The shared memory of a switch with this limit of its total.
+/// Converts the shared memory of a switch with this limit of its total.
 pub fn shared_memory(
     keys: Option<&DynamicThreshold>,
     total: Option<Amount>,

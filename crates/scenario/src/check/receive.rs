@@ -1,4 +1,4 @@
-//! `[host.receive]` and `[host.send]`: hosts with processing time.
+//! `[host.receive]` and `[host.send]`: processing times of hosts.
 
 use super::Context;
 use crate::effective::{fill_receive, fill_send};
@@ -10,7 +10,7 @@ use units::{BitRate, Bytes, Time, WireClock};
 
 /// Maximum processing time of a frame.
 const SLOWEST: Time = Time::from_ms(1000);
-/// Maximum cores of a port.
+/// Maximum number of cores per port.
 const MOST_CORES: u64 = 64;
 const TAKES_IN_NOTHING: &str = "use a script with stop = true for a host that receives nothing";
 const TAKES_TIME: &str =
@@ -19,8 +19,8 @@ const SENDS_NOTHING: &str = "a host that sends nothing has no flows";
 /// Maximum number of frames per interrupt.
 const MOST_WAIT: u64 = 1_000_000;
 
-/// The receive settings of a host, if given; missing keys come from `all`. `is_room`: its flow control grants the room
-/// for arriving frames.
+/// Converts the receive settings of a host, if given; missing keys are taken from `all`. `is_room` is true if its flow
+/// control grants the receive buffer to senders.
 pub fn lower(
     model: &Model,
     all: Option<&Receive>,
@@ -78,7 +78,7 @@ pub fn lower(
     Some(spec)
 }
 
-/// The send settings of a host, if given; missing keys come from `all`.
+/// Converts the send settings of a host, if given; missing keys are taken from `all`.
 pub fn lower_send(
     all: Option<&Send>,
     own: Option<&Send>,
@@ -121,7 +121,7 @@ fn send_script(send: &Send, end: Time, at: &Place, context: &mut Context<'_>) ->
     changes
 }
 
-/// Reports a step of a script before the previous one, or after the end.
+/// Reports a step that is before the previous one, or after the end of the simulation.
 fn follows(when: Time, before: &mut Time, end: Time, at: &Place, context: &mut Context<'_>) {
     if when < *before {
         context.error(
@@ -163,7 +163,8 @@ fn count(key: &str, count: Option<u64>, most: u64, at: &Place, context: &mut Con
     Some(count as u32)
 }
 
-/// `nothing`: the message if no frame would pass at all.
+/// Checks a processing time. `nothing` is the advice for a host that is to process no frames; it is part of the
+/// message.
 fn time(time: Option<Time>, nothing: &str, at: &Place, context: &mut Context<'_>) -> Option<Time> {
     if time.is_some_and(|time| time > SLOWEST) {
         context.error(

@@ -15,9 +15,9 @@ pub struct Pair {
     pub to: Destinations,
 }
 
-/// Senders and receivers as given by an entry.
+/// Senders and receivers, as an entry gives them.
 pub struct Ends<'a> {
-    /// The name of the entry.
+    /// Name of the entry.
     pub name: &'a str,
     pub from: &'a Nodes,
     /// True if switches may send.
@@ -28,11 +28,11 @@ pub struct Ends<'a> {
 /// A choice of nodes.
 pub struct Selection {
     pub nodes: Vec<NodeId>,
-    /// True if each node was given by name, so that leaving one out would be unexpected.
+    /// True if each node was given by name; omitting one would then be unexpected.
     named: bool,
 }
 
-/// The senders of a flow with their destinations, in the order of the nodes.
+/// Returns the senders of a flow with their destinations, in the order of the nodes.
 pub fn lower(
     ends: &Ends<'_>,
     seed: u64,
@@ -76,7 +76,7 @@ pub fn lower(
     })
 }
 
-/// The nodes that a text selects, without repetition, in the order of the text and then of the fabric.
+/// Returns the nodes that a text selects, without repetition, in the order of the text and then of the fabric.
 pub fn select(
     nodes: &Nodes,
     senders: bool,
@@ -115,7 +115,7 @@ pub fn select(
     selection
 }
 
-/// The host of this name, or a switch where senders may be switches.
+/// Returns the host with this name, or the switch if switches may send.
 fn host(
     name: &str,
     switches: bool,
@@ -140,7 +140,7 @@ fn host(
     }
 }
 
-/// Destinations of few senders or to few receivers; a sender may be the only receiver.
+/// Creates uniform destinations for few senders or receivers. A sender may be the only receiver.
 fn uniform(
     senders: &Selection,
     receivers: &Selection,
@@ -173,7 +173,7 @@ fn uniform(
     pairs
 }
 
-/// All receivers at once.
+/// Creates destinations that are all addressed at once (multicast).
 fn multicast(
     senders: &Selection,
     receivers: &Selection,
@@ -195,7 +195,7 @@ fn multicast(
     pairs
 }
 
-/// Destinations of several senders, which share one list.
+/// Creates destinations of several senders that share one list.
 fn shared(
     senders: &Selection,
     receivers: &Selection,
@@ -216,7 +216,7 @@ fn shared(
     senders.nodes.iter().map(|&from| Pair { from, to: to(from) }).collect()
 }
 
-/// Index of each node in a list.
+/// Returns the index of each node in a list.
 fn places(hosts: &[NodeId], fabric: &Fabric) -> Vec<Option<u32>> {
     let mut place = vec![None; fabric.graph.nodes.len()];
     (0..).zip(hosts).for_each(|(n, host)| place[host.at()] = Some(n));
@@ -285,12 +285,12 @@ fn permutation(
     nodes.iter().enumerate().map(|(i, &from)| Pair { from, to: to(i) }).collect()
 }
 
-/// A random permutation of `0..n` without fixed points: permutations are drawn until one has none, about
-/// e times. The stream depends only on seed and name, so that other flows do not shift it.
+/// Draws a random permutation of `0..n` without fixed points. Permutations are drawn until one has none, about e times
+/// on average. The random stream depends only on seed and name, so that other flows do not affect it.
 fn derangement(n: usize, seed: u64, name: &str) -> Vec<usize> {
     let mut random = engine::stream(seed, &format!("flow/{name}/permutation"));
     let mut below = |bound: u64| loop {
-        // Rejects the part of the range beyond a multiple of the bound, which would favour small numbers.
+        // Rejects the part of the range beyond the largest multiple of the bound, which would favour small numbers.
         let drawn = random.next_u64();
         if drawn < u64::MAX - u64::MAX % bound {
             return (drawn % bound) as usize;

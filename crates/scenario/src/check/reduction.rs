@@ -1,7 +1,7 @@
-//! Units at switches that reduce for jobs: endpoints behind a link of their switch, and the tree of them that a job uses.
+//! In-network reduction units of jobs: endpoints linked to switches, and the tree of units that a job uses.
 //!
-//! A unit is a host of the simulated fabric that no scenario names, so that a switch needs no transport: the link between the two has the
-//! rate of the unit, half of its latency, and no length.
+//! A unit is modelled as an additional host, so that switches need no transport. Scenarios cannot name it. Its link to
+//! the switch has the rate of the unit, half of its latency, and no length.
 
 use super::Context;
 use super::placements::leaf;
@@ -15,20 +15,20 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use units::{BitRate, ClockTolerance, Time};
 
-/// Units of all jobs.
+/// Reduction units of all jobs.
 #[derive(Default)]
 pub struct Units {
-    /// Their switches, in the order of their nodes behind those of the topology.
+    /// Switches of the units, in the order of the units' nodes, which follow those of the topology.
     switches: Vec<NodeId>,
-    /// Rate and latency of each, and the first job that has them.
+    /// Rate and latency of each unit, and the first job that set them.
     settings: Option<(Option<BitRate>, Time, String)>,
 }
 
-/// Rates of units are multiples of this many bits per second.
+/// The default rate of a unit is rounded up to a multiple of this many bits per second.
 const STEP: u64 = 1_000_000_000;
 
 impl Units {
-    /// The unit at a switch.
+    /// Returns the unit at a switch.
     fn at(&mut self, switch: NodeId, fabric: &Fabric) -> NodeId {
         let place = self.switches.iter().position(|&own| own == switch).unwrap_or_else(|| {
             self.switches.push(switch);
@@ -36,7 +36,7 @@ impl Units {
         });
         NodeId((fabric.graph.nodes.len() + place) as u32)
     }
-    /// The name of a node, which may be a unit.
+    /// Returns the name of a node, which may be a unit.
     pub fn name(&self, node: NodeId, fabric: &Fabric) -> String {
         match node.at().checked_sub(fabric.graph.nodes.len()) {
             Some(unit) => format!("{}.reduction", fabric.name(self.switches[unit])),
@@ -48,7 +48,7 @@ impl Units {
         self.switches.len()
     }
 
-    /// Adds the units behind the nodes and links of a topology.
+    /// Appends the units to the nodes and links of a topology.
     pub fn attach(&self, fabric: &Fabric, nodes: &mut Vec<NodeSpec>, links: &mut Vec<LinkSpec>) {
         let Some((rate, latency, _)) = &self.settings else { return };
         let Some(host) = nodes.iter().find_map(NodeSpec::host) else { return };
@@ -89,7 +89,7 @@ impl Units {
     }
 }
 
-/// The reduction of a job whose ranks are at these hosts, and the nodes of its units.
+/// Returns the reduction of a job with ranks at these hosts, and the nodes of its units.
 pub fn lower(
     job: &Job,
     hosts: &[NodeId],
@@ -128,7 +128,7 @@ pub fn lower(
     Some((job.workload.in_network(AggregationTree::new(hosts.len() as u32, &above)), nodes))
 }
 
-/// Reports units whose settings differ from those of another job; they are the same.
+/// Reports settings of units that differ from those of another job: jobs share the units.
 fn same_settings(job: &Job, at: &Place, context: &mut Context<'_>) -> Option<()> {
     let (rate, latency) = (job.workload.reduction_rate, job.workload.reduction_latency());
     let Some((other_rate, other_latency, name)) = &context.units.settings else {
@@ -148,8 +148,11 @@ fn same_settings(job: &Job, at: &Place, context: &mut Context<'_>) -> Option<()>
     None
 }
 
-/// The switches whose units take part, each with the one above it: those with ranks, and those at which ways to the root meet. The root is
-/// the switch from which the farthest of these leaves is nearest, of several the first. `None`: no switch reaches all of them.
+/// Returns the switches whose units take part, each with its parent: the switches with ranks, and those at which paths
+/// to the root meet.
+///
+/// The root is the switch with the smallest maximum distance to these leaves, and the first one if there are several.
+/// Returns `None` if no switch reaches all of them.
 fn tree(leaves: &[NodeId], fabric: &Fabric) -> Option<BTreeMap<NodeId, Option<NodeId>>> {
     let leaves: BTreeSet<NodeId> = leaves.iter().copied().collect();
     let mut farthest = vec![0u32; fabric.graph.nodes.len()];
@@ -183,7 +186,7 @@ fn tree(leaves: &[NodeId], fabric: &Fabric) -> Option<BTreeMap<NodeId, Option<No
     Some(all.map(|switch| (switch, above(switch))).collect())
 }
 
-/// By node, its distance from a switch over switches; the largest number for hosts and what is not reached.
+/// Returns the distance of each node from a switch, via switches; the maximum for hosts and unreachable nodes.
 fn distances(from: NodeId, fabric: &Fabric) -> Vec<u32> {
     let mut distances = vec![u32::MAX; fabric.graph.nodes.len()];
     distances[from.at()] = 0;

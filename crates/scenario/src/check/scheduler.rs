@@ -1,7 +1,7 @@
 //! Schedulers: errors at the ports that they serve.
 //!
-//! The schedulers check themselves, at each kind of port that a setting applies to, with its number of queues, the
-//! rate of its link and the frames of all flows. Their remarks are reported at the keys concerned.
+//! Each scheduler checks its settings for each kind of port to which they apply: the number of queues, the rate of the
+//! link, and the frames of all flows. Its remarks are reported at the keys concerned.
 
 use super::Context;
 use crate::diagnostics::Severity;
@@ -13,9 +13,9 @@ use keys::Remark;
 use scheduling::{Configuration, PortFacts, SchedulerSpec};
 use std::collections::BTreeSet;
 
-/// Place of a station's setting: its own, or that of all stations.
+/// Returns the place of a station's setting: the station's own, or that of all stations.
 fn place<'m>(model: &'m Model, node: &'m NodeSpec) -> (&'static str, Option<&'m str>) {
-    // A scheduler of all stations does not fit a station with queues of its own: the station is named.
+    // A scheduler of all stations may not fit a station with queues of its own. The message then names the station.
     let (all, each, own) = match node.role {
         Role::Host(_) => {
             let own = model.hosts.get(&node.name).map(|it| it.scheduler.is_some() || it.queues.is_some());
@@ -29,8 +29,8 @@ fn place<'m>(model: &'m Model, node: &'m NodeSpec) -> (&'static str, Option<&'m 
     if own == Some(true) { (each, Some(&node.name)) } else { (all, None) }
 }
 
-/// Checks each scheduler at each kind of port that it serves.
-/// `used`: the priorities of all frames, bit n for priority n.
+/// Checks each scheduler for each kind of port that it serves. `used` has the priorities of all frames, bit n for
+/// priority n.
 pub fn check(
     model: &Model,
     nodes: &[NodeSpec],
@@ -65,7 +65,7 @@ pub fn check(
     }
 }
 
-/// Checks each scheduler that a port gets later, by the entry that sets it.
+/// Checks each scheduler that a port gets during the run, and reports errors at the entry that sets it.
 pub fn check_changes(
     faults: &[(usize, FaultSpec)],
     nodes: &[NodeSpec],
@@ -100,7 +100,7 @@ pub fn check_changes(
     }
 }
 
-/// The classes of a station, and the scheduler of its ports.
+/// Returns the classes of a station, and the scheduler of its ports.
 fn served(node: &NodeSpec) -> (ClassMap, &SchedulerSpec) {
     match &node.role {
         Role::Host(host) => (host.classes, &host.scheduler),
@@ -108,7 +108,7 @@ fn served(node: &NodeSpec) -> (ClassMap, &SchedulerSpec) {
     }
 }
 
-/// The classes of these priorities.
+/// Returns the classes of these priorities.
 fn used_classes(classes: ClassMap, used: u32) -> u32 {
     let is_used = |priority: &u32| used >> priority & 1 != 0;
     (0..u32::BITS)
@@ -116,7 +116,7 @@ fn used_classes(classes: ClassMap, used: u32) -> u32 {
         .fold(0, |set, priority| set | 1 << classes.class(Priority(priority as u8)).0)
 }
 
-/// Properties of a port for its scheduler.
+/// Returns the properties of a port that its scheduler needs.
 fn facts((link, end): (&LinkSpec, NodeId), classes: ClassMap, (smallest, largest): (u16, u16)) -> PortFacts {
     PortFacts {
         queues: classes.classes() as u32,
@@ -127,7 +127,7 @@ fn facts((link, end): (&LinkSpec, NodeId), classes: ClassMap, (smallest, largest
     }
 }
 
-/// The shortest and the longest frame of all flows.
+/// Returns the length of the shortest and of the longest frame of all flows.
 fn frame_bounds(flows: &[FlowSpec]) -> (u16, u16) {
     let bounds = flows.iter().map(|flow| flow.frame_bounds());
     bounds

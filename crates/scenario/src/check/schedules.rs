@@ -1,4 +1,4 @@
-//! Schedules of jobs that a scenario names.
+//! GOAL schedules that jobs of a scenario name.
 
 use super::{Context, files};
 use crate::place::Place;
@@ -6,14 +6,14 @@ use program::{Direction, Program, Unmatched, Work, read_binary, read_text};
 use std::io::Read;
 use transport::HostEvent;
 
-/// Larger files are refused.
+/// Maximum size of a file.
 const MAX_FILE: u64 = 4 << 30;
-/// First bytes of a binary schedule, and of one that an earlier run has spoilt.
+/// First bytes of a binary schedule, and of one that an earlier LogGOPSim run has overwritten.
 const BINARY: [[u8; 8]; 2] = [4223u64.to_le_bytes(), 2342u64.to_le_bytes()];
-/// Warnings of one kind.
+/// Maximum number of warnings of one kind.
 const MOST_WARNINGS: usize = 3;
 
-/// The program of a GOAL schedule, text or binary.
+/// Reads the program of a GOAL schedule, text or binary.
 pub fn read(named: &str, at: &Place, context: &mut Context<'_>) -> Option<Program> {
     let bytes = match context.path(named).and_then(|path| bytes_of(&path)) {
         Ok(bytes) => bytes,
@@ -60,7 +60,7 @@ fn bytes_of(path: &std::path::Path) -> Result<Vec<u8>, String> {
     if read as u64 > MAX_FILE { Err("it is larger than 4 GiB".to_string()) } else { Ok(bytes) }
 }
 
-/// Warns of receives without a matching send: their rank will wait forever.
+/// Warns of receives without a matching send, whose ranks will wait forever.
 fn warn_of_unmatched(named: &str, program: &Program, at: &Place, context: &mut Context<'_>) {
     let all = program.unmatched();
     let waits: Vec<&Unmatched> = all.iter().filter(|one| one.direction == Direction::Receives).collect();

@@ -1,4 +1,4 @@
-//! Hosts and switches: settings of all, overridden by name.
+//! Hosts and switches: common settings, and overrides by name.
 
 use super::topology::Fabric;
 use super::{Context, flow_control, maps, path_choice, queueing, receive};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use transport::NicLimits;
 use units::{Amount, Bytes, ClockTolerance, Or, Time, Unlimited};
 
-/// The nodes of the fabric with their settings.
+/// Converts the nodes of the fabric with their settings.
 pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<NodeSpec> {
     known_names(model.hosts.keys(), NodeRole::Host, fabric, context);
     known_names(model.switches.keys(), NodeRole::Switch, fabric, context);
@@ -64,7 +64,7 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<N
     fabric.graph.nodes.iter().map(station).collect()
 }
 
-/// Settings of all switches, and by name those of switches with settings of their own.
+/// Converts the common settings of all switches, and those of switches with settings of their own, by name.
 fn switches<'m>(
     model: &'m Model,
     fabric: &Fabric,
@@ -120,11 +120,11 @@ fn known_names<'a>(
     }
 }
 
-/// Largest MTU of a station.
+/// Maximum MTU of a station.
 const GREATEST_MTU: u64 = workload::LARGEST_FRAME;
 const LEAST_MTU: u64 = frame::MIN_FRAME_BYTES as u64;
 
-/// Reports a longest frame that is none.
+/// Reports an MTU that is out of range.
 fn check_mtu(mtu: Option<Bytes>, at: &Place, context: &mut Context<'_>) {
     let Some(bytes) = mtu else { return };
     if !(LEAST_MTU..=GREATEST_MTU).contains(&bytes.get()) {
@@ -134,7 +134,7 @@ fn check_mtu(mtu: Option<Bytes>, at: &Place, context: &mut Context<'_>) {
     }
 }
 
-/// The value of a key: of the station itself, else of all.
+/// Returns the value of a key: that of the station itself or, if it has none, that of all stations.
 fn pick<T: Clone>(own: Option<&Option<T>>, all: &Option<T>) -> Option<T> {
     own.cloned().flatten().or_else(|| all.clone())
 }
@@ -246,7 +246,7 @@ fn switch(
     }
 }
 
-/// The memory of a switch.
+/// Limits of a switch's memory.
 struct Memory {
     buffer: BufferSpec,
     shared_memory: Option<SharedMemorySpec>,
@@ -335,7 +335,7 @@ fn buffer(own: Option<&Buffer>, all: Option<&Buffer>, at: &Place, context: &mut 
     };
     let (total, port, class) = (("total", spec.total), ("port", spec.port), ("class", spec.class));
     let queue = ("queue", spec.queue);
-    // A queue is part of what waits at its port and in its class, and all of it is part of the total.
+    // A queue is part of the memory of its port and of its class, and both are part of the total.
     for ((inner, narrow), (outer, wide)) in
         [(queue, total), (queue, port), (queue, class), (port, total), (class, total)]
     {

@@ -1,5 +1,5 @@
-//! Checks controls that use telemetry: the number of queue pairs must leave a link the share that the control
-//! keeps free, and packets must have room for the stamps of all switches on their path.
+//! Checks controls that use telemetry. The number of queue pairs at a link must leave free the share that the control
+//! keeps in reserve, and packets must have room for the stamps of all switches on their path.
 
 use super::Context;
 use super::unused::place_of;
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use transport::QueuePairControlSpec;
 use units::{BitRate, Time};
 
-/// Warns once per entry of the text.
+/// Warns once per entry of the scenario.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let (mut crowded, mut far) = (BTreeSet::new(), BTreeSet::new());
     if spec.flows.iter().all(|flow| control(flow).is_none()) {
@@ -67,13 +67,14 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// The control of a flow, if it uses telemetry.
+/// Returns the control of a flow, if it uses telemetry.
 fn control(flow: &FlowSpec) -> Option<&QueuePairControlSpec> {
     let pairs = flow.transport.as_ref().and_then(|connection| connection.queue_pairs())?;
     Some(&pairs.control).filter(|control| control.uses_telemetry())
 }
 
-/// Per host, the maximum number of simultaneous senders of these flows: those that always send, and transfers that begin together.
+/// Returns for each host the maximum number of simultaneous senders of these flows: those that always send, and
+/// transfers that start together.
 fn crowds(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<NodeId, u64> {
     let mut begins: BTreeMap<NodeId, BTreeMap<Option<Time>, u64>> = BTreeMap::new();
     for flow in spec.flows.iter().filter(|flow| is_one(flow)) {
@@ -85,9 +86,9 @@ fn crowds(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<NodeId, u
                 }
             }
             Some(list) => {
-                // One queue pair sends one message after the other.
+                // A queue pair sends its messages one after the other.
                 let mut warned = BTreeSet::new();
-                // Starts of transfers that wait for others are not known in advance.
+                // The start times of transfers that wait for others are not known in advance.
                 for one in list.iter().filter(|one| one.start < Time::NEVER) {
                     let to = destinations[one.destination as usize];
                     if warned.insert((to, one.start)) {
@@ -105,7 +106,7 @@ fn crowds(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<NodeId, u
     begins.into_iter().map(|(node, by_time)| (node, many(by_time))).collect()
 }
 
-/// Total rate at which the links of a host send.
+/// Returns the total rate of a node's links.
 pub fn rate_of(spec: &Spec, node: NodeId) -> Option<BitRate> {
     let own = spec.links.iter().filter(|link| link.a == node || link.b == node);
     let bps = own.map(|link| link.rate_from(node).bps()).sum();
@@ -116,7 +117,7 @@ pub fn rate_of(spec: &Spec, node: NodeId) -> Option<BitRate> {
 pub(super) struct Distances<'s> {
     spec: &'s Spec,
     neighbours: Vec<Vec<NodeId>>,
-    /// Distances of all nodes, by the switch at which they begin.
+    /// Distances from each of the switches looked up so far to all nodes.
     known: BTreeMap<NodeId, Vec<usize>>,
 }
 

@@ -1,4 +1,4 @@
-//! Nodes and links: the topology's graph, names, rates, what is connected with what.
+//! Nodes and links: the topology's graph, names, rates, and connectivity.
 
 use super::Context;
 use crate::place::Place;
@@ -10,19 +10,19 @@ use keys::nearest;
 use std::collections::BTreeMap;
 use units::{BitRate, LineCode};
 
-/// The checked graph with its names.
+/// The checked graph, with names.
 pub struct Fabric {
     pub graph: Graph,
     names: BTreeMap<String, NodeId>,
-    /// For each switch its group of connected switches, for each host 0.
+    /// Number of the connected component of each switch; 0 for hosts.
     group: Vec<u32>,
     neighbours: Vec<Vec<NodeId>>,
-    /// The fastest link of each node.
+    /// Rate of the fastest link of each node.
     pub rate: Vec<Option<BitRate>>,
 }
 
 impl Fabric {
-    /// The node of this name.
+    /// Returns the node with this name.
     pub fn find(&self, name: &str) -> Option<NodeId> {
         self.names.get(name).copied()
     }
@@ -32,7 +32,7 @@ impl Fabric {
     pub fn is_host(&self, node: NodeId) -> bool {
         self.graph.nodes[node.at()].role == NodeRole::Host
     }
-    /// Suggestion for an unknown name, as a sentence.
+    /// Returns a suggestion for an unknown name, as a sentence.
     pub fn hint(&self, name: &str, role: Option<NodeRole>) -> String {
         let of_role = |node: &&GraphNode| role.is_none_or(|role| node.role == role);
         let candidates: Vec<&str> =
@@ -52,20 +52,20 @@ impl Fabric {
             None => list,
         }
     }
-    /// The nodes at the other ends of its links.
+    /// Returns the nodes at the other ends of a node's links.
     pub fn neighbours(&self, node: NodeId) -> &[NodeId] {
         &self.neighbours[node.at()]
     }
     pub fn linked(&self, a: NodeId, b: NodeId) -> bool {
         self.neighbours[a.at()].contains(&b)
     }
-    /// Returns true if every node reaches every host.
+    /// Returns true if every node can reach every host.
     pub fn is_one_piece(&self) -> bool {
         let nodes = (0..self.graph.nodes.len() as u32).map(NodeId);
         nodes.into_iter().all(|node| self.groups(node).any(|group| group == 1))
             && self.group.iter().all(|&group| group <= 1)
     }
-    /// Returns true if frames can go from `a` to the host `b`, directly or through switches.
+    /// Returns true if frames can travel from `a` to the host `b`, directly or through switches.
     pub fn reaches(&self, a: NodeId, b: NodeId) -> bool {
         self.linked(a, b) || self.groups(a).any(|one| self.groups(b).any(|other| one == other))
     }
@@ -88,7 +88,7 @@ impl Fabric {
         };
         self.graph.links.iter().map(link).collect()
     }
-    /// The line code of a link: rates of it that are written down are rates on the wire.
+    /// Returns the line code of a link. With a line code, rates in the scenario are signalling rates.
     pub fn line_code(&self, link: u32) -> Option<LineCode> {
         self.graph.links[link as usize].line_code
     }
@@ -97,7 +97,7 @@ impl Fabric {
     }
 }
 
-/// The fabric, if nothing is wrong with it.
+/// Converts the topology. Returns `None` after an error.
 pub fn lower(topology: &Topology, context: &mut Context<'_>) -> Option<Fabric> {
     let at = Place::of("topology");
     topology.warnings().into_iter().for_each(|why| context.beware(why, &at));
@@ -125,7 +125,7 @@ fn index(graph: Graph) -> Fabric {
     Fabric { graph, names, group, neighbours, rate }
 }
 
-/// Numbers the groups of switches that are connected through switches.
+/// Numbers the components of switches that are connected through switches.
 fn groups(graph: &Graph, neighbours: &[Vec<NodeId>]) -> Vec<u32> {
     let mut group = vec![0; graph.nodes.len()];
     let mut last = 0;

@@ -1,4 +1,4 @@
-//! Files of transfers and of their sizes.
+//! Files of transfers, and of sizes of transfers.
 
 use super::topology::Fabric;
 use super::transfers::{Lists, MAX_TRANSFERS};
@@ -14,7 +14,7 @@ use std::io::{BufReader, Read};
 use std::ops::Range;
 use workload::{Listed, Transfer, Unfit, Wrong, read_transfers};
 
-/// Bytes of a file read at once.
+/// Number of bytes of a file that are read at once.
 const BUFFER: usize = 1 << 18;
 
 /// Reads the transfers of an entry from a file, as a stream.
@@ -61,7 +61,7 @@ pub fn read(
     }
 }
 
-/// Opens a file; a Parquet file reads as CSV, with a line for each row below the header.
+/// Opens a file. A Parquet file is read as CSV, with a header and one line per row.
 fn open(path: &str, context: &Context<'_>) -> Result<Box<dyn Read>, String> {
     let full = context.path(path)?;
     if full.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) {
@@ -95,9 +95,9 @@ struct Taker<'a> {
 #[derive(Clone, Copy)]
 struct Named {
     ends: [NodeId; 2],
-    /// Its position; `None`: it waits, or is not sent.
+    /// Position of the transfer; `None` if it waits for others, or is not sent.
     place: Option<TransferRef>,
-    /// Its index among those that wait, if it does.
+    /// Index among the transfers that wait, if it does.
     waits: Option<usize>,
 }
 
@@ -116,7 +116,7 @@ impl Waits {
     fn wrong(&self, span: Range<usize>, message: String, help: &str) -> Wrong {
         Wrong { line: self.number, text: self.line.clone(), span, message, help: help.to_string() }
     }
-    /// The names that it waits for, with their positions in the line.
+    /// Returns the names of the transfers that it waits for, with their ranges in the line.
     fn names(&self) -> impl Iterator<Item = (Range<usize>, &str)> {
         let names = self.line[self.after.clone()].split_whitespace();
         names.map(|name| {
@@ -196,7 +196,8 @@ impl Taker<'_> {
         Ok(())
     }
 
-    /// Resolves the names of dependencies. A transfer that waits for one that begins too late to be sent is not sent either.
+    /// Resolves the names of dependencies. A transfer that depends on one that starts too late to be sent is not sent
+    /// either.
     fn join(&mut self) -> Result<(), Wrong> {
         let waits = std::mem::take(&mut self.waits);
         for at in self.order(&waits)? {
@@ -213,7 +214,7 @@ impl Taker<'_> {
         Ok(())
     }
 
-    /// Topological order of the waiting transfers; in the order of the file where that is ambiguous.
+    /// Returns a topological order of the waiting transfers, with ties in the order of the file.
     fn order(&self, waits: &[Waits]) -> Result<Vec<usize>, Wrong> {
         let mut before = vec![0_usize; waits.len()];
         let mut behind: Vec<Vec<usize>> = vec![Vec::new(); waits.len()];
@@ -248,7 +249,8 @@ impl Taker<'_> {
         match (0..waits.len()).find(|&at| before[at] > 0) {
             None => Ok(order),
             Some(mut at) => {
-                // Those behind a cycle are left, too: follows dependencies until one repeats.
+                // Transfers that depend on a cycle are left as well. Follows dependencies until one repeats, which is
+                // within the cycle.
                 let stuck = |&other: &usize| before[other] > 0;
                 for _ in 0..waits.len() {
                     let names = waits[at].names().filter_map(|(_, name)| self.named.get(name)?.waits);
@@ -261,7 +263,7 @@ impl Taker<'_> {
         }
     }
 
-    /// Checks that the host of a waiting transfer observes the end of another one.
+    /// Checks that the host of a waiting transfer can observe the end of the other transfer.
     fn check_known_to(&self, own: &Waits, other: &Named) -> Result<(), (String, &'static str)> {
         let carrier = self.lists.connection.as_deref();
         let (host, _) =

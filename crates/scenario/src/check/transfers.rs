@@ -1,4 +1,4 @@
-//! Transfers: each sender of an entry of `[[transfers]]`, and each priority, becomes one flow with a list.
+//! Transfers: converts each sender and priority of an entry of `[[transfers]]` to one flow with a list of transfers.
 
 use super::receivers::{self, Ends, Pair};
 use super::topology::Fabric;
@@ -18,11 +18,11 @@ use workload::{
     read_size_points,
 };
 
-/// More transfers than this are refused.
+/// Maximum number of transfers.
 pub const MAX_TRANSFERS: f64 = 1e8;
 
-/// The flows of all entries, which follow `first` others, and the transfers among them that wait for others; `None` after
-/// an error.
+/// Converts the flows of all entries, which follow `first` other flows, and the dependencies between transfers. Returns
+/// `None` after an error.
 pub fn lower(
     model: &Model,
     fabric: &Fabric,
@@ -59,7 +59,8 @@ pub fn lower(
     })
 }
 
-/// Priorities named only by a file are known too late for defaults of flow control: they have to be given.
+/// Checks that defaults of flow control do not depend on priorities that only a file names. These are known too late,
+/// so that the scenario has to give them.
 pub fn check_lossless(model: &Model, flows: &[FlowSpec], context: &mut Context<'_>) {
     let named = model.used_priorities();
     let used: BTreeSet<u32> = flows.iter().map(|flow| flow.priority.0.into()).collect();
@@ -84,22 +85,22 @@ pub fn check_lossless(model: &Model, flows: &[FlowSpec], context: &mut Context<'
     }
 }
 
-/// The transfers of an entry, by sender and priority; destinations are nodes.
+/// Transfers of an entry, by sender and priority. Destinations are nodes.
 pub struct Lists {
     framing: Framing,
     pub connection: Option<Arc<ConnectionSpec>>,
     entry_order: ServiceOrder,
-    /// Ports of all of them; 0: not given.
+    /// Ports of all transfers; 0 if not given.
     ports: Ports,
     start: Time,
     pub stop: Time,
     lists: Vec<Option<Box<TransferList>>>,
-    /// Dependencies between transfers, by their lists in place of flows.
+    /// Dependencies between transfers, by number of their list instead of their flow.
     pub waits: Vec<TransferWait>,
 }
 
 impl Lists {
-    /// Adds a transfer. Returns its list, in place of its flow, and its row there.
+    /// Adds a transfer. Returns the number of its list, in place of a flow, and its row in the list.
     pub fn push(&mut self, from: NodeId, priority: u8, transfer: Transfer) -> TransferRef {
         let Ports { source, destination } = transfer.ports;
         let ports = Ports {
@@ -114,7 +115,7 @@ impl Lists {
         TransferRef { flow: at as u32, row: list.len() as u32 - 1 }
     }
 
-    /// Adds a transfer with the id of a file.
+    /// Adds a transfer with an id from a file.
     pub fn push_named(&mut self, from: NodeId, priority: u8, transfer: Transfer, id: &str) -> TransferRef {
         let place = self.push(from, priority, transfer);
         if let Some(list) = &mut self.lists[place.flow as usize] {
@@ -123,7 +124,7 @@ impl Lists {
         place
     }
 
-    /// Takes the dependencies, by flows, of which this entry's begin with `first`.
+    /// Takes the dependencies, converted to flows. The first flow of this entry is `first`.
     fn take_waits(&mut self, first: u32) -> Vec<TransferWait> {
         let mut waits = std::mem::take(&mut self.waits);
         if !waits.is_empty() {
@@ -146,7 +147,7 @@ impl Lists {
         waits
     }
 
-    /// Makes a flow for each sender and priority that has transfers.
+    /// Creates a flow for each sender and priority with transfers.
     fn flows(self, entry: &Transfers, model: &Model, fabric: &Fabric) -> Vec<FlowSpec> {
         let used =
             |priority: usize| self.lists.iter().skip(priority).step_by(PRIORITIES).any(Option::is_some);
@@ -262,7 +263,7 @@ fn one(
     Some(lists)
 }
 
-/// Fills in the well-known port of the protocol at the receiver, if no other is given.
+/// Fills in the well-known port of the protocol at the receiver, unless a port is given.
 fn with_known_port(ports: Ports, connection: Option<&ConnectionSpec>) -> Ports {
     let known = connection.and_then(|connection| connection.known_port()).filter(|_| ports.destination == 0);
     let destination = known.unwrap_or(ports.destination);
@@ -311,7 +312,7 @@ impl Draw<'_> {
         }
     }
 
-    /// Mean gap of each sender in picoseconds; 1 where gaps are not random.
+    /// Returns the mean interval of each sender in picoseconds; 1 if intervals are not random.
     fn gaps(&self, pairs: &[Pair], stop: Time, context: &mut Context<'_>) -> Option<Vec<f64>> {
         let mean_bytes = self.sizes.mean();
         let gap = |pair: &Pair| self.entry.arrivals.gap_ps(mean_bytes, self.fabric.rate[pair.from.at()]);
@@ -387,7 +388,7 @@ impl Draw<'_> {
     }
 }
 
-/// Time before which the last transfer begins.
+/// Returns the time before which the last transfer starts.
 fn times(entry: &Transfers, end: Time, at: &Place, context: &mut Context<'_>) -> Time {
     let stop = entry.stop.unwrap_or(end).min(end);
     if entry.start >= end {
@@ -400,7 +401,7 @@ fn times(entry: &Transfers, end: Time, at: &Place, context: &mut Context<'_>) ->
     stop
 }
 
-/// The checked distribution.
+/// Returns the checked distribution of sizes.
 fn sizes(text: &SizesText, at: &Place, context: &mut Context<'_>) -> Option<TransferSizes> {
     if let Some((key, path)) = text.file() {
         let read = |text: &str, report: &mut files::Report<'_>| read_size_points(text, report);

@@ -10,7 +10,7 @@ use transport::{Application, ConnectionSpec};
 use units::Time;
 use workload::{Destinations, FrameSizes, RateBasis};
 
-/// The connection of a flow, if its source is one. An invalid connection is reported and left out.
+/// Returns the connection of a flow, if its source has one. Reports and omits an invalid connection.
 pub fn lower(
     flow: &Flow,
     sizes: Option<&FrameSizes>,
@@ -36,7 +36,7 @@ pub fn lower(
     Some(ConnectionSpec { start: flow.start, stop, application })
 }
 
-/// Checks that each sender is a host with one destination, which is known only once the pairs are.
+/// Checks that each sender is a host with one destination. Requires the pairs of the flow.
 pub fn check_pairs(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Context<'_>) {
     let Some(source) = flow.source.application() else { return };
     let name = source.name();
@@ -62,7 +62,7 @@ pub fn check_pairs(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, con
     }
 }
 
-/// Returns true if each host is once a sender and once a destination.
+/// Returns true if each host is a sender once and a destination once.
 fn is_ring(pairs: &[Pair]) -> bool {
     let mut from: Vec<_> = pairs.iter().map(|pair| pair.from).collect();
     let mut to: Vec<_> = pairs.iter().flat_map(|pair| pair.to.nodes()).collect();
@@ -71,7 +71,7 @@ fn is_ring(pairs: &[Pair]) -> bool {
     from == to && from.is_sorted_by(|a, b| a < b)
 }
 
-/// Warns of connections that wait forever after a loss, where a receiving host or a fault can lose a frame.
+/// Warns of connections that stall after a loss, if a receiving host or a fault can lose a frame.
 pub fn check_losses(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let loses = |fault: &FaultSpec| {
         !matches!(
@@ -84,7 +84,7 @@ pub fn check_losses(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     };
     let fault = spec.faults.iter().any(loses);
     check_jobs(model, spec, fault, context);
-    // The flows of the fabric are in the order of the text.
+    // The flows of the fabric are in the order of the scenario.
     let mut made = spec.flows.iter().peekable();
     for (index, flow) in model.flows.iter().enumerate() {
         let mut full = None;
@@ -93,7 +93,7 @@ pub fn check_losses(model: &Model, spec: &Spec, context: &mut Context<'_>) {
             if source.is_none() {
                 continue;
             }
-            // Both ends receive: segments, and their replies.
+            // Both ends receive frames: segments, or replies.
             let ends = made.source.destinations.nodes().into_iter().chain([made.from]);
             let mut nodes = ends.map(|end| &spec.nodes[end.at()]);
             full = full.or_else(|| nodes.find(|node| loses_what_arrives(node, flow.priority)));
@@ -113,7 +113,7 @@ pub fn check_losses(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Warns of jobs over frames where a fault or a receiving host can lose one.
+/// Warns of jobs without a transport if a fault or a receiving host can lose a frame.
 fn check_jobs(model: &Model, spec: &Spec, fault: bool, context: &mut Context<'_>) {
     let over_frames = |job: &&(usize, &Job)| job.1.over == CarrierText::Frames;
     let jobs: Vec<(usize, &Job)> = model.jobs.iter().enumerate().collect();
@@ -132,20 +132,21 @@ fn check_jobs(model: &Model, spec: &Spec, fault: bool, context: &mut Context<'_>
     }
 }
 
-/// Returns true if a host has a limited receive buffer and no flow control that protects this priority.
+/// Returns true if a host has a limited receive buffer, and no flow control for this priority.
 fn loses_what_arrives(node: &NodeSpec, priority: u64) -> bool {
     let Role::Host(host) = &node.role else { return false };
     let kept = node.pauses().map_or(0, |control| control.kind.priorities());
     host.receive.as_ref().is_some_and(|receive| receive.buffer.is_some()) && kept >> priority & 1 == 0
 }
 
-/// Returns true if a flow of the fabric comes from this one of the text: it has its name, or its name and that of the sender.
+/// Returns true if a flow of the fabric comes from this one of the scenario: it has the same name, or that name
+/// followed by the sender's.
 fn is_of(made: &FlowSpec, flow: &Flow) -> bool {
     let rest = made.name.strip_prefix(flow.name.as_str());
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
 }
 
-/// Rejects keys of sources that push frames.
+/// Rejects keys that apply only to sources without a transport.
 fn no_other_keys(flow: &Flow, name: &str, at: &Place, context: &mut Context<'_>) {
     if !flow.script.is_empty() {
         context.error(

@@ -1,4 +1,4 @@
-//! Keys of endpoints by which switches trim, beside switches that do not, and the reverse.
+//! Keys of endpoints that rely on packet trimming, at switches that do not trim, and the reverse.
 
 use super::Context;
 use super::unused::place_of;
@@ -9,7 +9,7 @@ use frame::Priority;
 use std::collections::BTreeSet;
 use transport::Applications;
 
-/// Warns of each entry over UET whose `trimming` is not that of the switches.
+/// Warns of each UET entry whose `trimming` differs from that of the switches.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let mut seen = BTreeSet::new();
     for flow in &spec.flows {
@@ -38,7 +38,7 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Answers of all switches to whether they trim frames of a priority.
+/// Returns the set of answers of all switches to whether they trim frames of a priority.
 fn trims(spec: &Spec, priority: Priority) -> BTreeSet<bool> {
     let switches = spec.nodes.iter().filter_map(NodeSpec::switch);
     let of = |switch: &fabric::spec::SwitchSpec| {
@@ -48,7 +48,7 @@ fn trims(spec: &Spec, priority: Priority) -> BTreeSet<bool> {
     switches.map(of).collect()
 }
 
-/// The entry that a flow was made from, the value of its `trimming`, and the places where the key may be written.
+/// Returns the entry of a flow, the value of its `trimming`, and the places where the key may be written.
 fn trimming_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, bool, Vec<Place>)> {
     let (name, tables) = place_of(model, flow)?;
     let over = |carrier: &CarrierText| match carrier {

@@ -1,6 +1,7 @@
-//! Keys that change nothing, because what they are for is nowhere in the scenario.
+//! Keys without effect, because the scenario has nothing that they apply to.
 //!
-//! Warnings that need the flows or the settings of all stations; each mechanism reports its own keys itself.
+//! These warnings require the flows or the settings of all stations. Other keys without effect are reported by their
+//! mechanisms.
 
 use super::{Context, trimming};
 use crate::model::{CarrierText, Flow, Model, ProbesText, Simulation, SourceText, Transfers, WhatText};
@@ -15,7 +16,7 @@ use transport::{Application, ApplicationSpec};
 use units::Time;
 use workload::{Arrivals, ArrivalsText, RateBasis};
 
-/// Warns of all of them. `entries`: of each fault, the entry of the text that it was made of.
+/// Reports all of these warnings. `entries` has the entry of the text for each fault.
 pub fn check(model: &Model, spec: &Spec, needs: &[PauseNeeds], entries: &[usize], context: &mut Context<'_>) {
     let is_controlled = |node: &NodeSpec| node.pauses().is_some() || node.credits().is_some();
     simulation(&model.simulation, spec.nodes.iter().any(is_controlled), context);
@@ -48,7 +49,7 @@ fn simulation(simulation: &Simulation, is_controlled: bool, context: &mut Contex
     context.unused(found.remarks(), &Place::of("simulation"));
 }
 
-/// Flow control by pauses where no station sends any.
+/// Warns of flow control by pauses if no station sends any.
 fn pauses(model: &Model, needs: &[PauseNeeds], context: &mut Context<'_>) {
     if model.flow_control.pauses() && needs.iter().all(|need| need.pauses == 0) {
         let message = "flow control, but no station sends pauses";
@@ -68,7 +69,7 @@ fn probes(model: &Model, pauses: bool, context: &mut Context<'_>) {
     }
 }
 
-/// Traffic that totals and statistics do not count, since all of it is over or begun when they begin.
+/// Warns of traffic that ends before the totals and statistics begin, or begins before they do, so that they miss it.
 fn warmup(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let warmup = spec.warmup;
     if warmup == Time::ZERO {
@@ -97,7 +98,7 @@ fn warmup(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// The name of the entry of `transfers` that a flow was made of.
+/// Returns the name of the entry of `transfers` from which a flow was created.
 fn entry_name(flow: &FlowSpec) -> &str {
     flow.name.split('[').next().unwrap_or(&flow.name)
 }
@@ -116,7 +117,7 @@ fn nics(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Priorities and marks of rate limiters.
+/// Warns of priorities and marks of rate limiters without effect.
 fn limiters(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let used = spec.flows.iter().fold(0u32, |set, flow| set | 1 << flow.priority.0);
     let own = |(name, own): (&String, &crate::model::HostSettings)| {
@@ -143,7 +144,7 @@ fn limiters(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Those that flows use, in words.
+/// Lists the priorities that flows use, in words.
 pub fn used_priorities(used: u32) -> String {
     let list: Vec<String> = (0..u32::BITS).filter(|p| used >> p & 1 != 0).map(|p| p.to_string()).collect();
     if list.is_empty() {
@@ -157,7 +158,7 @@ fn understands_marks(flow: &FlowSpec) -> bool {
     flow.transport.as_ref().is_some_and(|connection| connection.application.understands_marks())
 }
 
-/// Connections that react to marks, where nothing marks their frames.
+/// Warns of connections that react to marks if no switch marks their frames.
 fn marks(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let marks_class = |priority: Priority| {
         spec.nodes.iter().filter_map(NodeSpec::switch).any(|switch| {
@@ -187,7 +188,7 @@ fn marks(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// The entry of the text that a flow was made of: its name, and the tables that its connection may stand in.
+/// Returns the name of the entry from which a flow was created, and the tables that may define its connection.
 pub fn place_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, Vec<Place>)> {
     if let Some(i) = model.transfers.iter().position(|entry| entry.name == entry_name(flow)) {
         let at = Place::of("transfers").index(i).key("over");
@@ -239,7 +240,7 @@ pub fn place_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, Vec<P
     Some((&model.flows[i].name, tables))
 }
 
-/// Colors without effect at any queue manager, and settings of managers for colors that no flow has.
+/// Warns of colors without effect at any queue manager, and of settings of managers for colors that no flow has.
 fn colors(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     if !spec.managers().any(|manager| !manager.colors().is_empty()) {
         let needs = "queue_managers with `yellow` or `red` of red";
@@ -275,7 +276,7 @@ fn colors(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Flows whose frames may be bypassed, in channels that have no bypass queue.
+/// Warns of flows whose frames may be bypassed, but whose channels have no bypass queue.
 fn bypassable(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let has_queue = |flow: &FlowSpec| {
         let credits = spec.nodes.iter().filter_map(NodeSpec::credits);
@@ -291,7 +292,7 @@ fn bypassable(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Losses of pauses on links without flow control by pauses.
+/// Warns of losses of pauses on links without flow control by pauses.
 fn pause_losses(spec: &Spec, needs: &[PauseNeeds], entries: &[usize], context: &mut Context<'_>) {
     let mut lost: BTreeMap<usize, bool> = BTreeMap::new();
     for (fault, &entry) in spec.faults.iter().zip(entries) {
@@ -307,7 +308,7 @@ fn pause_losses(spec: &Spec, needs: &[PauseNeeds], entries: &[usize], context: &
     }
 }
 
-/// Warns about `rate_counts` without effect, and about steps after the end of a source.
+/// Warns of `rate_counts` without effect, and of steps after the end of a source.
 pub fn of_flow(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) {
     if let SourceText::Pushed(arrivals) = &flow.source {
         context.unused(arrivals.unused(), &at.key("source"));
@@ -328,7 +329,7 @@ pub fn of_flow(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) {
     }
 }
 
-/// Warns of keys that have no effect where each sender begins one transfer, at `start`.
+/// Warns of keys without effect if each sender starts one transfer, at `start`.
 pub fn of_once(entry: &Transfers, end: Time, at: &Place, context: &mut Context<'_>) {
     if entry.arrivals != ArrivalsText::Once {
         return;

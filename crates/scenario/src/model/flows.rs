@@ -89,7 +89,7 @@ pub enum SourceText {
     Answered(Applications),
 }
 
-/// The name of the arrival process without keys.
+/// Names of arrival processes without keys.
 const GREEDY: &[&str] = &["greedy"];
 const WITH_KEYS: usize = Arrivals::NAMES.len() + Applications::NAMES.len();
 const SOURCES: &[&str] = &keys::joined::<WITH_KEYS>(Arrivals::NAMES, Applications::NAMES);
@@ -116,8 +116,8 @@ impl Choice for SourceText {
     }
 }
 
-/// Explains why a transport that serde rejects as a key of a source is refused there, with the accepted values; `None`: the key
-/// is no transport.
+/// Explains why serde rejects a transport as a key of a source, with the accepted values. Returns `None` if the key is
+/// not a transport.
 fn refused_transport(source: &str, why: &str) -> Option<String> {
     let (key, _) = why.strip_prefix("unknown field `")?.split_once('`')?;
     let application = if Arrivals::NAMES.contains(&source) { "pushed" } else { source };
@@ -137,18 +137,18 @@ impl JsonSchema for SourceText {
 }
 
 impl SourceText {
-    /// The name of its table, or the word.
+    /// Returns the name of the source's table, or its word.
     pub fn name(&self) -> &'static str {
         match self {
             SourceText::Pushed(arrivals) => arrivals.name(),
             SourceText::Answered(application) => application.name(),
         }
     }
-    /// Returns true if it uses the full rate of the link.
+    /// Returns true if the source uses the full rate of the link.
     pub fn is_greedy(&self) -> bool {
         *self == SourceText::Pushed(Arrivals::Greedy)
     }
-    /// The endpoints that answer each other, if it has some.
+    /// Returns the application whose endpoints generate the traffic, if any.
     pub fn application(&self) -> Option<&Applications> {
         match self {
             SourceText::Pushed(_) => None,

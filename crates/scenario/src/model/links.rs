@@ -1,4 +1,4 @@
-//! `link` and `links`.
+//! `link` and `links`: settings of links.
 
 use flow_control::Llr;
 use schemars::JsonSchema;

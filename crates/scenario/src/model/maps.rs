@@ -1,4 +1,4 @@
-//! `maps` of switches: from DSCP to traffic class, and from priorities of pauses to queues and priority groups.
+//! `maps` of switches: from DSCP to traffic class, and from the priorities of pauses to queues and priority groups.
 
 use super::Model;
 use frame::PRIORITIES;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::array::from_fn;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Code points of DiffServ (RFC 2474).
+/// Number of DSCPs (RFC 2474).
 pub const CODE_POINTS: usize = 64;
 
 /// Maps of a switch. Traffic classes go on to queues by `queues`, and to priority groups by `buffer.memory.groups`.
@@ -43,7 +43,7 @@ pub struct RemapKeys {
 }
 
 impl MapKeys {
-    /// These maps; those that are not given are taken from the others.
+    /// Returns these maps, with missing ones taken from `others`.
     pub fn or(&self, others: &MapKeys) -> MapKeys {
         MapKeys {
             dscp_to_tc: self.dscp_to_tc.clone().or_else(|| others.dscp_to_tc.clone()),
@@ -53,14 +53,14 @@ impl MapKeys {
             remap: self.remap.clone().or_else(|| others.remap.clone()),
         }
     }
-    /// The traffic class of each DSCP. Invalid classes are reported elsewhere.
+    /// Returns the traffic class of each DSCP. Invalid classes are reported elsewhere.
     pub fn traffic_classes(&self) -> [u8; CODE_POINTS] {
         let Some(keys) = &self.dscp_to_tc else { return from_fn(|dscp| (dscp / 8) as u8) };
         let class = |key: &str| keys.get(key).and_then(|&class| u8::try_from(class).ok()).filter(|&c| c < 8);
         let other = class("other").unwrap_or(0);
         from_fn(|dscp| class(&dscp.to_string()).unwrap_or(other))
     }
-    /// The color of a DSCP.
+    /// Returns the color of a DSCP.
     pub fn color(&self, dscp: u64) -> Color {
         let keys = self.dscp_to_color.as_ref();
         let color = |key: &str| keys.and_then(|keys| keys.get(key)).copied();
@@ -69,22 +69,22 @@ impl MapKeys {
 }
 
 impl RemapKeys {
-    /// The DSCP that replaces another. Invalid values are reported elsewhere.
+    /// Returns the DSCP that replaces `old`. Invalid values are reported elsewhere.
     pub fn new_dscp(&self, old: u8) -> u8 {
         let new = self.dscp.get(&old.to_string()).and_then(|&new| u8::try_from(new).ok());
         new.filter(|&new| usize::from(new) < CODE_POINTS).unwrap_or(old)
     }
 }
 
-/// The DSCPs of frames of each priority, and the priorities of frames without.
+/// DSCPs of the frames of each priority, and the priorities of frames without a DSCP.
 pub struct CodePoints {
-    /// By priority.
+    /// DSCPs by priority.
     pub dscps: [BTreeSet<u8>; PRIORITIES],
     plain: u8,
 }
 
 impl CodePoints {
-    /// Collects those of all flows and transfers, and those that switches rewrite them to.
+    /// Collects the DSCPs of all flows and transfers, and those to which switches rewrite them.
     pub fn of(model: &Model) -> CodePoints {
         let priority_of = model.switch.maps.clone().unwrap_or_default().traffic_classes();
         let mut used = CodePoints { dscps: Default::default(), plain: 0 };
@@ -118,7 +118,8 @@ impl CodePoints {
     fn add(&mut self, dscp: u8, priority_of: &[u8; CODE_POINTS]) {
         self.dscps[usize::from(priority_of[usize::from(dscp)])].insert(dscp);
     }
-    /// Result of a mapping for all frames of a priority: one value, or an example of each of two.
+    /// Returns the result of a mapping for all frames of a priority: the common value, or an example of each of two
+    /// different ones.
     pub fn all_become(&self, priority: usize, of: impl Fn(u8) -> u8) -> Result<u8, [(String, u8); 2]> {
         let mut found: BTreeMap<u8, String> = BTreeMap::new();
         for &dscp in &self.dscps[priority] {
@@ -134,12 +135,12 @@ impl CodePoints {
             (Some(first), Some(second)) => Err([first, second]),
         }
     }
-    /// The priorities of frames, as a bit set.
+    /// Returns the priorities of frames as a bit set.
     pub fn priorities(&self) -> u8 {
         let used = self.dscps.iter().enumerate().filter(|(_, dscps)| !dscps.is_empty());
         used.fold(self.plain, |set, (priority, _)| set | 1 << priority)
     }
-    /// Description of the frames of a priority.
+    /// Describes the frames of a priority.
     pub fn name(&self, priority: usize) -> String {
         let dscps: Vec<String> = self.dscps[priority].iter().map(u8::to_string).collect();
         match dscps.as_slice() {

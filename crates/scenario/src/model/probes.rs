@@ -1,4 +1,4 @@
-//! Records beyond the totals.
+//! Recordings in addition to the totals.
 
 use super::yes;
 use fabric::spec::Watched;
@@ -90,7 +90,7 @@ impl Default for ProbesText {
 }
 
 impl WhatText {
-    /// The corresponding kind in the fabric.
+    /// Returns the corresponding kind of the fabric.
     pub fn watched(self) -> Watched {
         match self {
             WhatText::Flow => Watched::Flow,
@@ -103,7 +103,7 @@ impl WhatText {
             WhatText::Frames => Watched::Frames,
         }
     }
-    /// Returns true if it is recorded in time bins.
+    /// Returns true if the quantity is recorded in time bins.
     pub fn has_bins(self) -> bool {
         matches!(
             self,
@@ -113,7 +113,7 @@ impl WhatText {
 }
 
 impl WhichText {
-    /// The names and patterns as a list.
+    /// Returns the names and patterns as a list.
     pub fn texts(&self) -> Vec<&str> {
         match self {
             WhichText::One(one) => vec![one],

@@ -1,4 +1,4 @@
-//! `[[transfers]]`: so many bytes from one host to another, many times.
+//! `[[transfers]]`: transfers of a number of bytes from one host to another.
 
 use super::PortKeys;
 use queueing::Color;
@@ -84,7 +84,7 @@ pub enum CarrierText {
 }
 
 impl CarrierText {
-    /// The default of jobs, which wait for messages: queue pairs.
+    /// Returns the default of jobs, whose ranks wait for messages: queue pairs.
     pub fn of_jobs() -> CarrierText {
         CarrierText::Rdma(Box::default())
     }
@@ -119,7 +119,7 @@ pub enum HeaderPreset {
 }
 
 impl HeaderText {
-    /// Bytes of the headers of a frame.
+    /// Returns the number of header bytes of a frame.
     pub fn bytes(self) -> Bytes {
         let preset = match self {
             HeaderText::Size(bytes) => return bytes,

@@ -1,11 +1,11 @@
-//! Scenarios that must be refused: the position, message and help of the error.
+//! Scenarios that must be rejected, with the position, message and help of each error.
 //!
 //! A case is a small change to a scenario that loads. The sign ‸ marks the expected position of the error; it is
 //! removed before the text is read.
 
 use scenario::{Diagnostic, Severity, load, load_bytes};
 
-/// A scenario from tables, in which each given line replaces the line of the same key.
+/// A scenario made of tables. Each given line replaces the line with the same key.
 #[derive(Clone)]
 struct Text {
     simulation: Vec<String>,
@@ -61,7 +61,7 @@ fn flow_and(changes: &str, more: &str) -> Text {
 fn source(source: &str) -> Text {
     flow(&format!("source = {source}"))
 }
-/// Another topology, with hosts that send and receive.
+/// Creates a scenario with another topology, with these hosts as sender and receiver.
 fn fabric(topology: &str, from: &str, to: &str) -> Text {
     let mut text = flow(&format!("from = \"{from}\"\nto = \"{to}\""));
     text.topology = topology.lines().map(str::to_string).collect();
@@ -72,7 +72,7 @@ fn more(more: &str) -> Text {
     text.more = more.to_string();
     text
 }
-/// PFC with the watermarks of Hagen 2012 and these changes.
+/// Returns PFC with the watermarks of Hagen 2012 and these changes.
 fn pfc(changes: &str) -> Text {
     let keys = ["accounting = \"egress\"", "xoff = \"66 frames\"", "xon = \"11 frames\""];
     let mut lines: Vec<String> = keys.iter().map(|key| key.to_string()).collect();
@@ -91,7 +91,7 @@ impl Text {
     }
 }
 
-/// Line and column of the sign, and the text without it.
+/// Returns line and column of the sign, and the text without it.
 fn marked(text: &str) -> (String, usize, usize) {
     let at = text.find('‸').unwrap_or_else(|| panic!("no sign in {text}"));
     let line = text[..at].matches('\n').count() + 1;
@@ -99,7 +99,7 @@ fn marked(text: &str) -> (String, usize, usize) {
     (text.replacen('‸', "", 1), line, column)
 }
 
-/// The finding of this severity at the sign, with these words in message and help.
+/// Checks that there is a finding of this severity at the sign, whose message and help contain these words.
 fn check(case: &Text, severity: Severity, message: &str, help: &str) {
     let (text, line, column) = marked(&case.text());
     let found: Vec<Diagnostic> = match (load(&text, "bad.toml", None), severity) {
@@ -133,7 +133,7 @@ fn the_base_loads() {
     assert_eq!(scenario.warnings, []);
 }
 
-/// DCBX of stations: settings that no frame can express, and agreements that no port can keep.
+/// DCBX of stations: settings that no frame can express, and results that no port can implement.
 #[test]
 fn dcbx() {
     let both = |host: &str, switch: &str| more(&format!("[host.dcbx]\n{host}\n[switch.dcbx]\n{switch}\n"));
@@ -376,7 +376,7 @@ fn simulation_and_topology() {
         (more("[[probes]]\nwhat = \"pauses\"\nevery = ‸\"1 us\""), "pauses have no bins", "leave it out"),
         (more("[[probes]]\nwhat = \"latency\"\nevery = ‸\"1 us\""), "latencies have no bins", "leave it out"),
         (
-            // Its queues share no memory.
+            // The queues of this switch share no memory.
             more("[[probes]]\nwhat = \"occupancy\"\nwhich = ‸\"sw shared\""),
             "\"sw shared\" names no occupancy",
             "a name like",
@@ -991,7 +991,7 @@ fn conversations() {
             "one peer",
         ),
     ]);
-    // No endpoint answers.
+    // No endpoint replies.
     let ipc = |to: &str| flow(&format!("{to}\nsource = {{ conversation = {{ messages = \"ipc\" }} }}"));
     errors(vec![
         (ipc("to = ‸\"sw\""), "\"sw\" is a switch", "frames end at hosts"),
@@ -1018,7 +1018,7 @@ fn the_longest_frame_of_a_station() {
             "or shorter frames of the flow",
         ),
     ]);
-    // A host outside the path may accept shorter frames.
+    // A host that is not on the path may have a smaller MTU.
     let text = long("[host]\nmtu = \"9018 B\"\n[hosts.h2]\nmtu = \"1522 B\"").text();
     assert!(load(&text, "good.toml", None).is_ok());
 }
@@ -1178,14 +1178,14 @@ fn congestion_points_that_no_queue_can_reach() {
             "the limit of a class keeps queues below 29000 B",
             "",
         ),
-        // 16 % of the buffer is the target of path rate control.
+        // The target of path rate control is 16 % of the buffer.
         (
             with("prc", "buffer = ‸\"100 kB\"", &buffer("queue = \"15 kB\"")),
             "a set point of 16000 B, but the limit of a queue keeps ports below 15000 B",
             "target_share of rate_limiters",
         ),
     ]);
-    // Limits that are long enough, a manager without a set point, and a port with two classes in use.
+    // Limits that are high enough, a manager without a set point, and a port with two classes in use.
     let second = "[[flows]]\nname = \"g\"\nfrom = \"h2\"\nto = \"h0\"\npriority = 1\nsource = \"greedy\"";
     for (scheme, keys, settings) in [
         ("qcn", "", buffer("queue = \"26 kB\"")),
@@ -1210,7 +1210,7 @@ fn rate_limiters_that_nobody_tells() {
         more(&format!("[host]\nrate_limiters = {limiters}\n[switch]\nqueue_managers = {managers}"))
             .table_at("rate_limiters")
     };
-    // Both hosts of the flow are at the left switch, and the right one has the congestion points.
+    // Both hosts of the flow are at the left switch, whereas the congestion points are at the right one.
     let elsewhere = |way: &str, switch: &str| {
         let mut text = fabric(
             "[topology.dumbbell]\nleft = 2\nright = 2\nrate = \"10 Gb/s\"\ndelay = \"1 us\"",
@@ -1249,7 +1249,7 @@ fn rate_limiters_that_nobody_tells() {
     for good in [
         elsewhere("r1", "right"),
         elsewhere("l1", "left"),
-        // The round-trip method measures without the help of switches.
+        // The round-trip method measures without help of the switches.
         limited("{ prc = { method = \"round_trip\" } }", "[]"),
         // No frame passes a limiter.
         limited("{ priorities = [3], qcn = {} }", "[]"),
@@ -1495,7 +1495,7 @@ fn path_rate_control() {
     );
 }
 
-/// Gains of both ends of a loop together: a warning with the range.
+/// Gains of both ends of a control loop: a warning with the stable range.
 #[test]
 fn loops_that_swing() {
     let both = |scheme: &str, source: &str, point: &str| {
@@ -1577,7 +1577,7 @@ fn maps_of_switches() {
     check(&text, Severity::Error, "maps beside channels", "other channels");
 }
 
-/// A rate change to the rate that the link already has is refused.
+/// A rate change to the current rate of the link is rejected.
 #[test]
 fn a_new_rate_is_another_one() {
     let rates = |of: [&str; 3]| {
@@ -1754,7 +1754,7 @@ fn queue_managers_and_shared_memory() {
             "sw: 32 queues with 40000 B each and 0 B of headroom take 1280000 B of 1000000 B",
             "something is shared",
         ),
-        // Lossless counters have minima too: one of the eight priorities, at each of four ports.
+        // Lossless counters also have guaranteed minima: one for each of the eight priorities, at each of four ports.
         (
             more(
                 "[flow_control.pfc]\npriorities = [3]\n[switch.buffer]\ntotal = \"1 MB\"\ndynamic_threshold = { minimum = ‸\"28 kB\" }",
@@ -1786,7 +1786,7 @@ fn queue_managers_and_shared_memory() {
 }
 
 impl Text {
-    /// Moves the sign in front of this key: tables are pointed at by their name.
+    /// Moves the sign before this key: the position of a table is that of its name.
     fn table_at(mut self, key: &str) -> Text {
         self.more = self.more.replace('‸', "").replace(&format!("{key} = "), &format!("‸{key} = "));
         self
@@ -1979,7 +1979,7 @@ fn flows() {
 }
 
 impl Text {
-    /// Moves the sign from a table in line to the value of its only key.
+    /// Moves the sign from an inline table to the value of its only key.
     fn at_value(mut self) -> Text {
         for line in &mut self.flow {
             *line = line.replace("‸{ permutation = ", "{ permutation = ‸");
@@ -2001,7 +2001,7 @@ fn too_many_destinations_are_refused_before_they_are_stored() {
         set(&mut text.topology, "hosts = 60000");
         load(&text.text(), "bad.toml", None).map(|_| ())
     };
-    // Of a sender that is a switch paths are listed; hosts share one list of all the others.
+    // If a switch is among the senders, paths are listed; hosts share one list of all other hosts.
     let why = with("from = [\"all\", \"sw\"]\nto = \"all\"").unwrap_err();
     assert!(why.0[0].message.contains("more than 50000000"), "{why}");
     assert!(with("from = \"all\"\nto = { hot_spot = { host = \"h0\", share = 0.5 } }").is_ok());
@@ -2028,7 +2028,7 @@ fn many_errors_are_cut_short() {
     assert_eq!(why.0.len(), scenario::MAX_ERRORS);
 }
 
-/// The keys of a scheduler of all switches.
+/// Returns the keys of a scheduler of all switches.
 fn scheduler(name: &str, keys: &str) -> Text {
     more(&format!("[switch.scheduler.{name}]\n{keys}"))
 }
@@ -2167,7 +2167,7 @@ fn schedulers() {
 const PFC_OF_3: &str =
     "[flow_control.pfc]\npriorities = [3]\naccounting = \"ingress\"\nxoff = \"@\"\nxon = \"90 kB\"";
 
-/// RED that marks class 3, with these keys.
+/// Returns RED with these keys, for class 3.
 fn marking(keys: &str) -> String {
     format!(
         "[[switch.queue_managers]]\nclasses = [3]\n[switch.queue_managers.red]\nweight = 1.0\ngentle = false\naction = \"mark_only\"\n{keys}"
@@ -2196,7 +2196,7 @@ fn warnings() {
             "a min_rate below that of the link",
         ),
         (
-            // 5 % are reserved, and one queue pair adds 10 %.
+            // 5 % are reserved, and one queue pair adds up to 10 %.
             flow_and("source = { rdma = { control = { hpcc = { ai_rate = ‸\"1 Gb/s\" } } } }", ""),
             "1 queue pair with telemetry, \"f\" among them, is in equilibrium with a queue of 0.05 base round trips at \"h0\"",
             "an ai_rate of at most \"500 Mb/s\"",
@@ -2442,7 +2442,7 @@ fn a_choice_between_paths_is_no_warning() {
         text.more = format!("[switch]\npath_choice = {choice}");
         let scenario = load(&text.text(), "good.toml", None).unwrap();
         assert_eq!(scenario.warnings, [], "{choice}");
-        // Segments that overtake each other end a transfer that never times out.
+        // Reordered segments stall a transfer that never times out.
         let waits = |timeout: &str| {
             let window = format!("source = {{ window = {{ size = \"9 frames\"{timeout} }} }}");
             let text = text.text();
@@ -2451,7 +2451,7 @@ fn a_choice_between_paths_is_no_warning() {
         };
         assert_eq!(waits(", timeout = \"1 ms\""), [], "{choice}");
         assert!(waits("")[0].message.contains("without a timeout"), "{choice}");
-        // A choice at switches without one, of a fabric that has some.
+        // A path choice at switches without alternatives, in a fabric where others have some.
         text.more = format!("[switches.spine0]\npath_choice = {choice}");
         assert_eq!(load(&text.text(), "good.toml", None).unwrap().warnings.len(), 1, "{choice}");
     }

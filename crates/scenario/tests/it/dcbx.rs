@@ -1,4 +1,4 @@
-//! Ports of a scenario that negotiate: the agreement of the ends, its effect on a run, and the reports.
+//! DCBX between the ports of a scenario: the agreement of the ends, its effect on a run, and the reports.
 
 use fabric::Simulation;
 use scenario::{Scenario, load};
@@ -8,7 +8,7 @@ fn accepted(text: &str) -> Scenario {
     load(text, "dcbx.toml", None).unwrap_or_else(|why| panic!("{why}\n{text}"))
 }
 
-/// Two hosts and a receiver behind a switch, whose address is the lowest: it is the first station.
+/// Returns a star of two hosts and a receiver. The switch is the first station, and therefore has the lowest address.
 fn star(more: &str) -> String {
     format!(
         "[simulation]\nduration = \"300 us\"\n\n[topology.star]\nhosts = 3\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\nphy = \"none\"\n\n\
@@ -18,7 +18,7 @@ fn star(more: &str) -> String {
     )
 }
 
-/// PFC in force at both ends of a link; 0xFF: not negotiated.
+/// Returns the PFC priorities in force at both ends of a link; 0xFF if not negotiated.
 fn pfc(scenario: &Scenario, link: usize) -> [u8; 2] {
     let ends = scenario.spec.negotiated[link].each_ref();
     ends.map(|end| end.as_ref().map_or(0xFF, |end| end.pfc))
@@ -38,7 +38,7 @@ fn column(scenario: &Scenario, table: &str, column: &str) -> Vec<String> {
     }
 }
 
-/// The table measured with two lldpad, with the switch as "A": its address is the lower one.
+/// Compares with a table that was measured with two lldpad, with the switch as "A": its address is the lower one.
 #[test]
 fn the_willing_matrix() {
     for ([host, switch], lower_wins, expected) in [
@@ -72,7 +72,7 @@ fn the_willing_matrix() {
     }
 }
 
-/// Omitted settings are those of flow control, and a willing host adopts the recommendation of its switch.
+/// Omitted settings are taken from flow control, and a willing host adopts the recommendation of its switch.
 #[test]
 fn a_recommendation_is_adopted() {
     let table = "{ classes = [0, 0, 0, 1, 0, 0, 0, 2], percent = [40, 60], algorithms = [\"ets\", \"ets\"] }";
@@ -98,7 +98,8 @@ fn a_recommendation_is_adopted() {
     assert!(column(&scenario, "dcbx", "port").contains(&"h0.0->sw".to_string()));
 }
 
-/// The scheduler of a port is the adopted one: three greedy classes of one host share by the recommendation of its switch.
+/// The scheduler of a port is the adopted one: three greedy classes of one host share the link as the switch
+/// recommends.
 #[test]
 fn shares_are_those_recommended() {
     let table = "{ classes = [0, 0, 0, 1, 0, 0, 0, 0], percent = [25, 75], algorithms = [\"ets\", \"ets\"] }";
@@ -119,7 +120,7 @@ fn shares_are_those_recommended() {
     assert!((share - 0.25).abs() < 0.005, "{share}");
 }
 
-/// A port without PFC receives no pauses and guarantees no lossless class, unlike other ports of its switch.
+/// A port without PFC receives no pauses and guarantees no lossless class, even if other ports of its switch do.
 #[test]
 fn pfc_is_that_of_each_port() {
     let text = star(
@@ -127,7 +128,7 @@ fn pfc_is_that_of_each_port() {
          [switch.buffer]\nqueue = \"100 KiB\"\n",
     )
     .replace("\"300 us\"", "\"300 us\"\non_lossless_drop = \"count\"");
-    // All are willing except h0; the switch adopts the settings of each.
+    // All hosts but h0 are willing, and the switch adopts the settings of each.
     let scenario = accepted(&text);
     assert_eq!([0, 1, 2].map(|link| pfc(&scenario, link)), [[0, 0], [8, 8], [8, 8]]);
     let ports = column(&scenario, "ports", "port");
@@ -147,24 +148,24 @@ fn fcoe_is_sent_where_the_agents_left_pfc_in_force() {
         )
     };
     for (dcbx, rule, withheld, warned) in [
-        // No DCBX: the configuration is in force.
+        // Without DCBX, the configured settings are in force.
         ("", "", ["", ""], 0),
         ("[host.dcbx]\n[switch.dcbx]\n", "", ["", ""], 0),
-        // The switch has no PFC: h0 and h1 are willing and adopt that, as does the port of h2.
+        // The switch has no PFC. The ports of h0 and h1 are willing and adopt this, as does the port of h2.
         (
             "[host.dcbx]\n[switch.dcbx.pfc]\nwilling = false\npriorities = []\n",
             "",
             ["h0.0->sw h2.0->sw", "h1.0->sw h2.0->sw"],
             2,
         ),
-        // Only the target has none.
+        // Only the target has no PFC.
         (
             "[host.dcbx]\n[hosts.h2.dcbx.pfc]\nwilling = false\npriorities = []\n[switch.dcbx]\n",
             "",
             ["h2.0->sw", "h2.0->sw"],
             2,
         ),
-        // One end pauses priority 4.
+        // One end pauses only priority 4.
         (
             "[host.dcbx.pfc]\nwilling = false\npriorities = [4]\n[switch.dcbx.pfc]\nwilling = false\n",
             "",
@@ -188,8 +189,8 @@ fn fcoe_is_sent_where_the_agents_left_pfc_in_force() {
     }
 }
 
-/// A host with two ports, the second one to a switch without PFC. With and without failover the port that
-/// the route uses counts, and the check names the ports that it can use.
+/// A host with two ports, of which the second leads to a switch without PFC. With and without failover, the port on the
+/// current route counts, and the check names the ports that may be used.
 #[test]
 fn fcoe_is_sent_through_the_port_in_use() {
     let text = |faults: &str| {
@@ -224,18 +225,19 @@ fn fcoe_is_sent_through_the_port_in_use() {
             "[[faults]]\nlink = [\"h\", \"a\"]\nat = \"1 ms\"\ndown = true\nreroute = true\nafter = \"10 us\"\n{lasts}"
         )
     };
-    // A permanent failure: only exchanges of the first quarter complete.
+    // A permanent failure: only the exchanges of the first quarter complete.
     let (warnings, withheld, first) = run(&down(""));
     assert!(warnings.len() == 1 && warnings[0].contains("\"h\" sends nothing to \"b\""), "{warnings:?}");
     assert_eq!(withheld, "h.1->b");
     assert!(first > all / 5 && first < all * 3 / 10, "{first} of {all}");
-    // A failure of one millisecond: the last two quarters follow.
+    // A failure of one millisecond: the exchanges of the last two quarters complete too.
     let (_, withheld, most) = run(&down("duration = \"1 ms\"\n"));
     assert_eq!(withheld, "h.1->b");
     assert!(most > all * 3 / 5 && most < all * 4 / 5, "{most} of {all}");
 }
 
-/// The switch has PFC at the port of h2 only: losses of the others break no promise, and the run continues.
+/// The switch has PFC only at the port of h2. Losses at other ports do not violate its lossless class, and the run
+/// continues.
 #[test]
 fn a_promise_is_that_of_a_port() {
     let none = "{ willing = false, priorities = [] }";
@@ -248,7 +250,7 @@ fn a_promise_is_that_of_a_port() {
     assert!(column(&scenario, "ports", "headroom_violations").iter().all(|lost| lost == "0"));
 }
 
-/// One end pauses priorities that the other does not obey: frames are lost, and the check reported it before.
+/// One end sends pauses for priorities that the other does not pause: frames are lost, as the check has reported.
 #[test]
 fn a_mismatch_costs_frames() {
     let text = star(
@@ -269,7 +271,8 @@ fn a_mismatch_costs_frames() {
     assert!(why.contains("does not obey pauses of priority 3"), "{why}");
 }
 
-/// Two ends with the pre-standard dialect adopt settings. With the standard at one end nothing is adopted, and the check reports it.
+/// Two ends with the pre-standard version adopt settings. If one end has only the standard version, nothing is adopted,
+/// and the check reports it.
 #[test]
 fn dialects() {
     let both = |host: &str, switch: &str| {
@@ -287,7 +290,8 @@ fn dialects() {
     assert!(apart.warnings.iter().any(|one| one.message == message), "{:?}", apart.warnings);
 }
 
-/// A station whose neighbours do not run DCBX keeps its own settings, and the effective scenario negotiates identically.
+/// A station whose neighbours do not run DCBX keeps its own settings. The effective scenario negotiates the same
+/// results.
 #[test]
 fn effective_scenarios_negotiate_the_same() {
     for more in [
@@ -305,7 +309,7 @@ fn effective_scenarios_negotiate_the_same() {
     }
 }
 
-/// Two hosts at a leaf, and a leaf whose hosts are far, below one spine.
+/// Returns two leaves below one spine: one with two hosts, and one whose hosts are remote.
 fn tree(more: &str) -> String {
     format!(
         "[simulation]\nduration = \"300 us\"\n\n[topology.leaf_spine]\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\n\
@@ -315,7 +319,8 @@ fn tree(more: &str) -> String {
     )
 }
 
-/// The hosts of an edge switch do not learn the settings of the core, unless its ports inherit the state in force at the uplink.
+/// The hosts of an edge switch do not learn the settings of the core, unless the ports to them inherit the state in
+/// force at the uplink.
 #[test]
 fn hosts_are_told_what_is_in_force_at_the_uplink() {
     let spine = "[switches.spine0.dcbx]\npfc = { willing = false, priorities = [5] }\n[switches.spine0.dcbx.ets]\nwilling = false\n\
@@ -350,7 +355,7 @@ fn uplinks_that_lead_nowhere_are_refused() {
         silent.warnings[0].message,
         "the uplink \"spine0\" has no dcbx: no settings are received from it"
     );
-    // Two ends of one link may have it as their uplink; in a ring of four each would wait for the next.
+    // Both ends of a link may name it as their uplink; in a ring of four, each would wait for the next one.
     let own = |of: &str, uplink: &str| format!("[switches.{of}.dcbx]\nuplink = \"{uplink}\"\n");
     accepted(&tree(&(own("leaf0", "spine0") + &own("spine0", "leaf0"))));
     let round = [("leaf0", "spine0"), ("spine0", "leaf1"), ("leaf1", "spine1"), ("spine1", "leaf0")];
@@ -358,11 +363,11 @@ fn uplinks_that_lead_nowhere_are_refused() {
     let round = tree(&all).replace("spines = 1", "spines = 2");
     let circle = load(&round, "dcbx.toml", None).expect_err("it is refused").to_string();
     assert!(circle.contains("form a cycle"), "{circle}");
-    // The host that waits for the circle is not reported as part of it.
+    // A host that waits for the cycle is not reported as part of it.
     assert!(circle.contains("\"leaf0\"") && !circle.contains("\"h0\""), "{circle}");
 }
 
-/// All links to the uplink are uplinks: no state is passed from one of them to another.
+/// If several links lead to the uplink neighbour, all of them are uplinks: none inherits the state of another.
 #[test]
 fn two_links_to_an_uplink_agree_by_themselves() {
     let link = |a: &str, b: &str| {
@@ -382,7 +387,7 @@ fn two_links_to_an_uplink_agree_by_themselves() {
     for link in 0..4 {
         assert_eq!(pfc(&scenario, link), [0x20, 0x20], "link {link}");
     }
-    // A run with several threads has identical ports.
+    // A run with several threads has the same ports.
     let run = |threads: usize| {
         let mut simulation = Simulation::on_threads(&scenario.spec, threads).expect("builds");
         simulation.run().unwrap_or_else(|why| panic!("{why}"));

@@ -1,4 +1,4 @@
-//! Links whose scenario states neither a PHY nor a delay of the interfaces have the usual PHY of their rate.
+//! Links for which the scenario states neither a PHY nor delays of the interfaces use the default PHY of their rate.
 
 use fabric::{Simulation, pause_needs};
 use flow_control::phy::Phy;
@@ -21,7 +21,7 @@ fn star(keys: &str) -> Scenario {
     accepted(&text(&format!("[topology.star]\nhosts = 2\n{keys}"), ["h0", "h1"]))
 }
 
-/// Rates in Gb/s and delays in ps of the links, each pair once.
+/// Returns rate in Gb/s and delay in ps of the links, each pair once.
 fn links(scenario: &Scenario) -> Vec<(u64, u64)> {
     let links = &scenario.spec.links;
     let all: BTreeSet<_> =
@@ -29,12 +29,12 @@ fn links(scenario: &Scenario) -> Vec<(u64, u64)> {
     all.into_iter().collect()
 }
 
-/// One-way delay in ps that the usual PHY of a rate adds.
+/// Returns the one-way delay in ps of the default PHY of a rate.
 fn usual(gbps: u64) -> u64 {
     Phy::usual_at(BitRate::from_gbps(gbps)).unwrap().interface_delay().ps()
 }
 
-/// One-way delay in ps that the PHY of a rate with the longest delay adds.
+/// Returns the one-way delay in ps of the slowest PHY of a rate.
 fn slowest(gbps: u64) -> u64 {
     Phy::slowest_at(BitRate::from_gbps(gbps)).unwrap().interface_delay().ps()
 }
@@ -58,7 +58,7 @@ fn each_standard_rate_has_its_usual_phy() {
         let notes = scenario.phy_notes();
         assert_eq!(notes.len(), 1);
         assert!(notes[0].contains(&format!("links of {gbps} Gb/s have the PHY {name},")), "{notes:?}");
-        // Where it is stated there is nothing to note.
+        // If the PHY is stated, there is no note.
         let stated = star(&format!("rate = \"{gbps} Gb/s\"\nphy = \"{name}\""));
         assert_eq!(format!("{:?}", stated.spec), format!("{:?}", scenario.spec));
         assert!(stated.phy_notes().is_empty());
@@ -80,9 +80,9 @@ fn other_rates_and_statements_have_none() {
         assert!(scenario.phy_notes().is_empty(), "{keys}");
     }
     assert_eq!(links(&star("rate = \"10 Gb/s\"\ninterface_delay = \"1 us\"")), [(10, 1_010_000)]);
-    // A delay is that of the cable, as a length is.
+    // A stated delay is that of the cable, like a length.
     assert_eq!(links(&star("rate = \"10 Gb/s\"\ndelay = \"1 us\"")), [(10, 1_000_000 + usual(10))]);
-    // With a line code, the rate of data counts.
+    // With a line code, the data rate determines the PHY.
     let coded = star("rate = \"12.5 Gb/s\"\nline_code = \"8b/10b\"");
     assert_eq!(links(&coded), [(10, 10_000 + usual(10))]);
 }
@@ -127,7 +127,7 @@ fn each_tier_has_that_of_its_rate() {
     assert_eq!(tiers(tree, ends), (vec![with(10), with(40)], 2));
     let core = "core_rate = \"100 Gb/s\"\n";
     assert_eq!(tiers(&format!("{tree}{core}"), ends), (vec![with(10), with(40), with(100)], 3));
-    // A stated PHY of the tier below is that of the core, too.
+    // A PHY stated for one tier also applies to the core.
     let none = format!("{tree}{core}uplink_phy = \"none\"\n");
     assert_eq!(tiers(&none, ends), (vec![with(10), (40, 10_000), (100, 10_000)], 1));
     for (topology, expected) in [
@@ -202,7 +202,8 @@ fn headroom_holds_the_phy_of_400_gigabit() {
     assert_eq!(room(&keys("", "")), Some(206_369));
     let why = load(&keys("", "headroom = \"206368 B\""), "phy.toml", None).unwrap_err().to_string();
     assert!(why.contains("expected at least \"206369 B\""), "{why}");
-    // Every sender is at line rate when its pause begins: more than the headroom without a PHY arrives, and nothing is lost.
+    // Every sender is sending at line rate when its pause begins. More bytes arrive than the headroom would be without
+    // a PHY, and nothing is lost.
     let scenario = accepted(&keys("", "headroom = \"206369 B\""));
     let mut simulation = Simulation::new(&scenario.spec).unwrap();
     simulation.run().unwrap();

@@ -1,4 +1,4 @@
-//! Regressions: combinations of features that once gave wrong results.
+//! Regression tests: combinations of features that once gave wrong results.
 
 use fabric::Simulation;
 use measure::{Table, Values};
@@ -25,14 +25,14 @@ fn reals(values: &Values) -> Vec<f64> {
     }
 }
 
-/// Value of a column of the flows' table for one flow.
+/// Returns the value of a column of the table `flows` for one flow.
 fn flow(tables: &[Table], name: &str, what: &str) -> f64 {
     let Values::Text(names) = column(tables, "flows", "flow") else { panic!("names") };
     let at = names.iter().position(|one| one == name).unwrap_or_else(|| panic!("no {name} in {names:?}"));
     reals(column(tables, "flows", what))[at]
 }
 
-/// The largest value of a time series at a node, over all its places and times.
+/// Returns the maximum of a time series at a node, over all its places and times.
 fn largest(tables: &[Table], metric: &str, node: &str) -> f64 {
     let [metrics, entities] = ["metric", "entity"].map(|name| match column(tables, "series", name) {
         Values::Named { names, of } => {
@@ -47,8 +47,8 @@ fn largest(tables: &[Table], metric: &str, node: &str) -> f64 {
     all.into_iter().fold(0.0, f64::max)
 }
 
-/// A pause that expires while the queue is empty is gone; and even while it lasts, a frame of another priority that
-/// need not wait takes no memory, however full the memory is.
+/// A pause that expires while the queue is empty is over. Even during the pause, a frame of another priority that need
+/// not wait takes no memory, even if the memory is full.
 #[test]
 fn a_pause_that_is_over_or_of_another_priority_does_not_cost_frames_at_an_idle_port() {
     let scenario = |quanta: u32, burst: &str| {
@@ -103,14 +103,14 @@ source = {{ constant = {{ rate = "10 Gb/s" }} }}
             let tables = run(&text);
             assert_eq!(flow(&tables, "innocent", "frames_dropped"), 0.0, "{quanta} {burst} {scheduler}");
             assert!(flow(&tables, "innocent", "frames_delivered") > 200.0);
-            // The loser of the two is decided by a tie.
+            // A tie decides which of the two loses frames.
             let lost = flow(&tables, "bg[h0]", "frames_dropped") + flow(&tables, "bg[h1]", "frames_dropped");
             assert!(lost > 100.0, "the memory is full");
         }
     }
 }
 
-/// A NIC holds back only the class that is full or paused.
+/// A NIC holds back only a class that is full or paused.
 #[test]
 fn a_paused_priority_leaves_the_others_of_its_nic_alone() {
     let scenario = |limit: &str, scheduler: &str| {
@@ -153,7 +153,8 @@ source = "greedy"
             let tables = run(&scenario(limit, scheduler));
             let (other, lossless) =
                 (flow(&tables, "other", "throughput_bps"), flow(&tables, "lossless", "throughput_bps"));
-            // The link of h0 is full: one flow takes the share that the other leaves. The wire has 20 B more per frame.
+            // The link of h0 is saturated: one flow uses the share that the other leaves. The line overhead is 20 B per
+            // frame.
             assert!(other + lossless > 9.8e9, "{limit} {scheduler}: {other} + {lossless}");
             assert!((2.5e9..3.5e9).contains(&lossless), "{limit} {scheduler}: {lossless}");
         }
@@ -214,7 +215,7 @@ until = "400 us"
     }
 }
 
-/// The documented maximum runs: 65,536 ports at one switch, in every accounting.
+/// The documented maximum works: 65,536 ports at one switch, with each kind of accounting.
 #[test]
 fn a_switch_may_have_65536_ports() {
     for accounting in ["egress", "ingress"] {
@@ -249,7 +250,7 @@ source = "greedy"
     }
 }
 
-/// A host with two links obeys its limit on both, also with several destinations in one flow, without losses.
+/// A host with two links respects its limit on both, even if one flow has several destinations, and loses nothing.
 #[test]
 fn a_host_with_two_links_obeys_its_limit_on_both() {
     for to in ["[\"x\", \"y\"]", "\"y\"", "\"x\""] {
@@ -280,21 +281,21 @@ source = {{ constant = {{ rate = "40 Gb/s" }} }}
     }
 }
 
-/// Reason why a run stopped.
+/// Returns the reason why a run stopped.
 fn stopped(text: &str) -> String {
     let scenario = load(text, "defect.toml", None).unwrap_or_else(|why| panic!("{why}"));
     let mut simulation = Simulation::new(&scenario.spec).expect("it builds");
     simulation.run().expect_err("a frame of a lossless class is lost").to_string()
 }
 
-/// The amount after these words, "12345 B".
+/// Returns the amount after these words, such as "12345 B".
 fn amount_after<'a>(text: &'a str, words: &str) -> &'a str {
     let rest = text.split_once(words).unwrap_or_else(|| panic!("no \"{words}\" in: {text}")).1;
     let end = rest.match_indices(' ').nth(1).map_or(rest.len(), |(at, _)| at);
     rest[..end].trim_end_matches([';', '.', ','])
 }
 
-/// Greedy flows of priority 3 at a star with pauses by priority, and special settings.
+/// Returns a star with greedy flows of priority 3, pauses per priority, and special settings.
 fn greedy_star(from: &[&str], to: &str, special: &str) -> String {
     format!(
         r#"
@@ -317,7 +318,7 @@ source = "greedy"
     )
 }
 
-/// Two ports of ingress accounting fill a queue with a limit; the advice gives levels without loss.
+/// Two ports with ingress accounting fill a queue with a limit. The levels that the message proposes avoid losses.
 #[test]
 fn advice_on_watermarks_makes_the_run_pass() {
     let scenario = |xoff: &str, limit: &str| {
@@ -336,7 +337,7 @@ fn advice_on_watermarks_makes_the_run_pass() {
     }
 }
 
-/// Where pauses are lost, no watermark helps, and the advice has none.
+/// If pauses are lost, no watermark helps, and the message proposes none.
 #[test]
 fn advice_names_lost_pauses_and_not_xoff() {
     let scenario = |fault: &str| greedy_star(&["h0", "h1"], "h2", &format!("[flow_control.pfc]\n{fault}"));
@@ -346,7 +347,7 @@ fn advice_names_lost_pauses_and_not_xoff() {
     assert_eq!(flow(&run(&scenario("")), "f[h0]", "frames_dropped"), 0.0);
 }
 
-/// The advice names a host that does not obey pauses; once it does, nothing is lost.
+/// The message names a host that does not obey pauses. Once it does, nothing is lost.
 #[test]
 fn advice_names_a_host_that_does_not_obey() {
     let scenario = |own: &str| greedy_star(&["h0", "h1"], "h2", &format!("[flow_control.pfc]\n{own}"));
@@ -356,7 +357,7 @@ fn advice_names_a_host_that_does_not_obey() {
     assert_eq!(flow(&run(&scenario("")), "f[h1]", "frames_dropped"), 0.0);
 }
 
-/// Where a queue manager drops, no watermark helps; without it nothing is lost.
+/// If a queue manager drops frames, no watermark helps. Without the manager, nothing is lost.
 #[test]
 fn advice_names_a_queue_manager_that_drops() {
     let scenario =
@@ -369,7 +370,8 @@ fn advice_names_a_queue_manager_that_drops() {
     assert_eq!(flow(&run(&scenario("")), "f[h0]", "frames_dropped"), 0.0);
 }
 
-/// A transfer of any size sends its bytes; the last frame is short, and its padding to 64 B is reported separately.
+/// A transfer of any size sends exactly its bytes. The last frame is short, and its padding to 64 B is reported
+/// separately.
 #[test]
 fn a_limit_below_or_between_frames_is_sent_whole() {
     for (limit, frames, sent, padding) in [
@@ -392,7 +394,8 @@ fn a_limit_below_or_between_frames_is_sent_whole() {
     }
 }
 
-/// Pauses that end before they are obeyed, or that are not refreshed: the advice names the cause, and suffices.
+/// Pauses that expire before they are obeyed, or that are not refreshed: the message names the cause, and its proposal
+/// suffices.
 #[test]
 fn advice_names_pauses_that_end_too_early() {
     let scenario = |keys: &str| {
@@ -420,7 +423,7 @@ source = "greedy"
 "#
         )
     };
-    // `check` refuses these settings if losses stop the run; a simulation accepts them.
+    // `check` rejects these settings if losses stop the run; a simulation accepts them.
     let stopping = |keys: &str| scenario(keys).replace("\"count\"", "\"stop\"");
     let why = |keys: &str| {
         let mut loaded = load(&scenario(keys), "defect.toml", None).unwrap_or_else(|why| panic!("{why}"));

@@ -1,5 +1,5 @@
-//! Configured shares hold with any other load on the port, and at any rate; and values
-//! derived from the rate of a link follow it.
+//! Configured shares hold under any other load of the port, and at any rate. Values that are derived from the rate of a
+//! link follow its changes.
 
 use fabric::Simulation;
 use measure::{Table, Values};
@@ -13,7 +13,7 @@ fn run(text: &str) -> Vec<Table> {
     simulation.tables()
 }
 
-/// Bytes received of each flow, in their order.
+/// Returns the bytes received by each flow, in order.
 fn received(tables: &[Table]) -> Vec<f64> {
     let flows = tables.iter().find(|one| one.spec.name == "flows").expect("a table");
     match &flows.columns.iter().find(|one| one.spec.name == "bytes_delivered").expect("a column").values {
@@ -22,27 +22,27 @@ fn received(tables: &[Table]) -> Vec<f64> {
     }
 }
 
-/// Other load of the link to `d`, beside frames of x and y.
+/// Other load of the link to `d`, in addition to frames of x and y.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Control {
     Nothing,
-    /// The port sends pause frames, as `d` overloads a third host.
+    /// The port sends pause frames, because `d` overloads a third host.
     PausesSent,
-    /// The port is paused as a whole, as `d` reads slowly.
+    /// The port is paused as a whole, because `d` processes frames slowly.
     PausesReceived,
-    /// The port sends credit updates, as `d` sends frames.
+    /// The port sends credit updates, because `d` sends frames.
     Updates,
 }
 
-/// Disturbance of the port to `d`, and its rate.
+/// Disturbance of the port to `d`, and the rates of its link.
 #[derive(Clone, Copy, Debug)]
 struct Disturbance {
     control: Control,
     /// The rate of the link in Gb/s before and after 100 us.
     rates: [u32; 2],
-    /// The clock of the switch is off.
+    /// True if the clock of the switch is off its nominal frequency.
     clock: bool,
-    /// A shaper of the port, in front of the scheduler.
+    /// True if the port has a shaper in front of the scheduler.
     shaper: bool,
 }
 
@@ -58,7 +58,7 @@ fn disturbance() -> impl Strategy<Value = Disturbance> {
     })
 }
 
-/// Flows x and y at the port from `sw` to `d`, which always have frames there, with these lengths.
+/// Returns a scenario with flows x and y, which always have frames of these lengths at the port from `sw` to `d`.
 fn scenario(scheduler: &str, disturbance: Disturbance, lengths: [u32; 2]) -> String {
     use Control::*;
     let ([x, y], Disturbance { control, rates: [before, after], clock, shaper }) = (lengths, disturbance);
@@ -141,12 +141,13 @@ priority = 1
     )
 }
 
-/// Schedulers that give two classes shares of accounted bytes by these weights; and the tolerance of a share in bytes, because
-/// one round or one frame of each class may be incomplete.
+/// Returns schedulers that give two classes shares of accounted bytes by these weights. The second value is the
+/// tolerance of a share in bytes, because one round, or one frame of each class, may be incomplete.
 fn schedulers(weights: [u32; 2], lengths: [u32; 2]) -> Vec<(String, f64)> {
     let [a, b] = weights;
     let longest = f64::from(lengths[0].max(lengths[1]) + 20);
-    // A round of quanta: each is the longest frame times its weight over the smallest one, which is that of the third class, 1.
+    // Bytes in a round of quanta. Each quantum is the longest frame, times the weight of the class, over the smallest
+    // weight, which is 1 for the third class.
     let round = longest * f64::from(a + b);
     let list = format!("weights = [{a}, {b}, 1]");
     let entries: Vec<String> =
@@ -176,7 +177,7 @@ fn schedulers(weights: [u32; 2], lengths: [u32; 2]) -> Vec<(String, f64)> {
     ]
 }
 
-/// Deviation of the share of x from its configured value, in accounted bytes.
+/// Returns the deviation of x's share from its configured value, in accounted bytes.
 fn error(scheduler: &str, disturbance: Disturbance, weights: [u32; 2], lengths: [u32; 2]) -> f64 {
     let got = received(&run(&scenario(scheduler, disturbance, lengths)));
     let around = if scheduler.contains("\"frame\"") { 0.0 } else { 20.0 };
@@ -213,15 +214,15 @@ proptest! {
     }
 }
 
-/// A fabric with a value derived from the rate of the link between `end` and the switch.
+/// A fabric with a value that is derived from the rate of the link between `end` and the switch.
 struct Derived {
     name: &'static str,
     end: &'static str,
-    /// The rate of the other links.
+    /// Rate of the other links.
     others: &'static str,
     /// Tables in addition to the topology.
     text: &'static str,
-    /// Tolerance between the bytes of flows, as a part of the total.
+    /// Tolerance between the bytes of flows, as a fraction of the total.
     apart: f64,
 }
 
@@ -229,7 +230,7 @@ const GREEDY: &str = "[[flows]]\nname = \"x\"\nfrom = \"a\"\nto = \"d\"\nsource 
                       [[flows]]\nname = \"y\"\nfrom = \"b\"\nto = \"d\"\nsource = \"greedy\"\npriority = 1";
 const BUFFERED: &str = "buffer = { queue = \"1 MB\" }\n";
 
-/// Every mechanism with a value derived from a rate.
+/// All mechanisms with a value that is derived from a rate.
 const DERIVED: &[Derived] = &[
     Derived {
         name: "min_bw",
@@ -280,12 +281,13 @@ const DERIVED: &[Derived] = &[
         others: "10 Gb/s",
         end: "a",
         text: "queue_managers = [{ qcn = {} }]\n[host]\nrate_limiters = { qcn = { byte_reset = \"30 kB\", time_reset = \"500 us\" } }",
-        // Two sources behind one congestion point drift apart and together for seconds; at its old rate the link takes a tenth.
+        // The rates of two sources at one congestion point diverge and converge over seconds. At its old rate, the link
+        // would carry a tenth.
         apart: 0.2,
     },
     Derived {
         name: "bcn",
-        // A single source: of two sources BCN starves one.
+        // A single source, because BCN starves one of two sources.
         others: "5 Gb/s",
         end: "a",
         text: "queue_managers = [{ bcn = {} }]\n[host]\nrate_limiters = { bcn = {} }\n\
@@ -318,7 +320,8 @@ const DERIVED: &[Derived] = &[
         others: "10 Gb/s",
         end: "a",
         text: "[host]\nrate_limiters = { prc = { method = \"round_trip\" } }",
-        // The shortest round trip stays that of the slow link, because queues are not empty when the path is probed again.
+        // The minimum round trip remains that of the slow link, because queues are not empty when the path is probed
+        // again.
         apart: 0.15,
     },
     Derived {
@@ -345,7 +348,7 @@ const DERIVED: &[Derived] = &[
 ];
 
 impl Derived {
-    /// Throughput of each flow from 60 ms on where the link has `rate`, from the beginning or from 1 ms on.
+    /// Returns the throughput of each flow from 60 ms on, if the link has `rate` from the beginning or from 1 ms on.
     fn get(&self, before: &str, rate: &str) -> Vec<f64> {
         let of = |end: &str| if end == self.end { before } else { self.others };
         let flows = if self.text.contains("[[flows]]") { "" } else { GREEDY };

@@ -1,4 +1,4 @@
-//! Faults and receiving hosts: their specification, and scenarios that are refused.
+//! Faults and receiving hosts: their specification, and scenarios that must be rejected.
 
 use fabric::spec::{ControlContent, CoreChange, FaultSpec, InterruptSpec, Reaction, Role};
 use scenario::{Scenario, load};
@@ -44,7 +44,7 @@ fn faults(more: &str) -> Vec<FaultSpec> {
     loaded(more).spec.faults
 }
 
-/// Errors of an entry of faults: the line at which each is reported, and the message with its help.
+/// Returns the errors of an entry of faults: the line of each, and the message with its help.
 fn refused(more: &str) -> String {
     let text = format!("{FABRIC}{more}");
     let found = load(&text, "x.toml", None).expect_err(more);
@@ -118,7 +118,7 @@ fn every_kind_of_fault() {
             content: ControlContent::Pfc { enabled: 8, quanta: [0, 0, 0, 0xFFFF, 0, 0, 0, 0] }
         }]
     );
-    // Too short to be legal: it has no effect.
+    // Too short to be valid, hence without effect.
     let short = faults(&format!("{LINK}at = \"1 ms\"\ntowards = \"a\"\ncontrol_frame = \"{PFC}\"\n"));
     assert!(matches!(short[..], [FaultSpec::ControlFrame { content: ControlContent::Nothing, .. }]));
     assert_eq!(
@@ -133,7 +133,7 @@ fn every_kind_of_fault() {
 }
 
 const LINK: &str = "[[faults]]\nlink = [\"a\", \"s\"]\n";
-/// PFC for priority 3, without its padding.
+/// A PFC frame for priority 3, without padding.
 const PFC: &str = "01:80:c2:00:00:01 020000000001 8808 0101 0008 000000000000ffff0000000000000000";
 
 #[test]

@@ -30,7 +30,7 @@ fn routes_that_can_deadlock_are_warned_of_before_the_run() {
     let [warning] = &loaded.warnings[..] else { panic!("{:?}", loaded.warnings) };
     let text = warning.render(false);
     assert!(text.contains("these routes can deadlock: sw0.1->sw1/0 waits for sw1.2->sw2/0"), "{text}");
-    // Three of the four are not enough for a circle.
+    // Three of the four flows do not form a cycle.
     let three = clockwise();
     let three = &three[..three.find("[[flows]]\nname = \"f3\"").unwrap()];
     let loaded = scenario::load(&ring(three, SIMULATION), "ring.toml", None).unwrap();

@@ -1,4 +1,4 @@
-//! Jobs that cannot end, each for another reason: the run ends, and the table `rank_waits` leads to the root.
+//! Jobs that cannot end, each for a different reason: the run ends, and the table `rank_waits` leads to the root cause.
 
 use super::jobs::{real, table};
 use fabric::Simulation;
@@ -6,7 +6,7 @@ use measure::{Table, Values};
 use scenario::load;
 use std::path::PathBuf;
 
-/// A scenario with a schedule, in a folder of its own.
+/// Creates a folder with a scenario and a schedule.
 fn folder(name: &str, goal: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("penstock-hangs-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -29,7 +29,7 @@ fn texts(tables: &[Table], column: &str) -> Vec<String> {
     }
 }
 
-/// Waits of ranks at the end of a run, and true if it ended early.
+/// Returns the waits of ranks at the end of a run, and true if it ended early.
 fn run(name: &str, goal: &str, over: &str, rest: &str) -> (Vec<Wait>, bool) {
     let folder = folder(name, goal);
     let text = format!(
@@ -83,7 +83,7 @@ fn run(name: &str, goal: &str, over: &str, rest: &str) -> (Vec<Wait>, bool) {
     (rows, early)
 }
 
-/// The waiting ranks, the peers that they wait for, and the causes.
+/// Returns the waiting ranks, the peers that they wait for, and the causes.
 fn waits(rows: &[Wait]) -> Vec<(u32, u32, &str)> {
     rows.iter().map(|one| (one.rank as u32, one.peer as u32, one.cause.as_str())).collect()
 }

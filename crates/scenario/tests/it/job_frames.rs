@@ -6,7 +6,7 @@ use measure::{Table, Values};
 use proptest::prelude::*;
 use scenario::load;
 
-/// Data of a full frame.
+/// Data bytes of a full frame.
 const DATA: u64 = 1_500;
 /// A star of HOSTS hosts.
 pub const STAR: &str = "[topology.star]\nphy = \"none\"\nhosts = HOSTS\nrate = \"100 Gb/s\"\nlength = \"100 m\"\n[switch]\nlatency = \"500 ns\"\n";
@@ -23,7 +23,7 @@ fn star(hosts: u32, job: &str, rest: &str) -> String {
     text(&STAR.replace("HOSTS", &hosts.to_string()), job, rest)
 }
 
-/// Fingerprint and tables of a run.
+/// Returns fingerprint and tables of a run.
 pub fn run(text: &str, threads: usize) -> (u64, Vec<Table>) {
     let scenario = load(text, "job.toml", None).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
     let mut simulation = Simulation::on_threads(&scenario.spec, threads).expect("it builds");
@@ -38,18 +38,19 @@ pub fn texts(tables: &[Table], name: &str, column: &str) -> Vec<String> {
     }
 }
 
-/// Picoseconds for which a frame with `data` bytes of data occupies a link: 18 B of header, 20 B around, 80 ps a byte.
+/// Returns the picoseconds for which a frame with `data` bytes of data occupies a link: 18 B of header, 20 B of line
+/// overhead, 80 ps per byte.
 fn wire(data: u64) -> u64 {
     ((data + 18).max(64) + 20) * 80
 }
 
-/// Picoseconds until all frames of a message have left: full ones, and what is left.
+/// Returns the picoseconds for which the frames of a message occupy a link: full ones, and the remainder.
 fn serial(bytes: u64) -> u64 {
     bytes / DATA * wire(DATA) + if bytes == 0 || !bytes.is_multiple_of(DATA) { wire(bytes % DATA) } else { 0 }
 }
 
-/// Picoseconds from the post of a message of full frames, or of one frame, to its delivery: the last frame crosses the second link alone,
-/// after the latency of the switch; each link has 500 ns.
+/// Returns the picoseconds from the posting of a message of full frames, or of one frame, to its delivery. After the
+/// latency of the switch, the last frame crosses the second link on its own. Each link has a delay of 500 ns.
 fn alone(bytes: u64) -> u64 {
     serial(bytes) + wire(bytes.min(DATA)) + 500_000 + 2 * 500_000
 }
@@ -71,7 +72,7 @@ fn rings_and_direct_exchanges_take_exactly_what_the_frames_take() {
             let (_, tables) =
                 run(&star(n, &format!("workload = {{ {workload}, bytes = \"{bytes} B\" }}"), ""), 1);
             assert_eq!(picoseconds(&tables, "collectives", "time_ns"), [expected], "{workload} of {n}");
-            // A message has been sent when its last bit has left the NIC, whatever its way takes.
+            // A message has been sent when its last bit has left the NIC, regardless of the duration of its path.
             let times = picoseconds(&tables, "messages", "time_max_ns");
             assert!(times.iter().all(|&time| time == serial(part)), "{workload} of {n}: {times:?}");
         }
@@ -83,13 +84,13 @@ fn rings_and_direct_exchanges_take_exactly_what_the_frames_take() {
 
 #[test]
 fn a_pause_of_the_nic_keeps_a_message_from_having_been_sent() {
-    // Three senders to one receiver, whose switch pauses them.
+    // Three senders to one receiver; its switch pauses them.
     let job = "workload = { collective = \"all_to_all\", algorithm = \"burst\", skew = 8.0, bytes = \"3 MB\" }\npriority = 3";
     let (_, tables) = run(&star(4, job, "[flow_control.pfc]"), 1);
     let (times, bytes) =
         (picoseconds(&tables, "messages", "time_max_ns"), real(&tables, "messages", "bytes"));
     let large: Vec<u64> = times.iter().zip(&bytes).filter(|own| *own.1 > 1e6).map(|own| *own.0).collect();
-    // All three share the link of rank 0, and the headroom of the switch holds much less than a message.
+    // All three share the link of rank 0, and the headroom of the switch is much smaller than a message.
     assert_eq!(large.len(), 3);
     assert!(large.iter().all(|&time| time > 2 * serial(2_900_000)), "{large:?}");
     assert_eq!(real(&tables, "jobs", "finished"), [1.0]);
@@ -186,7 +187,7 @@ proptest! {
         let sent: f64 = real(&tables, "messages", "bytes").iter().sum();
         let share = if collective == "all_reduce" { 2.0 } else { 1.0 };
         let whole = 2.0 * share * f64::from(hosts - 1) * bytes as f64;
-        // An all-to-all sends n vectors but for the parts of each rank itself, which differ by a byte.
+        // An all-to-all sends n vectors minus the parts of each rank itself, which differ by a byte.
         let near = if collective == "all_to_all" { f64::from(2 * hosts * chunks) } else { 0.0 };
         prop_assert!((sent - whole).abs() <= near, "{} of {}", sent, whole);
         let frames = table(&tables, "flows");

@@ -1,4 +1,5 @@
-//! Jobs whose collectives units at switches reduce: closed forms, trees of fabrics, several jobs, lost messages, what is refused.
+//! Jobs with in-network reductions: closed forms, trees of fabrics, several jobs, lost messages, scenarios that must be
+//! rejected.
 
 use crate::job_frames::{STAR, run, texts};
 use crate::jobs::{real, table};
@@ -24,10 +25,11 @@ fn picoseconds(tables: &[Table]) -> u64 {
     (real(tables, "collectives", "time_ns")[0] * 1e3).round() as u64
 }
 
-/// Picoseconds of a full frame of 1,518 B on a link of 100 Gb/s.
+/// Picoseconds for which a full frame of 1,518 B occupies a link of 100 Gb/s.
 const WIRE: u64 = (1_518 + 20) * 80;
-/// From the begin of a segment at its rank to the end of its result there: over both links of 500 ns and twice through the switch, with
-/// the frames of all on the link of the unit one after the other, and the latency of the unit.
+/// Picoseconds from the start of a segment at its rank to the end of its result there. It crosses both links (500 ns
+/// each) and passes the switch twice; the frames of all ranks pass the unit's link one after the other; and the unit
+/// adds its latency.
 const ROUND: u64 = 4 * WIRE + 2 * 500_000 + 2 * 500_000 + 100_000;
 
 #[test]
@@ -38,12 +40,13 @@ fn frames_on_a_star_take_exactly_bytes_over_rate_and_a_round() {
             let rest = format!(", bytes = \"{bytes} B\", segment = \"1500 B\", outstanding = {outstanding}");
             let job = format!("{}\nover = \"frames\"\nframe = \"1518 B\"", workload("all_reduce", &rest));
             let (_, tables) = run(&star(n, &job, ""), 1);
-            // Alone in its unit, a segment follows a round after the one before. The ranks begin it one after the other, as they have
-            // got their copies, so that their frames do not wait for each other again on the link of the unit.
+            // With one outstanding segment, each follows a round after the previous one. The ranks start it one after
+            // the other, in the order in which they received the copies of the previous result, so that the frames do
+            // not queue again on the link of the unit.
             let each = if outstanding == 1 { ROUND - u64::from(n - 1) * WIRE / u64::from(n) } else { WIRE };
             let expected = ROUND + (segments - 1) * each;
             assert_eq!(picoseconds(&tables), expected, "{segments} segments of {n} ranks");
-            // A rank sends the vector once; the unit, whose number follows, a copy to each.
+            // Each rank sends the vector once. The unit, which is numbered after the ranks, sends a copy to each rank.
             let bytes_of = real(&tables, "messages", "bytes");
             assert!(bytes_of.iter().all(|&own| own == bytes as f64), "{bytes_of:?}");
             assert_eq!(bytes_of.len(), 2 * n as usize);
@@ -63,7 +66,7 @@ fn queue_pairs_on_a_star_take_bytes_over_rate_and_a_round() {
             workload(collective, rest)
         );
         let (_, tables) = run(&star(n, &job, ""), 1);
-        // Each direction carries the data, or the acknowledgements of the other one, or both.
+        // Each direction carries data, acknowledgements of the other direction, or both.
         let data = (4_096 + 66 + 20) as f64 * 1_024.0 * 80.0;
         let acks = 84.0 * 1_024.0 * 80.0;
         let expected =
@@ -137,7 +140,8 @@ fn jobs_share_the_units_of_switches() {
     assert_eq!(real(&tables, "jobs", "finished"), [1.0, 1.0]);
     let ports = texts(&tables, "ports", "port");
     assert_eq!(ports.iter().filter(|name| name.ends_with("->sw.reduction")).count(), 1, "{ports:?}");
-    // A unit at half of the rate of the four links is no bottleneck for two at a time, but one at a quarter of it is.
+    // A unit with half of the total rate of the four links is no bottleneck for two jobs at a time, but one with a
+    // quarter is.
     let time = |text: &str| real(&run(text, 1).1, "collectives", "time_ns")[0];
     let slower = together.replace("algorithm", "reduction_rate = \"200 Gb/s\", algorithm");
     let (fast, slow) = (time(&together), time(&slower));
@@ -152,7 +156,7 @@ fn a_lost_segment_and_a_slow_rank_are_named() {
     let [hosts, peers, causes] =
         ["host", "peer_host", "cause"].map(|column| texts(&tables, "rank_waits", column));
     let rows: Vec<_> = hosts.iter().zip(&peers).zip(&causes).collect();
-    // Segments from and to the host are lost; who waits for whom ends at one of these.
+    // Segments to and from the host are lost. Every chain of waits ends at one of these.
     assert!(
         rows.iter().any(|((own, peer), cause)| {
             (own.as_str() == "sw.reduction" && peer.as_str() == "h2" || own.as_str() == "h2")
@@ -162,7 +166,7 @@ fn a_lost_segment_and_a_slow_rank_are_named() {
     );
     let slow = format!("{job}\ncompute = \"20 us\"\nstragglers = {{ hosts = \"h3\", slowdown = 3.0 }}");
     let (_, tables) = run(&star(4, &slow, ""), 1);
-    // All wait for the computation of h3, of 60 us.
+    // All ranks wait for the computation of h3, which takes 60 us.
     assert!(real(&tables, "jobs", "step_ns")[0] > 60e3 + 80e3);
 }
 

@@ -1,4 +1,4 @@
-//! Jobs: collectives on a star compared with their algebra, runs on several threads, and jobs that are refused.
+//! Jobs: collectives on a star compared with closed forms, runs on several threads, and jobs that must be rejected.
 
 use fabric::Simulation;
 use measure::{Table, Values};
@@ -6,11 +6,11 @@ use scenario::load;
 
 const RATE: f64 = 100e9;
 const FRAME: u64 = 4_200;
-/// Data of a full frame: the largest MTU that fits.
+/// Data bytes of a full frame, the largest MTU that fits.
 const DATA: u64 = 4_096;
-/// Bytes of each frame that are not data: tagged Ethernet, IPv4, UDP, BTH, ICRC.
+/// Bytes of each frame other than data: tagged Ethernet, IPv4, UDP, BTH, ICRC.
 const HEADERS: u64 = 66;
-/// Preamble and inter-frame gap.
+/// Bytes of preamble and inter-frame gap.
 const AROUND: u64 = 20;
 
 fn text(hosts: u32, job: &str, rest: &str) -> String {
@@ -39,20 +39,21 @@ pub fn real(tables: &[Table], name: &str, column: &str) -> Vec<f64> {
     }
 }
 
-/// Seconds for which a frame with `data` bytes of data occupies a link.
+/// Returns the seconds for which a frame with `data` bytes of data occupies a link.
 fn wire(data: u64) -> f64 {
     ((data + HEADERS).max(64) + AROUND) as f64 * 8.0 / RATE
 }
 
-/// Seconds that a message occupies a link.
+/// Returns the seconds for which a message occupies a link.
 fn serial(bytes: u64) -> f64 {
     let (full, last) = (bytes / DATA, bytes % DATA);
     full as f64 * wire(DATA) + if last > 0 || full == 0 { wire(last) } else { 0.0 }
 }
 
-/// Seconds from the post of a message to the delivery of its last byte, over a host's link and the switch.
+/// Returns the seconds from the posting of a message to the delivery of its last byte, over a host's link and the
+/// switch.
 fn alone(bytes: u64) -> f64 {
-    // The switch stores a frame; a short last one waits there until the full one before it has left.
+    // The switch stores each frame. A short last frame waits there until the full one before it has left.
     serial(bytes) + wire(bytes.min(DATA)) + 500e-9 + 2.0 * 500e-9
 }
 
@@ -60,7 +61,7 @@ fn log2(n: u32) -> u32 {
     n.next_power_of_two().ilog2()
 }
 
-/// The time of the only iteration, in seconds.
+/// Returns the time of the only iteration in seconds.
 fn time(n: u32, workload: &str) -> f64 {
     let job = format!("workload = {{ {workload} }}\nover = {{ rdma = {{}} }}");
     let tables = simulation(&text(n, &job, ""), 1).tables();
@@ -71,7 +72,7 @@ fn time(n: u32, workload: &str) -> f64 {
 
 fn check(n: u32, workload: &str, expected: f64) {
     let time = time(n, workload);
-    // The last message is acknowledged before its rank has ended.
+    // The last message is acknowledged before its rank ends.
     let expected = expected + alone(0);
     let off = time / expected - 1.0;
     assert!(off.abs() < 0.02, "{workload} of {n}: {time:e} s, not {expected:e} s: {:.1} %", 100.0 * off);
@@ -88,7 +89,7 @@ fn collectives_take_what_the_algebra_says() {
         check(n, &of("all_reduce", "ring"), steps(2 * (n - 1), s / u64::from(n)));
         check(n, &of("reduce_scatter", "ring"), steps(n - 1, s / u64::from(n)));
         check(n, &of("all_gather", "ring"), steps(n - 1, s / u64::from(n)));
-        // A rank also waits for the acknowledgement of its message.
+        // A rank also waits for the acknowledgement of its own message.
         let sendrecv = alone(s / u64::from(n)) + alone(0);
         check(n, &of("all_to_all", "shifted"), f64::from(n - 1) * sendrecv - alone(0));
         if n.is_power_of_two() {
@@ -100,8 +101,8 @@ fn collectives_take_what_the_algebra_says() {
             check(n, &of("all_to_all", "bruck"), steps(n.ilog2(), s / 2));
             check(n, &of("reduce", "binomial"), steps(log2(n), s));
         } else {
-            // Two steps more for the ranks beyond the power of two. Ranks that need not wait for them send at once, and messages of
-            // two steps share a link: by at most one vector in each direction.
+            // Two more steps for the ranks beyond the power of two. Ranks that need not wait for them send at once, so
+            // that messages of two steps share a link: at most one vector in each direction.
             let folded = time(n, &of("all_reduce", "recursive_doubling")) / steps(n.ilog2() + 2, s);
             let shared = 2.0 * serial(s) / steps(n.ilog2() + 2, s);
             assert!((0.98..1.02 + shared).contains(&folded), "{n}: {folded} of the formula");
@@ -143,7 +144,7 @@ fn a_fixed_cost_per_message_is_a_rate_whatever_the_network() {
         let job = "workload = { collective = \"send_receive\", bytes = \"32 MiB\", chunks = 256 }\noverhead = \"10 us\"";
         let text = text(2, job, "").replace("100 Gb/s", rate);
         let tables = simulation(&text, 1).tables();
-        // 128 KiB in 10 us, and once the cost of the receiver and the path of the last message.
+        // 128 KiB in 10 us, and once the receiver's cost and the path of the last message.
         let seconds = real(&tables, "collectives", "time_ns")[0] * 1e-9;
         let expected = 256.0 * 10e-6 + 10e-6 + (128 << 10) as f64 * 8.0 / 200e9;
         assert!((seconds / expected - 1.0).abs() < 0.01, "{rate}: {seconds:e} s, not {expected:e} s");
@@ -256,8 +257,8 @@ fn keys_without_effect_are_warnings() {
 fn a_schedule_runs_as_its_operations_say() {
     let folder = std::env::temp_dir().join(format!("penstock-schedule-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    // A message to itself, a computation of 5 us, a message of 200,000 B, a reply from any sender, and a parallel computation that
-    // begins with the receive.
+    // A message to the rank itself, a computation of 5 us, a message of 200,000 B, a reply from any sender, and a
+    // parallel computation that starts with the receive.
     let goal = "num_ranks 2\nrank 0 {\na: send 8b to 0 tag 3\nb: recv 8b from 0 tag 3\nc: calc 5000\nd: send 200000b to 1 tag 1\n\
                 e: recv 64b from -1 tag -1\nc requires b\nd requires c\ne requires d\n}\nrank 1 {\nl1: recv 200000b from 0 tag 1\n\
                 l2: send 64b to 0 tag 9\nl3: calc 3000 cpu 1\nl2 requires l1\nl3 irequires l1\n}\n";
@@ -270,7 +271,8 @@ fn a_schedule_runs_as_its_operations_say() {
     simulation.run().expect("it runs");
     let tables = simulation.tables();
     assert_eq!(real(&tables, "jobs", "finished"), [2.0]);
-    // The send of 200,000 B is above the eager limit: it ends with its acknowledgement, before which the reply may have arrived.
+    // The send of 200,000 B exceeds the eager limit, so that it ends with its acknowledgement. The reply may arrive
+    // before that.
     let one = 5e-6 + alone(200_000) + alone(64);
     let took = real(&tables, "jobs", "step_ns")[0] * 1e-9;
     assert!((took - one).abs() < alone(0) && took > one * 0.98, "{took:e} s, not {one:e} s");

@@ -1,4 +1,4 @@
-//! Line codes and slow links: everything is as at the rate of data, which is exact.
+//! Line codes and slow links: every result is that of the exact data rate.
 
 use fabric::Simulation;
 use fabric::spec::FaultSpec;
@@ -14,7 +14,7 @@ fn loaded(text: &str) -> Scenario {
     first
 }
 
-/// Flow control, "wire", shares of the link, sources at the edge of their link.
+/// Flow control, "wire", shares of the link, and sources close to the rate of their link.
 const REST: &str = r#"
 [flow_control.pfc]
 [switch.scheduler.shaper]
@@ -55,7 +55,7 @@ fn a_line_code_leaves_the_rate_of_data_to_everything() {
         let rest = REST.replace("FROM", ends[0]).replace("TO", ends[1]);
         let (coded, plain) =
             (loaded(&format!("{head}{coded}{rest}")), loaded(&format!("{head}{plain}{rest}")));
-        // Except for the nominal rate in the text, to which profiles of memories are attached.
+        // Except for the nominal rate in the text, which selects profiles of memories.
         let without_words = |scenario: &Scenario| {
             let mut spec = scenario.spec.clone();
             spec.links.iter_mut().for_each(|link| link.wire_rates = link.rates);
@@ -173,7 +173,7 @@ source = "greedy"
     };
     assert!(integers("ports", "pauses_sent").iter().sum::<u64>() > 10);
     assert_eq!(integers("flows", "frames_dropped"), [0; 3]);
-    // Frames of 1522 B take 12.336 ms; the first are at the switch after one of these.
+    // A frame of 1522 B takes 12.336 ms; the first frames reach the switch after one such time.
     let delivered: u64 = integers("flows", "frames_delivered").iter().sum();
     assert_eq!(delivered, (20_000_000 - 12_336) / 12_336);
 }

@@ -1,4 +1,4 @@
-//! A scenario that `check` accepts can be run; and no lossless frame is lost with thresholds that are computed or accepted.
+//! A scenario that `check` accepts can be run, and no lossless frame is lost with computed or accepted thresholds.
 
 use fabric::{Simulation, pause_needs};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn refused(text: &str) -> String {
     }
 }
 
-/// Runs to the end. Returns pauses sent and frames lost.
+/// Runs to the end. Returns the number of pauses sent and of frames lost.
 fn run(scenario: &Scenario) -> Result<(f64, f64), String> {
     let mut simulation = Simulation::new(&scenario.spec).map_err(|why| why.to_string())?;
     simulation.run().map_err(|why| why.to_string())?;
@@ -44,11 +44,11 @@ struct Case {
     host: String,
     sizes: &'static str,
     longest: u64,
-    /// The receiving host takes this share of the rate; none: all.
+    /// Fraction of the rate at which the receiving host processes frames; `None` for all of it.
     receive_share: Option<u64>,
-    /// Quanta above the minimum that works; none: the longest.
+    /// Quanta above the minimum that works; `None` for the maximum.
     more_quanta: Option<u64>,
-    /// Watermarks and headroom instead of computed ones.
+    /// XOFF watermark; `None` for computed watermarks and headroom.
     xoff: Option<u64>,
 }
 
@@ -80,7 +80,7 @@ impl Case {
             let kbps = self.gbps * 1_000_000 * share / 100;
             text += &format!("[host.receive]\nrate = \"{kbps} kb/s\"\nbuffer = \"{buffer} B\"\n");
         }
-        // All send to one, in two priorities; frames in the reverse direction delay pause frames.
+        // All hosts send to one, in two priorities; frames in the reverse direction delay pause frames.
         for (name, from, to, priority) in [
             ("incast", "\"all\"", self.last, 3),
             ("beside", "\"all\"", self.last, 0),
@@ -190,7 +190,7 @@ proptest! {
 
     #[test]
     fn what_is_accepted_runs_and_loses_nothing(case in case()) {
-        // Computes the needs of the links.
+        // Used to compute what the links require.
         let draft = Case { xoff: None, ..case.clone() };
         let draft = accepted(&draft.text(None, 1 << 24, None, 1_000));
         let needs = pause_needs(&draft.spec);
@@ -201,7 +201,7 @@ proptest! {
         };
         let least = needs.iter().map(|need| need.least_quanta).max().unwrap_or(1);
         let total = needs.iter().map(|need| need.delay.time().ps()).max().unwrap_or(0);
-        // Long enough for all levels on the path to be reached, and for some refreshes.
+        // Long enough to reach all levels on the path, and for some refreshes.
         let frame_ps = (case.longest + 20) * 10 * 1_000 / case.gbps;
         let duration_ns = (total * 12 + frame_ps * 40) / 1_000 + 1_000;
         let quanta = case.more_quanta.map(|more| least + more).filter(|&quanta| quanta <= 65_535);
@@ -213,7 +213,7 @@ proptest! {
             Ok((_, lost)) => prop_assert_eq!(lost, 0.0),
             Err(why) => prop_assert!(false, "{}\n{}", why, text),
         }
-        // One less of any value is refused, and the proposed value is the least that is accepted.
+        // A value that is one lower is rejected, and the proposed value is the minimum that is accepted.
         if quanta.is_some() && least > 1 {
             let why = refused(&case.text(Some(least - 1), buffer, headroom, duration_ns));
             let proposed = format!("pause_quanta of at least {least}");
@@ -252,7 +252,7 @@ source = "greedy"
 
 #[test]
 fn short_pauses_are_refused_or_work() {
-    // 394 quanta of response; 1542 B and three times 84 B are 28.03 quanta.
+    // A response time of 394 quanta; 1542 B and three times 84 B are 28.03 quanta.
     let text = |quanta: u32| SHORT_PAUSES.replace("QUANTA", &quanta.to_string());
     let why = refused(&text(394));
     assert!(why.contains("obeys it, which takes 2.01728 us") && why.contains("at least 423"), "{why}");
@@ -320,14 +320,15 @@ fn a_phy_is_a_delay_and_a_response() {
     // 12,288 bit times at 10 Gb/s, in addition to 10 ns of cable.
     let named = links("phy = \"10GBASE-R\"");
     assert!(named.iter().all(|link| link.delay.ps() == 10_000 + 1_228_800 && link.response_time.is_none()));
-    // Each link at its own rate: 33,792 bit times at 10 Gb/s, 194,048 at 100 Gb/s. 10GBASE-T has its own response.
+    // Each link at its own rate: 33,792 bit times at 10 Gb/s, 194,048 at 100 Gb/s. 10GBASE-T has a response time of its
+    // own.
     let slowest = links("phy = \"slowest\"\nuplink_rate = \"100 Gb/s\"");
     let delays: Vec<u64> = slowest.iter().map(|link| link.delay.ps() - 10_000).collect();
     assert_eq!(delays.iter().filter(|&&delay| delay == 3_379_200).count(), 2, "{delays:?}");
     assert_eq!(delays.iter().filter(|&&delay| delay == 1_940_480).count(), 2, "{delays:?}");
     let response = slowest.iter().filter_map(|link| link.response_time);
     assert_eq!(response.map(|time| time.ps()).collect::<Vec<_>>(), [3_788_800; 2]);
-    // The effective scenario keeps it.
+    // The effective scenario keeps the PHY.
     let scenario = accepted(&text("phy = \"10GBASE-T\""));
     let again = accepted(&scenario.effective_toml());
     assert_eq!(format!("{:?}", scenario.spec), format!("{:?}", again.spec));
@@ -337,8 +338,8 @@ fn a_phy_is_a_delay_and_a_response() {
 
 #[test]
 fn a_link_that_gets_faster_has_room_for_what_its_slow_frames_let_in() {
-    // A longest frame is on its way back at 10 Gb/s when the link changes to 100 Gb/s: the pause frame waits for it ten
-    // times as long as at the new rate of arriving frames.
+    // A frame of maximum length is being sent in the reverse direction at 10 Gb/s when the link changes to 100 Gb/s.
+    // The pause frame waits for it ten times as long as it would at the new rate, at which frames arrive.
     let text = |at: u64| {
         format!(
             r#"

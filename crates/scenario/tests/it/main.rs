@@ -1,4 +1,4 @@
-//! Scenarios from their texts to the results, in one binary.
+//! Tests of scenarios from text to results, in one binary.
 
 mod bad_input;
 mod dcbx;

@@ -1,4 +1,4 @@
-//! Maps of switches: traffic classes and rewriting of DSCPs.
+//! Maps of switches: traffic classes and rewrites of DSCPs.
 
 use fabric::spec::{NodeSpec, SwitchSpec};
 use frame::{Priority, TrafficClass};
@@ -18,7 +18,7 @@ fn switch<'s>(scenario: &'s Scenario, name: &str) -> &'s SwitchSpec {
     node.switch().unwrap()
 }
 
-/// Two leaves, two spines, and a flow from leaf to leaf.
+/// Returns two leaves and two spines, with a flow from leaf to leaf.
 fn fabric(more: &str, flow: &str) -> String {
     format!(
         r#"
@@ -57,14 +57,14 @@ fn a_flow_has_the_priority_that_switches_give_its_dscp() {
     ] {
         let scenario = loaded(&fabric(maps, &format!("dscp = {dscp}")));
         assert_eq!(scenario.spec.flows[0].priority, Priority(class), "{maps} {dscp}");
-        // Without a map a code point that is no class selector causes a warning.
+        // Without a map, a DSCP that is not a class selector causes a warning.
         let unmapped = maps.is_empty() && dscp % 8 != 0;
         assert_eq!(scenario.warnings.len(), usize::from(unmapped), "{:?}", scenario.warnings);
     }
     let transfers = "[[transfers]]\nname = \"t\"\nfrom = \"h1\"\nto = \"h2\"\nsizes = \"1 MB\"\narrivals = \"once\"\ndscp = 46\n";
     let scenario = loaded(&fabric(&format!("{SONIC}{transfers}"), "dscp = 3"));
     assert_eq!(scenario.spec.flows[1].priority, Priority(5));
-    // By default pauses are for the priorities in use, as without maps.
+    // By default, pauses apply to the priorities in use, as without maps.
     let scenario = loaded(&fabric(&format!("[flow_control.pfc]\n{SONIC}"), "dscp = 3"));
     assert!(scenario.effective_toml().contains("priorities = [3]"), "{}", scenario.effective_toml());
 }
@@ -157,7 +157,7 @@ fn a_change_of_dscp_is_one_of_priority() {
     let leaf = scenario.spec.nodes.iter().find(|node| node.name == "leaf0").unwrap();
     let id = |name: &str| scenario.spec.nodes.iter().position(|node| node.name == name).unwrap() as u32;
     let to = |name: &str| leaf.remap_to(frame::NodeId(id(name))).map(|new| new.map(|priority| priority.0));
-    // DSCP 4 is not in use, and 3 is rewritten to 2.
+    // DSCP 4 is not in use, and DSCP 3 is rewritten to 2.
     assert_eq!(to("spine1"), Some([0, 1, 2, 2, 4, 5, 6, 7]));
     assert_eq!(to("h0"), None);
     assert_eq!(leaf.classes_to(frame::NodeId(id("spine0"))).class(Priority(3)), TrafficClass(2));
@@ -224,12 +224,12 @@ fn path_weights_name_neighbours() {
     };
     let of = |name: &str, to: &str| switch(&scenario, name).weights.to(id(to));
     assert_eq!((of("leaf0", "spine0"), of("leaf1", "spine1"), of("leaf0", "h0")), (2, 5, 1));
-    // An entry for all switches is ignored by one without such a neighbour.
+    // An entry for all switches is ignored at one without such a neighbour.
     assert!(switch(&scenario, "spine0").weights.are_equal());
     assert!(switch(&loaded(&fabric("", "")), "leaf0").weights.are_equal());
 }
 
-/// A dragonfly whose frames change their class on global links: two classes suffice to avoid a cycle.
+/// Returns a dragonfly whose frames change their class on global links: two classes suffice to avoid a cycle.
 fn dragonfly(groups: &[&str]) -> String {
     let remaps: String = (0..)
         .zip(groups)

@@ -35,7 +35,7 @@ fn senders_by_range_and_by_switch() {
     assert_eq!(senders("\"leaf1..leaf2/h*1\""), ["h11"]);
     assert_eq!(senders("\"leaf*/h3..h4\""), ["h3", "h4"]);
     assert_eq!(senders("[\"leaf2/*\", \"h8\"]"), ["h8", "h9", "h10", "h11"]);
-    // A range is a pattern: the receiver is left out without a warning.
+    // A range is a pattern: the receiver is omitted from the senders without a warning.
     assert_eq!(senders("\"h0..h2\""), ["h1", "h2"]);
 }
 
@@ -119,7 +119,7 @@ fn explicit_topologies_by_range() {
     let hosts = [("h08", "s0"), ("h09", "s0"), ("h10", "s0"), ("h11", "s0")];
     assert_eq!(ends[..4], hosts);
     assert_eq!(ends[4..], [("s0", "a"), ("s0", "a"), ("s1", "a"), ("s1", "a")]);
-    // Errors in one of them are reported at the line that it comes from.
+    // An error in a name of a range is reported at the line of the range.
     let unknown = refused(&text(&RANGES.replace("\"h08..h11\", \"s0\"", "\"h08..h12\", \"s0\""), ""));
     let one = unknown.errors().next().unwrap();
     assert_eq!((one.line, one.message.as_str()), (7, "unknown node \"h12\""), "{one:?}");

@@ -1,6 +1,6 @@
-//! The results of the studies' scenarios are pinned beside them; tests of the package compare release builds with them.
-//! This test compares the present build, which `cargo test` makes without optimisation: both must run the same
-//! trajectory to the bit.
+//! The expected results of the studies' scenarios are stored next to them, and tests of the package compare release
+//! builds with them. This test compares the current build, which `cargo test` compiles without optimisation: both must
+//! compute the same trajectory, bit for bit.
 
 use fabric::Simulation;
 use scenario::load;

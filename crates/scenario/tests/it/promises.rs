@@ -1,8 +1,8 @@
-//! Warnings of promises of a scenario that a run will break, and no warnings where it keeps them.
+//! Warnings about guarantees of a scenario that a run will violate, and no warnings if it will not.
 
 use scenario::load;
 
-/// The warnings of a scenario that loads, and those among them that break a promise.
+/// Returns the warnings of a scenario that loads, and those among them about a violated guarantee.
 fn found(text: &str) -> (Vec<String>, Vec<String>) {
     let scenario = load(text, "t.toml", None).unwrap_or_else(|why| panic!("{why}\nin\n{text}"));
     let warnings = scenario.warnings.iter().map(|one| one.message.clone()).collect();
@@ -34,7 +34,7 @@ fn short_headroom_breaks_a_promise() {
     assert!(broken[0].contains("headroom 1000 B is less than the bytes in flight on a link of \"sw\""));
     let enough = text("xoff = \"20 kB\", xon = \"10 kB\", headroom = \"20 kB\"");
     assert_eq!(found(&enough), (Vec::new(), Vec::new()));
-    // A run that stops at a loss is refused.
+    // A scenario that stops at the first loss is rejected.
     assert!(load(&short.replace("\"count\"", "\"stop\""), "t.toml", None).is_err());
 }
 
@@ -51,7 +51,7 @@ fn hosts_send_pauses_too() {
     warns(&text(""), "flow control, but no station sends pauses");
 }
 
-/// Transfers over RDMA between the hosts of two leaves.
+/// Returns a scenario with transfers over RDMA between the hosts of two leaves.
 fn over(rdma: &str, frame: &str, switch: &str) -> String {
     format!(
         "simulation = {{ duration = \"1 ms\" }}\n{switch}\n\

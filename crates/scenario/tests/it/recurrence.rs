@@ -1,5 +1,5 @@
-//! Iterations that repeat earlier ones exactly: which runs have them, that skipping them changes no time, and what must not be taken for
-//! one.
+//! Iterations that repeat earlier ones exactly: the runs that have them, that skipping them changes no time, and states
+//! that must not be mistaken for recurrences.
 
 use crate::jobs::{real, table};
 use fabric::Simulation;
@@ -14,7 +14,7 @@ const SMALL: &str = "[topology.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_le
                      uplink_rate = \"100 Gb/s\"\n";
 const PFC: &str = "[flow_control.pfc]\n";
 
-/// A job with this workload over RDMA with a control.
+/// Returns a job with this workload over RDMA with a control.
 fn job(workload: &str, control: &str, iterations: u32) -> String {
     format!(
         "[[jobs]]\nname = \"train\"\nranks = \"all\"\nworkload = {{ {workload} }}\npriority = 3\n\
@@ -26,7 +26,7 @@ fn run(skip: &str, rest: &str, threads: usize) -> Vec<Table> {
     simulate(skip, rest, threads).tables()
 }
 
-/// The tables of a run, and the frame-hops that were simulated for them.
+/// Returns the tables of a run, and the number of frame-hops that were simulated.
 fn run_with_hops(skip: &str, rest: &str, threads: usize) -> (Vec<Table>, f64) {
     let mut simulation = simulate(skip, rest, threads);
     (simulation.tables(), (simulation.frame_hops() - simulation.skipped_hops()) as f64)
@@ -51,14 +51,14 @@ fn texts(tables: &[Table], column: &str) -> Vec<String> {
     }
 }
 
-/// Columns about the skipping itself, and how much of the run has recorded steps.
+/// Columns about skipping itself, and about the part of the run with recorded steps.
 const ABOUT_SKIPPING: [&str; 7] =
     ["skipped", "skipped_phases", "repeats_from", "repeat_period", "repeat_ns", "not_repeated", "recorded"];
 
-/// Tables of the iterations before the first skipped one alone.
+/// Tables that cover only the iterations before the first skipped one.
 const OF_EVENTS: [&str; 1] = ["rank_steps"];
 
-/// The values of all tables that count, as text: all bits of them.
+/// Returns the values of all tables that count, as text with all bits.
 fn counts(tables: &[Table]) -> Vec<String> {
     let counting = tables.iter().filter(|table| !OF_EVENTS.contains(&table.spec.name));
     let columns = counting.flat_map(|table| table.columns.iter().map(|column| (table.spec.name, column)));
@@ -72,7 +72,7 @@ fn assert_same(whole: &[Table], short: &[Table], rest: &str) {
     }
 }
 
-/// Runs with and without skipping, and returns the tables of the run that skips.
+/// Runs with and without skipping, compares them, and returns the tables of the run with skipping.
 fn check(rest: &str, threads: usize) -> Vec<Table> {
     check_for("100 ms", rest, threads)
 }
@@ -143,7 +143,8 @@ fn the_steps_of_a_ring_cost_less_than_six_of_them() {
     }
 }
 
-/// Blocks that differ by a byte, hops that differ in length, and a second job: no step repeats another, and no time changes.
+/// Blocks that differ by a byte, links of different lengths, and a second job: no step repeats another one, and no time
+/// changes.
 #[test]
 fn steps_that_differ_are_not_skipped() {
     let ring = "collective = \"all_reduce\", bytes = ";
@@ -184,7 +185,7 @@ fn computations_in_turn_give_the_period() {
     assert_eq!(real(&check(&rest, 1), "jobs", "repeat_period"), [3.0]);
 }
 
-/// The counters at the beginning of a long period are kept until it has been confirmed.
+/// The counters at the beginning of a long period are kept until the period has been confirmed.
 #[test]
 fn a_period_of_twenty_iterations_is_skipped() {
     let computations: Vec<String> = (10..30).map(|us| format!("\"{us} us\"")).collect();
@@ -198,7 +199,7 @@ fn a_period_of_twenty_iterations_is_skipped() {
     assert!(real(&tables, "jobs", "skipped")[0] >= 20.0);
 }
 
-/// Counters begin anew after a warm-up: no period that began before it is added to them.
+/// Counters are reset after a warm-up: no period that began before is added to them.
 #[test]
 fn a_period_that_began_within_the_warm_up_is_not_counted() {
     for us in [150, 400, 650, 1_000] {
@@ -210,7 +211,7 @@ fn a_period_that_began_within_the_warm_up_is_not_counted() {
     }
 }
 
-/// Swift and DCTCP through rings whose times do not differ: their windows and shares still move.
+/// Swift and DCTCP over rings with equal times: their windows and shares still change.
 #[test]
 fn equal_times_are_no_recurrence() {
     let workload = "collective = \"all_reduce\", bytes = \"1 MB\"";
@@ -253,7 +254,7 @@ fn what_has_no_class_or_its_own_clock_is_never_skipped() {
     }
 }
 
-/// A run that ends before its jobs do is simulated to that end.
+/// A run that ends before its jobs is simulated to the end.
 #[test]
 fn jobs_that_do_not_end_are_not_skipped() {
     let workload = "collective = \"all_reduce\", bytes = \"1 MB\"";
@@ -277,7 +278,7 @@ fn the_recurrence_is_the_same_on_any_number_of_threads_and_found_without_skippin
     assert!(alone[3].contains("[1]"), "{alone:?}");
 }
 
-/// The iterations of both jobs are counted on where some of them were skipped.
+/// The iterations of both jobs keep their numbers if some of them were skipped.
 #[test]
 fn iterations_after_skipped_ones_have_their_numbers() {
     let train = job("collective = \"all_reduce\", bytes = \"12 kB\"", "none", 11);
@@ -289,7 +290,8 @@ fn iterations_after_skipped_ones_have_their_numbers() {
     assert_eq!(texts(&tables, "not_repeated"), ["", ""]);
 }
 
-/// What a fabric does beside forwarding in skipped iterations is counted, listed and drawn as in the whole run.
+/// Events of a fabric other than forwarding, in skipped iterations, are counted, listed and plotted as in the complete
+/// run.
 fn check_events(what: &str, rest: &str) {
     let tables = check_for("1 s", &format!("[probes]\nbin = \"137 us\"\npauses = true\n{rest}"), 2);
     assert!(table(&tables, what).rows() > 0, "no {what}");
@@ -325,7 +327,7 @@ fn any_job() -> impl Strategy<Value = (String, usize)> {
     let controls = prop::sample::select(vec!["none", "dcqcn", "dctcp", "timely", "swift"]);
     let fabrics = prop::sample::select(vec![STAR, SMALL]);
     let compute = prop::sample::select(vec!["", "compute = \"10 us\"\n", "compute = [\"5 us\", \"9 us\"]\n"]);
-    // Another job over the same links, which ends before it or after it.
+    // Another job on the same links, which ends earlier or later.
     let other = prop::option::of((10u32..400, 8u32..50)).prop_map(|other| {
         other.map_or(String::new(), |(kb, iterations)| {
             let workload = format!("collective = \"all_to_all\", bytes = \"{kb} kB\"");

@@ -1,4 +1,4 @@
-//! No input makes the loader panic, and every diagnostic lies inside the text.
+//! No input makes the loader panic, and every diagnostic is positioned within the text.
 
 use proptest::prelude::*;
 use scenario::{Diagnostic, load, load_bytes};
@@ -116,7 +116,7 @@ fn the_unchanged_scenario_loads() {
     assert!(load(VALID, "x.toml", None).is_ok());
 }
 
-/// A text with typing errors.
+/// Returns a text with typing errors.
 fn mutated(edits: &[(usize, usize, String)]) -> String {
     let mut text: Vec<char> = VALID.chars().collect();
     for (at, len, new) in edits {
@@ -127,7 +127,7 @@ fn mutated(edits: &[(usize, usize, String)]) -> String {
     text.into_iter().collect()
 }
 
-/// Tokens that often change the meaning without breaking the syntax.
+/// Generates tokens that often change the meaning without breaking the syntax.
 fn token() -> impl Strategy<Value = String> {
     prop_oneof![
         "[0-9]{1,20}",

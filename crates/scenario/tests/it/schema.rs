@@ -1,4 +1,4 @@
-//! The JSON Schema says for every key what it means, and never takes a bare number where a unit belongs.
+//! The JSON Schema describes every key, and never accepts a bare number in place of a quantity with a unit.
 
 use serde_json::Value;
 
@@ -163,7 +163,7 @@ const NUMBERS: &[&str] = &[
     "protocol",
     "groups",
 ];
-/// Numbers with no unit where another key of the same name takes a name: ports of UDP and TCP.
+/// Keys with numbers without a unit, whose names other tables use for keys with other values.
 const NUMBERS_OF: &[&str] = &[
     ".ports/0.from",
     ".ports/0.to",
@@ -175,7 +175,7 @@ const NUMBERS_OF: &[&str] = &[
 
 struct Walk<'s> {
     root: &'s Value,
-    /// Definitions around: a scheduler behind a shaper is a scheduler.
+    /// Enclosing definitions: the scheduler behind a shaper is a scheduler too.
     inside: Vec<&'s str>,
     problems: Vec<String>,
     leaves: usize,
@@ -203,7 +203,7 @@ impl<'s> Walk<'s> {
         if let Some(properties) = resolved["properties"].as_object() {
             for (key, value) in properties {
                 let path = format!("{path}.{key}");
-                // A choice between tables is described where the choice stands.
+                // A choice between tables is described at its key.
                 let described =
                     [value, self.resolve(value), resolved].iter().any(|one| one["description"].is_string());
                 if !described {
@@ -315,7 +315,7 @@ fn descriptions_say_the_defaults_that_hold() {
             && let Some((_, text)) = text.split_once("Default: ")
         {
             let (what, mut rest) = (default.to_string(), text.to_string());
-            // Numbers are written as people write them.
+            // The text may write a number differently than JSON does.
             if let (Some(number), Ok(written)) = (default.as_f64(), first_word(text).parse::<f64>()) {
                 rest = if number == written { what.clone() } else { rest };
             }

@@ -1,11 +1,11 @@
-//! Strictness of reading: kinds that are named alone, tables that are lists, lists that are too long.
+//! Strict reading: kinds given by name only, lists in place of tables, lists that are too long.
 
 use scenario::{JSON_SCHEMA, load};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Where each choice of a scenario can stand: its definition in the JSON Schema, and a scenario with `@` in its place. The
-/// tables that are not there are added.
+/// Position of each choice in a scenario: its definition in the JSON Schema, and a scenario with `@` in its place.
+/// Missing tables are added.
 const PLACES: &[(&str, &str)] = &[
     ("FlowControl", "flow_control = @\n"),
     ("Topology", "topology = @\n"),
@@ -75,7 +75,7 @@ fn text(place: &str, value: &str) -> String {
     format!("{first}[simulation]\nduration = \"1 ms\"\n{tables}{rest}")
 }
 
-/// The names of a choice that are keys of a table.
+/// Collects the names of a choice that are keys of a table.
 fn kinds(definition: &Value, found: &mut BTreeSet<String>) {
     for alternative in ["oneOf", "anyOf"].iter().filter_map(|key| definition[key].as_array()).flatten() {
         if let [name] = alternative["required"].as_array().map_or(&[][..], Vec::as_slice)
@@ -108,14 +108,14 @@ fn a_kind_is_named_alone_or_the_message_shows_the_table() {
                 (Err(alone), empty) => {
                     let error = alone.to_string();
                     assert!(!error.contains("variant"), "{name} {kind}: {error}");
-                    // A name that stands for a host or a published distribution is one of those.
+                    // In these choices, a name alone is that of a host or of a published distribution.
                     let is_a_name = matches!(
                         name.as_str(),
                         "ReceiversTable" | "SizesTable" | "FrameTable" | "DelayTable"
                     );
                     let needs = error.contains("needs") && error.contains(&kind);
-                    // For some, the combination of all defaults is invalid, and a table without keys is rejected as
-                    // well.
+                    // For some kinds, the combination of all defaults is invalid, and a table without keys is rejected
+                    // as well.
                     let says_as_much =
                         empty.as_ref().is_err_and(|empty| empty.0[0].message == alone.0[0].message);
                     assert!(needs || says_as_much || is_a_name, "{name} {kind}: {error}");

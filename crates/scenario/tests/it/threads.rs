@@ -1,5 +1,6 @@
-//! The beginning of every scenario in the package, on one thread, and on two and three throughout: the trajectory is
-//! identical. A run started with a number of threads by the package uses them only where they pay, which is not the case here.
+//! Runs the beginning of every scenario in the package on one thread, and on two and three threads throughout: the
+//! trajectory is identical. Runs that users start with several threads use them only where they are faster, unlike
+//! here.
 
 use fabric::Simulation;
 use scenario::load;
@@ -17,7 +18,7 @@ fn threads_change_no_trajectory() {
     let (mut compared, mut hops) = (0, 0);
     for file in files {
         let text = fs::read_to_string(&file).expect("a file that was just found");
-        // Studies have tables beside their scenarios.
+        // Studies also have TOML files that are not scenarios.
         let Ok(scenario) = load(&text, &file.to_string_lossy(), file.parent()) else { continue };
         let mut spec = scenario.spec;
         spec.duration = spec.duration.min(Time::from_us(200));
@@ -37,7 +38,7 @@ fn threads_change_no_trajectory() {
     assert!(compared > 20 && hops > 5_000, "only {compared} scenarios with {hops} frame-hops");
 }
 
-/// All TOML files below a folder.
+/// Collects all TOML files below a folder.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();

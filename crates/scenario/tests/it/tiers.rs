@@ -1,10 +1,11 @@
-//! Links of tiers: rate, length and PHY of each, by the keys of its own tier, of the tier below, or of all links.
+//! Links of tiers: rate, length and PHY of each, from the keys of its own tier, of the tier below, or of all links.
 
 use fabric::topology::{GraphLink, NodeRole, Topology};
 use frame::NodeId;
 use units::{BitRate, Time};
 
-/// The links that join two kinds of nodes, by the letters that their names begin with: rate in Gb/s, cable in ns, PHY.
+/// Returns the links between two kinds of nodes, given by the first letters of their names: rate in Gb/s, cable in ns,
+/// PHY.
 fn links(topology: &str, ends: [char; 2]) -> Vec<(u64, u64, Option<&'static str>)> {
     let topology: Topology = toml::from_str(topology).unwrap();
     let graph = topology.graph().unwrap();
@@ -60,7 +61,7 @@ fn levels_of_an_n_tree() {
         let text = format!("[n_tree]\nk = 2\nn = {n}\nrate = \"100 Gb/s\"\nlength = \"2 m\"\n{keys}");
         let topology: Topology = toml::from_str(&text).unwrap();
         topology.graph().map(|graph| {
-            // Links in order: hosts first, then level by level.
+            // Links are ordered: hosts first, then level by level.
             let per_tier = graph.links.len() / n as usize;
             graph.links.chunks(per_tier).map(|tier| (tier[0].rates[0], tier[0].cable)).collect::<Vec<_>>()
         })

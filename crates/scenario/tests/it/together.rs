@@ -1,4 +1,4 @@
-//! Sources of a host that together send more than its link takes.
+//! Sources of a host that together exceed the rate of its link.
 
 use scenario::load;
 
@@ -13,7 +13,7 @@ length = "10 m"
 phy = "none"
 "#;
 
-/// Messages about these sources: name, sender, source, and further keys.
+/// Returns the warnings about these sources, given by name, sender, source, and further keys.
 fn warnings(flows: &[(&str, &str, &str)]) -> Vec<String> {
     let entries = flows.iter().enumerate().map(|(nth, (from, source, more))| {
         format!("[[flows]]\nname = \"f{nth}\"\nfrom = {from}\nto = \"h3\"\nsource = {source}\n{more}\n")

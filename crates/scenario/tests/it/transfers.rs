@@ -1,4 +1,4 @@
-//! `[[transfers]]`: the flows of entries, and files of transfers that must be refused, with the line.
+//! `[[transfers]]`: the flows of entries, and files of transfers that must be rejected, with the line of the error.
 
 use fabric::Simulation;
 use fabric::spec::FlowSpec;
@@ -19,7 +19,7 @@ fn text(entry: &str) -> String {
     format!("{HEAD}[[transfers]]\nname = \"t\"\n{entry}\n")
 }
 
-/// Loads a scenario, and its effective form, with identical results.
+/// Loads a scenario and its effective form, and checks that both give the same result.
 fn loaded(entry: &str, dir: Option<&Path>) -> Scenario {
     let text = text(entry);
     let first = load(&text, "t.toml", dir).unwrap_or_else(|why| panic!("{why}\n{text}"));
@@ -43,12 +43,12 @@ fn poisson_at_a_load() {
     let scenario = loaded(POISSON, None);
     let flows = &scenario.spec.flows;
     assert_eq!(flows.iter().map(|flow| &flow.name).collect::<Vec<_>>(), ["t[h0]", "t[h1]", "t[h2]", "t[h3]"]);
-    // 0.3 of 10 Gb/s over 8 times 1,711,250 B is 219.1 per second: 8.77 expected in 10 ms from four hosts; a longer run
+    // 0.3 of 10 Gb/s over 8 times 1,711,250 B is 219.1 per second: 8.77 expected in 10 ms from four hosts. A longer run
     // gives a better estimate.
     let long = load(&text(POISSON).replace("10 ms", "10 s"), "t.toml", None).unwrap();
     let all: Vec<_> = long.spec.flows.iter().flat_map(rows).collect();
     assert!(all.len().abs_diff(8765) < 6 * 94, "{}", all.len());
-    // The first of them are those of the short run: they depend on seed and name only.
+    // The first ones are those of the short run, because they depend only on seed and name.
     for (flow, of_long) in flows.iter().zip(&long.spec.flows) {
         let (few, many) = (rows(flow), rows(of_long));
         assert!(!few.is_empty());
@@ -58,7 +58,7 @@ fn poisson_at_a_load() {
         assert_eq!(plain(&few), plain(&many[..few.len()]));
         assert!(few.iter().all(|(to, _)| *to != flow.from));
     }
-    // Removing a sender changes none of the others.
+    // Removing one sender does not change the others.
     let three = loaded(&POISSON.replace("from = \"all\"", "from = [\"h1\", \"h2\", \"h3\"]"), None);
     assert_eq!(format!("{:?}", three.spec.flows[0].source), format!("{:?}", flows[1].source));
     let other =
@@ -87,7 +87,7 @@ fn defaults_frames_and_one_each() {
         (Framing { frame: 1090, header: 62 }, 1_000_000 + 973 * 62)
     );
     assert_eq!(roce.spec.flows[0].priority, Priority(3));
-    // By default PFC protects the priority of transfers.
+    // By default, PFC protects the priority of transfers.
     let lossless = format!("{}[flow_control.pfc]\n", text(&format!("{once}\npriority = 3")));
     let lossless = load(&lossless, "t.toml", None).unwrap();
     assert!(lossless.effective_toml().contains("priorities = [3]"));
@@ -99,7 +99,7 @@ fn over_tcp() {
     let scenario =
         loaded(&format!("{once}over = {{ tcp = {{ preset = \"linux\", reconnect = true }} }}"), None);
     let flow = &scenario.spec.flows[0];
-    // 1522 B less 62 B of headers and 12 B of timestamps.
+    // 1522 B minus 62 B of headers and 12 B of timestamps.
     let framing = Framing { frame: 1522, header: 74 };
     assert_eq!((flow.source.transfers().unwrap().framing(), scenario.spec.flows.len()), (framing, 4));
     let Some(Application::Transfers(Scheduled::Tcp(spec))) =
@@ -136,7 +136,7 @@ fn rounds_of_incast() {
     assert_eq!(all.spec.flows.iter().map(|flow| rows(flow).len()).collect::<Vec<_>>(), [1, 1, 1]);
 }
 
-/// A directory with these files, removed at the end.
+/// A directory with these files, which is removed at the end.
 struct Files(PathBuf);
 
 impl Files {
@@ -177,7 +177,8 @@ fn transfers_from_a_file() {
     let scenario = loaded(&format!("{FROM_FILE}\nstart = \"1 us\"\nstop = \"5 ms\""), Some(&files.0));
     let flows = &scenario.spec.flows;
     let names: Vec<_> = flows.iter().map(|flow| (flow.name.as_str(), flow.priority.0)).collect();
-    // One per sender and priority; transfers that begin after `stop` are left out, and so are their senders.
+    // One flow per sender and priority. Transfers that start after `stop` are omitted, and so are senders without
+    // others.
     assert_eq!(names, [("t[h0].0", 0), ("t[h0].3", 3)]);
     let row = |to, ns, destination, bytes| {
         let ports = Ports::default();
@@ -186,7 +187,7 @@ fn transfers_from_a_file() {
     assert_eq!(rows(&flows[0]), [row(1, 3000, 0, 300)]);
     assert_eq!(rows(&flows[1]), [row(1, 1000, 0, 100), row(2, 2500, 1, 200)]);
     assert_eq!(flows[1].source.shares(), [1.0 / 3.0, 2.0 / 3.0]);
-    // Other lines give another run.
+    // Other lines give another identity.
     std::fs::write(files.0.join("a.csv"), lines.replace("200,3", "201,3")).unwrap();
     let other =
         load(&text(&format!("{FROM_FILE}\nstart = \"1 us\"\nstop = \"5 ms\"")), "t.toml", Some(&files.0));
@@ -225,7 +226,7 @@ fn ports_are_given_or_drawn() {
     let drawn = loaded(POISSON, None);
     let own: Vec<Vec<(u16, u16)>> = drawn.spec.flows.iter().map(ports).collect();
     assert!(own.iter().flatten().all(|&(source, destination)| source >= 49_152 && destination == 9));
-    // They are drawn from seed and name.
+    // The transfers are drawn from seed and name.
     let of_h1 = loaded(&POISSON.replace("from = \"all\"", "from = \"h1\""), None);
     assert_eq!(ports(&of_h1.spec.flows[0]), own[1]);
     let given = loaded(&format!("{POISSON}\nports = {{ from = 1234, to = 4791 }}"), None);
@@ -372,7 +373,7 @@ fn they_run_the_same_on_threads() {
     assert!(one == run(2) && one == run(3));
 }
 
-/// A trace of frames becomes transfers of one frame each, without headers.
+/// A trace of frames is converted to transfers of one frame each, without headers.
 #[test]
 fn a_trace_of_frames() {
     let lines =
@@ -388,8 +389,8 @@ fn a_trace_of_frames() {
         format!("{:?}", table.columns.iter().find(|one| one.spec.name == column).unwrap().values)
     };
     assert_eq!(column("transfers", "frames"), "Integer([1, 1, 1, 1])");
-    // 64 B leave at 0 and take 67.2 ns of 10 Gb/s; then 1542 B wait for them, and 320 B for those. Each is sent again by
-    // the switch, and a link takes 1 us.
+    // The 64 B leave at 0 and take 67.2 ns at 10 Gb/s. The 1542 B then wait for them, and the 320 B for both. The
+    // switch sends each frame again, and each link takes 1 us.
     let at = |sent: f64, own: f64| sent + own + 2000.0;
     let expected = [
         at(67.2, 67.2),

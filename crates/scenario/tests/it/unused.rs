@@ -1,7 +1,7 @@
 //! Every key of every mechanism, and the condition under which it has an effect.
 //!
-//! The keys are those of the JSON Schema: a new one fails the test until it has a row here. A key with a condition
-//! has a row with a scenario; without the condition there must be a warning or an error, and with it none.
+//! The keys are those of the JSON Schema: a new key fails the test until it has a row here. A key with a condition has
+//! a row with a scenario. Without the condition there must be a warning or an error, and with it none.
 
 use scenario::{Diagnostic, JSON_SCHEMA, load};
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The table.
+/// The table of all keys.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
@@ -17,7 +17,7 @@ struct Table {
     needs: Vec<Row>,
 }
 
-/// A condition of a key.
+/// A key and the condition under which it has an effect.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
@@ -40,7 +40,7 @@ fn table() -> Table {
     toml::from_str(include_str!("unused.toml")).unwrap()
 }
 
-/// Keys by the definition that they are declared in.
+/// Returns the keys by the definition that declares them.
 fn declared() -> BTreeMap<String, Vec<String>> {
     let schema: Value = serde_json::from_str(JSON_SCHEMA).unwrap();
     let mut found = BTreeMap::new();
@@ -94,7 +94,7 @@ fn every_key_has_a_place_in_the_table() {
     assert!(gone.is_empty(), "no keys: {gone:?}");
 }
 
-/// The scenario of a row: with the condition of the key, or without.
+/// Returns the scenario of a row, with or without the condition of the key.
 fn text(row: &Row, with: bool) -> String {
     let own = row.text.replace('@', if with { &row.with } else { &row.without });
     let mut text = String::new();
@@ -107,7 +107,7 @@ fn text(row: &Row, with: bool) -> String {
             text += usual;
         }
     }
-    // Keys of the file as a whole come first.
+    // Keys at the root of the file come first.
     let (first, rest): (Vec<&str>, Vec<&str>) =
         own.lines().partition(|line| line.starts_with("flow_control ="));
     text = first.join("\n") + "\n" + &text + &rest.join("\n") + "\n";
@@ -142,7 +142,7 @@ fn a_key_without_what_it_needs_is_told_of() {
                 text(row, false)
             )),
             Some(one) if one.help.is_empty() => wrong.push(format!("{}: no help", row.key)),
-            // It must point at the key, its table or the erroneous part of it.
+            // The position must be that of the key, its table or the erroneous part of it.
             Some(one) if one.line == 0 => wrong.push(format!("{}: nowhere", row.key)),
             Some(_) => {}
         }
@@ -153,7 +153,7 @@ fn a_key_without_what_it_needs_is_told_of() {
                 wrong.push(format!("{}: a warning with {:?}\n{with}", row.key, row.with));
             }
             Ok(scenario) => {
-                // The effective scenario causes identical warnings.
+                // The effective scenario causes the same warnings.
                 let again = load(&scenario.effective_toml(), "unused.toml", Some(beside())).unwrap();
                 let words =
                     |all: &[Diagnostic]| all.iter().map(|one| one.message.clone()).collect::<BTreeSet<_>>();
@@ -169,7 +169,7 @@ fn a_key_without_what_it_needs_is_told_of() {
     assert!(wrong.is_empty(), "{} of {} rows:\n{}", wrong.len(), rows.len(), wrong.join("\n\n"));
 }
 
-/// Folder of the files that scenarios of the table name.
+/// Returns the folder of the files that scenarios of the table name.
 fn beside() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it"))
 }

@@ -12,7 +12,7 @@ fn loaded(text: &str) -> Scenario {
     load(text, "first-light.toml", None).unwrap_or_else(|why| panic!("{why}\n{text}"))
 }
 
-/// Loading the effective scenario again gives the same spec and the same effective scenario.
+/// Checks that loading the effective scenario again gives the same specification and the same effective scenario.
 fn fixpoint(text: &str) -> Scenario {
     let first = loaded(text);
     let effective = first.effective_toml();
@@ -44,7 +44,7 @@ priority = 3
 source = { constant = { rate = "2.5 Gb/s" } }
 "#;
 
-/// Every key of stations and flows at least once.
+/// A scenario with every key of stations and flows at least once.
 const EVERYTHING: &str = r#"
 [simulation]
 name = "every thing"
@@ -286,7 +286,7 @@ fn everything_becomes_a_spec() {
         (t.latency, t.buffer.queue, t.buffer.port),
         (Time::from_ns(250), Some(Amount::Frames(400)), Some(Amount::Bytes(1_000_000)))
     );
-    // Its own quanta; all other keys come from the common table.
+    // The quanta are the station's own; all other keys come from the common table.
     let pause = t.pauses().unwrap();
     assert_eq!((pause.quanta, pause.resume, pause.response_time), (100.into(), false, Some(Time::ZERO)));
     assert_eq!(pause.target.unwrap().watermark.value(), Some(Amount::Frames(55)));
@@ -359,7 +359,7 @@ fn another_seed_draws_another_permutation() {
     assert_ne!(drawn(None), drawn(Some(2)));
 }
 
-/// The base scenario with these settings of its switch, and two flows that fill a link.
+/// Returns the base scenario with these settings of its switch, and two flows that saturate a link.
 fn scheduled(settings: &str) -> String {
     let flow = |from: &str, priority: u8| {
         format!(
@@ -390,7 +390,7 @@ fn every_scheduler_loads_and_runs() {
         ("ets", "scheduler.ets.classes = [{ queues = [0, 1, 2, 3, 4], percent = 100 }, { queues = [5], idle_slope = \"1 Gb/s\" }, { queues = [6, 7], strict = true }]".into()),
         ("shaper", "scheduler.shaper = { scheduler = \"drr\", port = { token_bucket = { rate = { share = 0.9 }, depth = \"4 KiB\" } }, classes = [{ class = 7, leaky_bucket = { rate = \"1 Gb/s\" } }] }".into()),
     ];
-    // All schedulers that need no keys, including those that are registered later.
+    // All schedulers without required keys, including those that are registered later.
     let alone =
         scheduling::SchedulerSpec::NAMES.iter().map(|&name| (name, format!("scheduler = \"{name}\"")));
     let alone = alone.filter(|(_, settings)| {
@@ -414,7 +414,7 @@ fn every_scheduler_loads_and_runs() {
     assert_eq!(names, scheduling::SchedulerSpec::NAMES.iter().copied().collect());
 }
 
-/// Frames delivered of each flow.
+/// Returns the number of frames delivered by each flow.
 fn delivered(scenario: &Scenario) -> Vec<u64> {
     let mut simulation = fabric::Simulation::new(&scenario.spec).unwrap();
     while simulation.advance(100_000).unwrap() == fabric::State::Running {}
@@ -507,7 +507,7 @@ fn conversations_by_name_and_by_size() {
     assert_eq!((&*write.messages, write.exchanges), ([65_536 + 2 * 48, 48].as_slice(), Some(152)));
     assert_eq!(&*spec("[\"1 KiB\", \"64 B\", \"3 B\", \"4 B\"]").messages, [1024, 64, 3, 4]);
     assert_eq!(&*spec("\"database_query\"").messages, [64, 65_536]);
-    // Timestamps leave 1,448 B: with markers 1,416 B of data in an FPDU of 1,436 B, without 1,428 in 1,448.
+    // Timestamps leave 1,448 B: with markers, 1,416 B of data in an FPDU of 1,436 B; without, 1,428 B in 1,448 B.
     let marked = spec("{ iwarp_read = { message = \"1416 B\" } }");
     assert_eq!((&*marked.messages, marked.markers), ([52, 1_436].as_slice(), true));
     let bare = spec("{ iwarp_write = { message = \"1428 B\", markers = false } }");
@@ -531,12 +531,12 @@ fn frames_of_fcoe_are_as_long_as_the_flow_allows() {
     assert_eq!((whole.data_field, whole.burst, whole.exchanges), (2_112, 1 << 20, Some(10)));
     assert_eq!((whole.ulp_tov, whole.requires_lossless), (units::Time::from_ms(30_000), true));
     assert_eq!(warned, Vec::<String>::new());
-    // No frame is longer; a data field is a whole number of words.
+    // Frames cannot be longer; a data field is a whole number of words.
     assert_eq!(spec("9000 B", "outstanding = 16").0.data_field, 2_112);
     let (short, warned) = spec("1522 B", "max_burst = \"64 KiB\", requires_lossless = false");
     assert_eq!((short.data_field, short.burst, short.requires_lossless), (1_452, 64 << 10, false));
     assert_eq!(warned, ["frames of 1522 B leave 1452 B of data in each"]);
-    // The command and 497 frames are 1,082,472 B each time.
+    // The command and 497 frames are 1,082,472 B in each case.
     let at_once = |ulp_tov: &str| spec("2180 B", &format!("outstanding = 2, ulp_tov = \"{ulp_tov}\"")).1;
     assert_eq!(at_once("1732 us"), Vec::<String>::new());
     let [late] = &at_once("1731 us")[..] else { panic!("one warning") };
@@ -726,7 +726,7 @@ idle_exponent = "elapsed_and_arrival"
     assert_eq!(switch(&scenario).managers.by_class, expected);
     assert_eq!(switch(&scenario).shared_memory.map(|memory| memory.alpha), Some(Alpha::ONE));
     assert!(scenario.effective_toml().contains("idle_exponent = \"elapsed\""));
-    // Without any, there is none.
+    // By default, there is neither a manager nor a shared memory.
     let none = switch(&fixpoint(STAR));
     assert_eq!((none.managers.by_class.len(), none.shared_memory), (0, None));
 }
@@ -936,7 +936,7 @@ message_priority = 5
     assert_eq!((limiters.control, limiters.per), (RateControlSpec::Prc(source), LimiterScope::Destination));
 }
 
-/// Paths of the flows of a leaf in a leaf-spine with four spines, with another seed and another seed of paths.
+/// Returns the paths of a leaf's flows in a leaf-spine with four spines, with another seed and another seed of paths.
 fn paths_of(seed: Option<u64>, path_seed: &str) -> Vec<String> {
     let text = format!(
         "[simulation]\nduration = \"1 us\"\n{path_seed}\n[topology.leaf_spine]\nleaves = 2\nspines = 4\nhosts_per_leaf = 8\nrate = \"10 Gb/s\"\nphy = \"none\"\nuplink_rate = \"10 Gb/s\"\n[[flows]]\nname = \"f\"\nfrom = \"leaf0/*\"\nto = \"h8\"\nsource = {{ poisson = {{ rate = \"1 Gb/s\" }} }}\n"
@@ -952,7 +952,7 @@ fn paths_of(seed: Option<u64>, path_seed: &str) -> Vec<String> {
 #[test]
 fn paths_follow_their_own_seed() {
     let plain = paths_of(None, "");
-    // Eight flows over four spines: on more than one path.
+    // Eight flows use more than one of four spines.
     assert!(plain.iter().any(|ports| ports.split(' ').nth(1) != plain[0].split(' ').nth(1)));
     assert_eq!(paths_of(Some(2), ""), plain);
     assert_eq!(paths_of(Some(77), "path_seed = 1"), plain);
@@ -992,11 +992,11 @@ fn paths_of_more_than_a_million_pairs_are_not_listed() {
     // 1,000 times 999 pairs, and 1,001 times 1,000.
     assert_eq!(way(1_000, "\"all\""), (1_000, Way::Shortest));
     assert_eq!(way(1_001, "\"all\""), (1_001, Way::ByDestination));
-    // Where frames appear at a switch, the first hop is not known.
+    // If frames originate at a switch, the first hop is not known.
     assert_eq!(way(1_001, "[\"all\", \"sw\"]"), (1_002, Way::Shortest));
 }
 
-/// A fat-tree of switches with this hash, and a flow with these keys.
+/// Returns a fat-tree whose switches have this hash, with a flow with these keys.
 fn hashing(switches: &str, flow: &str) -> Scenario {
     let text = format!(
         "[simulation]\nduration = \"1 us\"\n[topology.fat_tree]\nk = 4\nrate = \"10 Gb/s\"\nphy = \"none\"\n{switches}\n[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h15\"\nsource = {{ poisson = {{ rate = \"1 Gb/s\" }} }}\n{flow}\n"

@@ -1,4 +1,4 @@
-//! UET packets in words.
+//! Textual form of UET packets.
 
 use super::*;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! Stations whose ports inherit the state in force at their uplink.
 //!
-//! The standard has no such rule for switches between core and hosts: Hagen 2012 section 3.2.4 names the gap.
+//! The standard has no such rule for switches between core and hosts: Hagen 2012 section 3.2.4 points out the gap.
 
 use crate::check::Context;
 use crate::place::Place;
@@ -15,12 +15,12 @@ pub struct Uplinks<'a> {
     settings: &'a [Option<(&'a Settings, Place)>],
     nodes: &'a [NodeSpec],
     links: &'a [LinkSpec],
-    /// First link of each station to its uplink, if it has one.
+    /// First link of each station to its uplink neighbour, if it has one.
     first: Vec<Option<usize>>,
 }
 
 impl<'a> Uplinks<'a> {
-    /// Finds the uplinks; those to no neighbour, or to a station without DCBX, are reported.
+    /// Finds the uplinks. Reports those whose neighbour does not exist or does not run DCBX.
     pub fn of(
         settings: &'a [Option<(&'a Settings, Place)>],
         nodes: &'a [NodeSpec],
@@ -28,7 +28,7 @@ impl<'a> Uplinks<'a> {
         context: &mut Context<'_>,
     ) -> Uplinks<'a> {
         let mut first = vec![None; nodes.len()];
-        // A table for all stations may name the uplink of only some: one that has it is enough.
+        // The table for all stations may name an uplink that only some of them have: one such station suffices.
         let mut warned: BTreeMap<String, (&Place, &str, Option<NodeId>)> = BTreeMap::new();
         for (id, own) in settings.iter().enumerate() {
             let Some((own, at)) = own else { continue };
@@ -53,10 +53,10 @@ impl<'a> Uplinks<'a> {
         Uplinks { settings, nodes, links, first }
     }
 
-    /// The link whose outcome each end of a link inherits, if it is another one.
+    /// Returns, for each end of a link, the other link from which it inherits its state, if any.
     pub fn before(&self, link: usize) -> [Option<usize>; 2] {
         let (a, b) = (self.links[link].a, self.links[link].b);
-        // Several links to the uplink are all uplinks.
+        // If several links lead to the uplink neighbour, all of them are uplinks.
         let leads_there = |up: usize| {
             let up = &self.links[up];
             [(a, b), (b, a)].contains(&(up.a, up.b))
@@ -64,13 +64,13 @@ impl<'a> Uplinks<'a> {
         [a, b].map(|id| self.first[id.at()].filter(|&up| !leads_there(up)))
     }
 
-    /// Reports uplinks that wait for each other: each of these links waits for one of them.
+    /// Reports uplinks that depend on each other in a cycle: each of these links waits for another one.
     pub fn refuse_circle(&self, waiting: &[usize], context: &mut Context<'_>) {
         let next = |link: usize| {
             let mut wanted = self.before(link).into_iter().flatten();
             wanted.find(|one| waiting.contains(one)).unwrap_or(link)
         };
-        // After that many steps the walk is on the circle.
+        // After this many steps, the walk is within the cycle.
         let on_circle = waiting.iter().fold(waiting[0], |link, _| next(link));
         let ends = [self.links[on_circle].a, self.links[on_circle].b];
         let [a, b] = ends.map(|end| &self.nodes[end.at()].name);
@@ -83,7 +83,7 @@ impl<'a> Uplinks<'a> {
     }
 }
 
-/// The other end of a link of a station.
+/// Returns the other end of a station's link.
 fn neighbour(link: &LinkSpec, id: usize) -> Option<NodeId> {
     match id {
         _ if link.a.at() == id => Some(link.b),
