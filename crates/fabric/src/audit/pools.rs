@@ -128,7 +128,7 @@ fn lossy_beside_lossless(lossless: u8, used: u32, pools: &PoolsSpec) -> Option<S
     ))
 }
 
-/// Each group of a lossless priority has a profile, and headroom for its link.
+/// Checks that each group of a lossless priority has a profile, and headroom for its link.
 fn groups(id: NodeId, lossless: u8, (pools, ports): (&PoolsSpec, &[PortProfiles]), audit: &mut Audit<'_>) {
     let wiring = audit.spec.wiring();
     let first = wiring.first_port[id.at()];
@@ -184,7 +184,7 @@ fn groups(id: NodeId, lossless: u8, (pools, ports): (&PoolsSpec, &[PortProfiles]
     }
 }
 
-/// Egress queues of lossless priorities whose limit is in reach, in words; each profile once.
+/// Returns descriptions of the egress queues of lossless priorities that can reach their limit; one per profile.
 pub(super) fn egress_limits(
     switch: &SwitchSpec,
     pools: &PoolsSpec,
@@ -202,7 +202,7 @@ pub(super) fn egress_limits(
         let (rules, pool) = (&pools.profiles[profile].rules, pools.pool_of(profile));
         let limit = match rules.limit {
             Limit::Static(bytes) => bytes.min(pool.size),
-            // With all that can be waiting in this one queue.
+            // The limit if the whole pool is available to this queue.
             Limit::Dynamic(alpha) => alpha.share(pool.size, 1),
         };
         let limit = limit.saturating_add(rules.reserved);
@@ -216,7 +216,7 @@ pub(super) fn egress_limits(
     seen.iter().filter_map(binds).collect()
 }
 
-/// The most that lossless groups of these ports can hold together.
+/// Returns the maximum number of bytes that the lossless groups of these ports can hold together.
 pub(super) fn most_of_ingress(pools: &PoolsSpec, ports: &[PortProfiles], lossless: u8) -> u64 {
     let mut of_pool = vec![(0u64, 0u64, 0u64); pools.pools.len()];
     for port in ports {
