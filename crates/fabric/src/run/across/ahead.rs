@@ -11,7 +11,7 @@ use crate::run::state::index::PortIx;
 use crate::run::state::view::NodeView;
 use units::Time;
 
-/// Records with a sole greedy source at the far end when a pause sent through this port takes effect.
+/// Notifies a sole greedy source at the far end of the time at which a pause sent through this port takes effect.
 pub fn notify_of_pause(here: &mut NodeView, egress: PortIx, acts: Time) {
     let node = here.links.neighbours[egress].wrapping_sub(here.numbering.first_node);
     let PeerIx(peer) = here.links.ports[egress].arrives_as.peer();
