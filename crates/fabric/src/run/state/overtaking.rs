@@ -1,8 +1,8 @@
-//! Overtaking among the frames of flows whose paths are not listed (`Way::ByDestination`).
+//! Reordering among the frames of flows whose paths are not listed (`Way::ByDestination`).
 //!
-//! All destinations of such a flow have one receiver, which does not hold the destinations of earlier frames. So each host
-//! stores, for each of these flows, the creation time of the latest frame that has arrived, from the first frame on. That is
-//! done only where a frame can be overtaken: where a switch chooses by more than a hash, or something may fail.
+//! All destinations of such a flow share one receiver, which does not record the destinations of earlier frames. Each
+//! host therefore stores, for each of these flows, the creation time of the latest frame that has arrived. This is done
+//! only if a frame can be overtaken: if a switch selects paths by more than a hash, or something may fail.
 
 use crate::run::state::index::NodeIx;
 use crate::run::state::own::NodeLocal;
@@ -10,26 +10,26 @@ use crate::spec::choice::PathChoice;
 use crate::spec::{Spec, SwitchSpec, Way};
 use units::Time;
 
-/// More pairs of sender and destination than this are not kept apart: their times would take more than 128 MiB.
+/// Maximum number of pairs of sender and destination; the times of more pairs would take more than 128 MiB.
 pub(crate) const MOST_PAIRS: usize = 1 << 24;
 
 /// Returns true if frames of flows whose paths are not listed can be overtaken.
 pub(crate) fn can_overtake(spec: &Spec) -> bool {
     let mut switches = spec.nodes.iter().filter_map(|node| node.switch());
-    // A trimmed frame passes those that wait in the queue that it came to.
+    // A trimmed frame passes those queued before it.
     let reorders =
         |switch: &SwitchSpec| switch.trimming.is_some() || !matches!(switch.path_choice, PathChoice::Hash(_));
     !spec.faults.is_empty() || switches.any(reorders)
 }
 
-/// The frames of a part's hosts.
+/// Reordering at a part's hosts.
 #[derive(Debug)]
 pub(crate) struct Overtaking {
-    /// By path of the whole, the number of its flow among those that are not listed, if it is one of them.
+    /// By path of the whole fabric, the number of its flow among those that are not listed; `None` for others.
     number_of: Vec<Option<u32>>,
-    /// By node and number, creation time of the latest frame that has arrived; empty before the first.
+    /// By node and number, the creation time of the latest frame that has arrived; empty until the first arrival.
     latest: NodeLocal<NodeIx, Box<[Time]>>,
-    /// By number, frames that were overtaken.
+    /// By number, the count of overtaken frames.
     overtaken: Vec<u64>,
 }
 
@@ -53,7 +53,7 @@ impl Overtaking {
         Some(Overtaking { number_of, latest: vec![Box::default(); nodes].into(), overtaken })
     }
 
-    /// A frame of a path, made then, has arrived at a node.
+    /// Records the arrival at a node of a frame of a path, created at `created`.
     pub fn arrived(&mut self, node: NodeIx, path: u32, created: Time) {
         let Some(number) = self.number_of[path as usize] else { return };
         let latest = &mut self.latest[node];
@@ -66,12 +66,12 @@ impl Overtaking {
         *latest = created.max(*latest);
     }
 
-    /// Frames of a path that were overtaken.
+    /// Number of overtaken frames of a path.
     pub fn frames(&self, path: usize) -> u64 {
         self.number_of[path].map_or(0, |number| self.overtaken[number as usize])
     }
 
-    /// Begins to count anew.
+    /// Restarts counting.
     pub fn clear(&mut self) {
         self.overtaken.fill(0);
     }
