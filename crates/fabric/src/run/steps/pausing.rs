@@ -264,7 +264,8 @@ pub fn release_egress(
     }
 }
 
-/// Sends XON because of a queue through every port but its own that no queue keeps paused and that has none from this dequeue.
+/// Sends XON for a queue through every port except its own, unless another queue keeps the port paused or this dequeue
+/// has already sent an XON there.
 fn repeat_xon(
     here: &mut NodeView,
     at: PauseSenderIx,
@@ -284,7 +285,7 @@ fn repeat_xon(
     }
 }
 
-/// Renews pauses that are about to run out and still needed.
+/// Renews pauses that are about to expire and still needed.
 #[inline(never)]
 pub fn renew_pauses(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let Some(at) = here.nodes[here.node_of[port]].pause_sender else { return };
@@ -342,7 +343,7 @@ fn renew_by_egress(here: &mut NodeView, at: PauseSenderIx, port: PortIx, now: Ti
             }
         }
         let counter = &here.pause_senders[at].egress[nth];
-        // A queue that stays at its low watermark needs no renewal, and must not hide those that do.
+        // A queue that stays at its low watermark needs no renewal, and must not hide the queues that do.
         let pause = counter.pause(local as u32);
         if pause.in_force() && !pause.is_due(now) {
             due.next = due.next.min(pause.renew_at());
