@@ -301,7 +301,7 @@ pub struct LimiterSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenFull {
-    /// Waits until a frame has left (back-pressure; nothing is lost).
+    /// Waits until a frame has left, then goes on (back-pressure; nothing is lost).
     Block,
     /// Drops the frame, counted as a drop in the NIC.
     Drop,
@@ -471,6 +471,6 @@ pub enum OnLosslessDrop {
     /// Stops the run with the port, class, occupancy, threshold and the headroom that was needed.
     #[default]
     Stop,
-    /// Counts the loss as a headroom violation.
+    /// Is counted as a headroom violation.
     Count,
 }
