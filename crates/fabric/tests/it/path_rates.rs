@@ -104,7 +104,7 @@ fn slowdowns_name_the_class_of_the_frames() {
 fn rates_become_equal_by_any_method() {
     for method in [Method::Feedback, Method::Probes, Method::RoundTrip, Method::Messages] {
         let ([one, other], [longest, _]) = settled(method, Law::Scaled, us(1));
-        // 1500 of 1520 B are payload of the wire.
+        // Of 1520 B on the wire, 1500 B are the frame.
         let used = (one + other) / 10e9 * 1_520.0 / 1_500.0;
         // Messages sample all frames equally. Other methods observe the queue at a fixed phase of a pattern: a
         // difference of one byte is 0.04 % of a rate.
