@@ -112,7 +112,7 @@ impl Spec {
         widest.unwrap_or_default().max(frame::PRIORITIES)
     }
 
-    /// The priorities of all frames that may be sent, those of messages included: bit n for priority n.
+    /// The priorities of all frames that may be sent, including messages: bit n for priority n.
     pub fn priorities_in_use(&self) -> u32 {
         self.with_alternates(priorities_of(&self.nodes, &self.flows))
     }

@@ -1,4 +1,5 @@
-//! Checks that rate limiters and congestion points match: each needs the other, and tags need receivers that return them.
+//! Checks that rate limiters and congestion points match: each needs the other, and tags need receivers that return
+//! them.
 
 use super::{Audit, Subject};
 use crate::build::paths::nodes_passed;
@@ -48,8 +49,8 @@ fn check_listeners(limited: &[&str], audit: &mut Audit<'_>) {
     }
 }
 
-/// Warns about a control combined with a congestion point of its scheme. Gains are compared with the slowest link:
-/// those that suit it are right for at least one place.
+/// Warns about a control combined with a congestion point of its scheme. Gains are compared with the slowest link, so
+/// that gains that suit it are right for at least one place.
 fn doubt_with_points(control: &RateControlSpec, spec: &Spec) -> Option<Remark> {
     let link = spec.links.iter().map(LinkSpec::slowest).min()?;
     spec.managers()

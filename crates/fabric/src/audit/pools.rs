@@ -1,5 +1,5 @@
-//! Checks pools and profiles against pauses: each lossless priority needs a group of its own with a profile, headroom for
-//! what its links have in flight, and no egress limit.
+//! Checks pools and profiles against pauses: each lossless priority needs a group of its own with a profile, headroom
+//! for the bytes in flight on its links, and no egress limit.
 
 use super::port_settings::{Claimed, Selected, port_settings};
 use super::{Audit, Finding, Subject, of_buffer, of_flow_control};
@@ -11,8 +11,8 @@ use keys::{Remark, Severity, nearest};
 use queueing::{AttachmentSpec, Limit, PoolsSpec, PortFacts, PortProfiles, ProfileSpec, Side};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reports attachments whose peer is not adjacent to any switch they apply to, those that fit none of its ports, and two that
-/// claim one port.
+/// Reports attachments whose peer is not adjacent to any switch they apply to, those that fit none of its ports, and
+/// two that claim one port.
 pub(super) fn check(audit: &mut Audit<'_>) {
     let (spec, wiring) = (audit.spec, audit.spec.wiring());
     let mut seen: Vec<(&PoolsSpec, Vec<PortId>, NodeId)> = Vec::new();

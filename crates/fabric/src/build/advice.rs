@@ -1,7 +1,7 @@
 //! Advice on how the loss of a frame of a lossless class could have been avoided, from the events before the loss.
 //!
-//! Watermarks are the cause only if pauses arrived, were obeyed, took effect in time and lasted. Each of these is checked
-//! before, and named if it is the cause.
+//! Watermarks are the cause only if pauses arrived, were obeyed, took effect in time and lasted. Each of these is
+//! checked before, and named if it is the cause.
 
 use crate::build::headroom::{PauseNeeds, pause_needs};
 use crate::run::state::losses::Cause;

@@ -149,8 +149,8 @@ impl Plan<'_> {
     pub fn room(&self, port: u32) -> u64 {
         self.total_delay(port).room(self.frames.1).get()
     }
-    /// Watermarks of a port: those of its receive buffer, those configured, or values computed so that no frame is lost
-    /// and no queue underruns.
+    /// Watermarks of a port: set by its receive buffer, configured, or computed so that no frame is lost and no queue
+    /// underruns.
     pub fn levels(&self, control: &PauseSpec, receive_buffer: Option<u64>, port: u32) -> Levels {
         if let Some(buffer) = receive_buffer {
             return receive::levels(buffer, self.room(port));

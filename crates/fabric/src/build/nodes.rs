@@ -36,7 +36,7 @@ pub fn add_node(part: &Part, id: NodeId, node: &NodeSpec, fabric: &mut Fabric) {
     let first_port = part.port(plan.wiring.first_port[id.at()]);
     let control = node.pauses();
     let buffer = buffer(node);
-    // A NIC accounts what arrived through its ports against its receive buffer.
+    // A NIC accounts received frames against its receive buffer.
     let own_control = match receive_buffer(node) {
         Some(_) => control.map(|control| PauseSpec {
             accounting: Accounting::Ingress,

@@ -93,7 +93,7 @@ struct Wanted {
     destination: Option<NodeId>,
     flow: u32,
     path: u32,
-    /// Index of the path among those of the flow.
+    /// Index of the path within its flow.
     nth: u32,
 }
 

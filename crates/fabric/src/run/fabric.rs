@@ -18,7 +18,8 @@ use std::ops::{Deref, DerefMut};
 use transport::Protocol;
 use units::Time;
 
-/// All state of a simulation, or of the nodes that one thread runs. Steps do not receive it: they receive the [`NodeView`] of their event.
+/// All state of a simulation, or of the nodes that one thread runs. Steps do not receive it: they receive the
+/// [`NodeView`] of their event.
 #[derive(Debug)]
 pub(crate) struct Fabric {
     view: NodeView,

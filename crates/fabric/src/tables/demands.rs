@@ -112,7 +112,7 @@ impl View<'_> {
         self.passage_secs(ports, train.last) + f64::from(train.frames - 1) * slowest
     }
 
-    /// The ports of a path, and those of the return path.
+    /// The ports of a path, and of the return path.
     pub(super) fn there_and_back(&self, path: usize) -> (Vec<u32>, Vec<u32>) {
         let there: Vec<u32> = self.s.path_of(path).to_vec();
         let back = there.iter().rev().map(|&port| self.s.peer(port)).collect();

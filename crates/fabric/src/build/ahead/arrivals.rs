@@ -20,7 +20,7 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         let number = fabric.numbering.port(port);
         let peer = plan.wiring.peer[number as usize];
         let node = plan.wiring.node_of[peer.at()];
-        // Over two links, frames of a receiver would arrive in an order other than that of sending.
+        // Over two links, frames of a receiver would not arrive in the order of sending.
         let has_one_link = plan.wiring.ports(node).len() == 1;
         let host = plan.node(peer.0).host();
         let takes_no_time = host.is_some_and(|host| host.receive.is_none() && host.send.is_none());

@@ -1,8 +1,8 @@
 //! Updates of the far end of a link that take effect without an event.
 //!
-//! Two mechanisms act ahead of simulated time where both ends of a link are in the same part and no observer can see the difference
-//! (`ahead::sole_source`, `credits::updates`). Their accesses to the far end are here, and no others are allowed. Frames to hosts that only
-//! count are counted by path instead (`ahead::arrivals`).
+//! Two mechanisms act ahead of simulated time where both ends of a link are in the same part and no observer can see
+//! the difference (`ahead::sole_source`, `credits::updates`). Their accesses to the far end are here, and no others are
+//! allowed. Frames to hosts that only count are counted by path instead (`ahead::arrivals`).
 
 use crate::run::across::peer::PeerIx;
 use crate::run::state::credits::CreditState;

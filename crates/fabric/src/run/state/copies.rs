@@ -93,7 +93,8 @@ impl Copies {
         !self.inputs.is_empty()
     }
 
-    /// Creates the state of a part with this many ports, without copies; `paths` is the number of paths in the whole fabric.
+    /// Creates the state of a part with this many ports, without copies; `paths` is the number of paths in the whole
+    /// fabric.
     pub fn new(forks: Arc<Forks>, ports: usize, paths: usize) -> Copies {
         let inputs = (0..ports).map(|_| Slots::default()).collect();
         Copies { forks, inputs, made: vec![0; paths] }

@@ -181,7 +181,7 @@ impl CreditState {
             (leaks.lost, leaks.restored) = ([0; COUNTS], [0; COUNTS]);
         }
     }
-    /// Enables or disables the recording of what fills the buffer at this end. `longest` is the maximum frame length.
+    /// Enables or disables the recording of buffer fills at this end. `longest` is the maximum frame length.
     pub fn record(&mut self, on: bool, longest: u32) {
         let (_, several) = self.of_channels.iter().fold((0, self.spec.bypassable != 0), |seen, &classes| {
             (seen.0 | classes, seen.1 || seen.0 & classes != 0)

@@ -7,8 +7,8 @@
 
 use units::Time;
 
-/// Multiplier of the hash (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", figure 19); 5 modulo 8, so that
-/// its powers repeat after 2^62 events.
+/// Multiplier of the hash (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", figure 19); 5
+/// modulo 8, so that its powers repeat after 2^62 events.
 const OF_HASH: u64 = 0xff51_afd7_ed55_8ccd;
 /// Multiplier of the time.
 const OF_TIME: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -132,8 +132,8 @@ impl Log {
     }
 }
 
-/// Returns true if a frame is sampled, by a hash of its creation time and path (that of Steele, Lea and Flood 2014, "Fast
-/// splittable pseudorandom number generators", figure 19).
+/// Returns true if a frame is sampled, by a hash of its creation time and path. Hash function: Steele, Lea and Flood
+/// 2014, "Fast splittable pseudorandom number generators", figure 19.
 fn is_chosen(frame: &Frame, one_in: u64) -> bool {
     let mut hash = frame.created.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(frame.path.0);
     hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);

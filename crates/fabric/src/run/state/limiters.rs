@@ -43,7 +43,7 @@ pub(crate) struct Planned {
     /// limited frames of the host.
     pub priority: Priority,
     pub lowest: Priority,
-    /// Name: that of a flow, or that of a priority, a destination or both.
+    /// Name of the flow, or of the priority, the destination or both.
     pub name: String,
 }
 
@@ -156,8 +156,8 @@ impl Limiter {
         self.rate_limit.rate.unwrap_or(self.link)
     }
 
-    /// Calls the control, after reporting to it the frames that have left since the last call. A new rate takes effect with
-    /// the next frame.
+    /// Calls the control, after reporting to it the frames that have left since the last call. A new rate takes effect
+    /// with the next frame.
     pub(in crate::run) fn call<T>(&mut self, call: impl FnOnce(&mut RateControls, &mut Stream) -> T) -> T {
         let answer = self.call_settled(call);
         self.gate.pacer.set_rate(self.rate_limit.rate);
@@ -235,8 +235,8 @@ impl Limiter {
         now - self.gate.busy_since >= self.mark_after
     }
 
-    /// Passes a leaving frame of `bytes` bytes, with `overhead` bytes around it on the link; returns the tag that it gets,
-    /// and its length.
+    /// Passes a leaving frame of `bytes` bytes, with `overhead` bytes around it on the link; returns the tag that it
+    /// gets, and its length.
     #[inline(always)]
     pub fn leaves(&mut self, priority: Priority, bytes: u16, overhead: u16, now: Time) -> Option<(Tag, u8)> {
         let deferred = self.gate.deferred.counts(now, bytes);
@@ -248,8 +248,8 @@ impl Limiter {
         tag
     }
 
-    /// Fast path of `leaves` for a frame that the control does not need to observe. Returns false, without side effects, if
-    /// it does.
+    /// Fast path of `leaves` for a frame that the control does not need to observe. Returns false, without side
+    /// effects, if it does.
     #[inline(always)]
     pub fn leaves_deferred(&mut self, bytes: u16, overhead: u16, now: Time) -> bool {
         let deferred = self.gate.deferred.counts(now, bytes);

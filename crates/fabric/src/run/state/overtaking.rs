@@ -25,7 +25,7 @@ pub(crate) fn can_overtake(spec: &Spec) -> bool {
 /// Reordering at a part's hosts.
 #[derive(Debug)]
 pub(crate) struct Overtaking {
-    /// By path of the whole fabric, the number of its flow among those that are not listed; `None` for others.
+    /// By path of the whole fabric, the index of its flow among the unlisted ones; `None` for listed paths.
     number_of: Vec<Option<u32>>,
     /// By node and number, the creation time of the latest frame that has arrived; empty until the first arrival.
     latest: NodeLocal<NodeIx, Box<[Time]>>,
@@ -34,7 +34,8 @@ pub(crate) struct Overtaking {
 }
 
 impl Overtaking {
-    /// Creates the state of a part with this many nodes; `None` if nothing can be overtaken, or there are too many pairs.
+    /// Creates the state of a part with this many nodes; `None` if nothing can be overtaken, or there are too many
+    /// pairs.
     pub fn new(spec: &Spec, nodes: usize) -> Option<Overtaking> {
         let unlisted = || spec.flows.iter().filter(|flow| flow.way == Way::ByDestination);
         let pairs: usize = unlisted().map(|flow| flow.source.destinations.count()).sum();

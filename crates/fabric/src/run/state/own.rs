@@ -73,7 +73,7 @@ impl<I: Ix, T> NodeLocal<I, T> {
     pub fn len(&self) -> usize {
         self.all.len()
     }
-    /// Bytes of memory, excluding what entries own.
+    /// Bytes of memory, excluding heap memory of the entries.
     pub fn memory_bytes(&self) -> usize {
         self.all.capacity() * size_of::<T>()
     }

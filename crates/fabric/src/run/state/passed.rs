@@ -21,7 +21,7 @@ pub(crate) struct Passed {
     frames: u64,
     /// Time until which the manager of the class needs no updates.
     until: Time,
-    /// Bytes that may still arrive without an update of the manager; at most those of [`Quiet::ALWAYS`].
+    /// Bytes that may still arrive without an update of the manager; at most [`Quiet::ALWAYS`] allows.
     left: u32,
     /// Frames that arrived without an update of the manager.
     deferred: u32,

@@ -50,7 +50,8 @@ pub(crate) struct Port {
     pub classes: ClassMap,
 }
 
-/// Features of a port beyond sending frames in order, as a set of bits. [`stages`](crate::run::state::stages) lists them.
+/// Features of a port beyond sending frames in order, as a set of bits. [`stages`](crate::run::state::stages) lists
+/// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub(crate) struct PortFeatures(u32);
 

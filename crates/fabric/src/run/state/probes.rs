@@ -55,7 +55,8 @@ pub(crate) struct Probes {
     pub limiter_rates: Vec<LevelSeries>,
     /// Ended pauses, in the time of the whole run; `None` if they are not recorded.
     pub pauses: Option<Vec<PauseRecord>>,
-    /// Flows present where pauses begin, and where they take effect; `None` if pauses are not recorded or no node sends any.
+    /// Flows present where pauses begin, and where they take effect; `None` if pauses are not recorded or no node sends
+    /// any.
     pub culprits: Option<Box<Culprits>>,
     /// Maximum distance of arrivals that count as ties; zero: those in the same picosecond.
     pub alike: Time,

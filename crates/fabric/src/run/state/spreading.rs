@@ -109,8 +109,8 @@ fn choice(spec: &Spec, node: usize) -> PathChoice {
     spec.nodes[node].switch().map_or(PathChoice::HASH, |own| own.path_choice)
 }
 
-/// Returns, by path, the ends of those routed by destination: all paths without a route of their own, or, if no switch
-/// chooses for each frame, only those that are not listed.
+/// Returns, by path, the ends of paths that are routed by destination: all paths without a route of their own, or, if
+/// no switch chooses for each frame, only unlisted ones.
 pub(in crate::run) fn ends(spec: &Spec, all_static: bool) -> Vec<Option<Ends>> {
     let of_flow = |flow: &FlowSpec| -> Vec<Option<Ends>> {
         let by_destination = match flow.way {

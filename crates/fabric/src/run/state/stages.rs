@@ -59,7 +59,8 @@ macro_rules! stages {
             SCHEDULER: FREE | BUSY | CHOOSES | STALLS | LEAVES => scheduler::Scheduler;
             /// Its switch has a crossbar.
             CROSSBAR: FREE | BUSY | CHOOSES | LEAVES => crossbar::CrossbarOutput;
-            /// The link has link-level retry, which may block frames: [`ColdPort::retry`](crate::run::state::port::ColdPort::retry).
+            /// The link has link-level retry, which may block frames:
+            /// [`ColdPort::retry`](crate::run::state::port::ColdPort::retry).
             RETRY: FREE | CHOOSES | LEAVES => retry::Retry;
             /// Frames are sent ahead of their time: see `ahead`.
             AHEAD: CHOOSES;

@@ -33,8 +33,8 @@ pub(crate) enum WayOut<'a> {
 }
 
 impl Port {
-    /// Returns true if a frame can go to the link immediately, without consulting any stage except that of the sources
-    /// that the NIC serves.
+    /// Returns true if a frame can go to the link immediately. The only stage that may be consulted is that of the
+    /// sources which the NIC serves.
     #[inline(always)]
     pub fn is_free(&self, now: Time) -> bool {
         let nothing_waits = self.busy_until <= now && self.waiting | self.stopped == 0;

@@ -168,7 +168,8 @@ fn look_at_bypasses(here: &mut NodeView, egress: PortIx, among: u32, now: Time, 
     let before = credits.short;
     change_short(here, egress, short, now, events);
     bypass_waits::note_bypasses(here, egress, among, before, now, events);
-    // Includes classes that were stopped until now: the scheduler is not notified of a stop that ends before its next decision.
+    // Includes classes that were stopped until now: the scheduler is not notified of a stop that ends before its next
+    // decision.
     let active = other_head & !here.links.ports[egress].stopped;
     if active != 0 {
         decision::notify_heads(here, egress, active, now);

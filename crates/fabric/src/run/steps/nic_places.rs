@@ -52,8 +52,8 @@ pub fn refill_from_sources(here: &mut NodeView, egress: PortIx, class: TrafficCl
     here.deferred.push(Deferred::Refill { egress, class, has_wait_queue: false, pushed });
 }
 
-/// Returns true if the NIC pulled a frame from an endpoint or a rate limiter. Frames that the host originates itself enter the
-/// queue without being pulled.
+/// Returns true if the NIC pulled a frame from an endpoint or a rate limiter. Frames that the host originates itself
+/// enter the queue without being pulled.
 #[inline(always)]
 pub fn was_pulled(here: &NodeView, frame: &Frame, pushed: bool) -> bool {
     if pushed { limiter_calls::limiter_of(here, frame.path).is_some() } else { !frame.flags.is_originated() }

@@ -44,7 +44,8 @@ pub(crate) enum Verdict {
 
 /// A mechanism at egress ports. Every hook does nothing by default.
 pub(crate) trait Stage {
-    /// Returns true if the ports of this node have the stage for the whole run. The default is false: `build` or an event sets the feature.
+    /// Returns true if the ports of this node have the stage for the whole run. The default is false: `build` or an
+    /// event sets the feature.
     fn is_at(_node: &NodeSpec) -> bool {
         false
     }

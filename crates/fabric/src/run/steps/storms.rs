@@ -33,7 +33,7 @@ pub fn note_stuck(here: &mut NodeView, port: PortIx, classes: u32, now: Time, ev
     }
 }
 
-/// Calls `note_stuck` for those of these classes that are still stopped.
+/// Calls `note_stuck` for the classes that are still stopped.
 #[cold]
 pub fn note_still_stuck(here: &mut NodeView, port: PortIx, classes: u32, now: Time, events: &mut EventQueue) {
     let stuck = classes & here.links.ports[port].stopped;

@@ -46,7 +46,8 @@ fn return_tag(here: &mut NodeView, frame: &Frame, tag: Tag, now: Time, events: &
     }
 }
 
-/// Returns the port through which the receiver of a frame sends `back` to its sender, and `back` with its route; `None` if there is none.
+/// Returns the port through which the receiver of a frame sends `back` to its sender, and `back` with its route; `None`
+/// if there is none.
 pub fn way_back(
     here: &mut NodeView,
     node: NodeIx,
