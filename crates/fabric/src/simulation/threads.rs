@@ -68,7 +68,7 @@ impl Pilot {
     const SEEN: Duration = Duration::from_millis(20);
     /// Events between two readings of the clock.
     pub const BUDGET: u64 = 1 << 16;
-    /// Number of events per look-ahead that justify a thread. With `EVENTS_SURE`, threads are almost certain to be
+    /// Number of events per look-ahead that justify a thread. With `SURE`, threads are almost certain to be
     /// faster.
     const EVENTS_A_THREAD: u64 = 100;
     const SURE: u64 = 3 * Pilot::EVENTS_A_THREAD;

@@ -8,11 +8,9 @@
 //!
 //! | step performed ahead | where | replaces |
 //! |---|---|---|
-//! | a queued frame is sent when it is enqueued (`queues`) | a port at which only the clock decides | one decision per
-//! frame |
-//! | a source keeps sending until a pause can take effect (`sole_source`) | a NIC whose only source is greedy | one
-//! decision per frame |
-//! | a frame is counted when it is sent (`arrivals`) | a link to a host that only counts | one arrival per frame |
+//! | a queued frame is sent when enqueued (`queues`) | a port where only the clock decides | a decision per frame |
+//! | a source sends until a pause can act (`sole_source`) | a NIC with a single, greedy source | a decision per frame |
+//! | a frame is counted when it is sent (`arrivals`) | a link to a host that only counts | an arrival per frame |
 
 pub(crate) mod sole_source;
 
