@@ -539,7 +539,7 @@ mod tests {
             std::thread::spawn(move || {
                 sender.send([simulation.run(), simulation.run()].map(|end| end.unwrap_err().to_string()))
             });
-            let ends = receiver.recv_timeout(Duration::from_secs(60)).expect("no thread waits for ever");
+            let ends = receiver.recv_timeout(Duration::from_secs(60)).expect("all threads end");
             assert!(ends[0].contains("the simulator has failed: index out of bounds"), "{}", ends[0]);
             assert_eq!(ends[0], ends[1]);
         }

@@ -190,7 +190,7 @@ impl Simulation {
             let (begun, counters, snapshot) = (begun.clone(), None, None);
             let mark = Mark { iteration, at, digest, begun, counters, snapshot };
             let is_consistent = history.add(mark);
-            debug_assert!(is_consistent, "equal states are followed by equal times");
+            debug_assert!(is_consistent, "equal states are followed by equal periods");
             history.contradicted |= !is_consistent;
         }
         watch.states.swap(0, 1);

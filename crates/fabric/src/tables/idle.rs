@@ -65,8 +65,7 @@ enum Passes {
     Whole,
     /// When its head has arrived.
     Head,
-    /// When its head has arrived, but not before the rest of the frame can follow without a gap on the next port's
-    /// link, which has this clock.
+    /// When its head has arrived, plus the time of the rest of the frame at this clock, which is that of the next port.
     HeadAndRest(WireClock),
 }
 

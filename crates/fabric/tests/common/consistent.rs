@@ -94,7 +94,7 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
         let ended = of("frames_delivered").zip(of("frames_dropped")).zip(of("frames_trimmed"));
         let ended = ended.map(|((arrived, lost), trimmed)| arrived + lost + trimmed);
         let begun = of("frames_sent").zip(of("frames_copied")).map(|(sent, copied)| sent + copied);
-        prop_assert!(ended.zip(begun).all(|(ended, begun)| ended <= begun), "a flow ends more than it began");
+        prop_assert!(ended.zip(begun).all(|(ended, begun)| ended <= begun), "more frames ended than sent");
     }
     prop_assert_eq!(dropped, outcome.total("ports", "drops"));
     // Frames lost by faults and receive buffers are lost at a port, not in a queue.

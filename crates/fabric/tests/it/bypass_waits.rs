@@ -34,7 +34,7 @@ fn reads_slowly(net: &mut Net, host: NodeId) {
 /// All results of a run in steps, as text.
 fn summary(net: &Net, threads: usize, budget: u64) -> String {
     let mut simulation = Simulation::on_threads(&net.0, threads).expect("builds");
-    while simulation.advance(budget).expect("no promise breaks") == State::Running {}
+    while simulation.advance(budget).expect("no guarantee is violated") == State::Running {}
     format!("{:x} {:?}", simulation.fingerprint(), simulation.tables())
 }
 
@@ -139,7 +139,7 @@ fn waits_of_a_bypass_queue_are_those_that_a_log_of_frames_shows() {
         .collect();
     assert!(expected.len() > 20, "{}", expected.len());
     let log: Vec<_> = expected.iter().map(|&(_, start, end)| ("bypass_credits", start, end)).collect();
-    assert_eq!(waits(&outcome, "h.0->sw"), log, "writes go on all the time");
+    assert_eq!(waits(&outcome, "h.0->sw"), log, "writes are never blocked");
     // Each flow is held back for as long as its frames are queued there.
     let held = |flow: &str| {
         let last = sends.iter().rposition(|one| one.1 == flow).expect("it sends");
@@ -207,8 +207,8 @@ fn behind_queues_of_any_kind_who_is_passed_is_a_victim_and_who_passes_is_not() {
         };
         let (bypass, class) = passed("s0.0->s1");
         assert!(bypass > us(240).ps() && 8 * class < bypass, "{queueing:?}: {bypass} {class}");
-        assert_eq!(passed("s1.1->slow").0, 0, "only reads go there");
-        assert_eq!(passed("h0.0->s0").0, 0, "only reads come from there");
+        assert_eq!(passed("s1.1->slow").0, 0, "only reads go to the slow host");
+        assert_eq!(passed("h0.0->s0").0, 0, "h0 sends only reads");
     }
 }
 

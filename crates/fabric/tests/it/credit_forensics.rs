@@ -33,7 +33,7 @@ fn forever(source: SourceSpec) -> SourceSpec {
 /// All results of a run on several threads and in steps, as text.
 fn everything(net: &Net, threads: usize, budget: u64) -> String {
     let mut simulation = Simulation::on_threads(&net.0, threads).expect("builds");
-    while simulation.advance(budget).expect("no promise breaks") == State::Running {}
+    while simulation.advance(budget).expect("no guarantee is violated") == State::Running {}
     format!("{:x} {} {:?}", simulation.fingerprint(), simulation.now(), simulation.tables())
 }
 

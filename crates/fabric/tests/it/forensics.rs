@@ -34,7 +34,7 @@ fn ring(size: usize, control: &PauseSpec, duration: Time) -> (Net, Vec<NodeId>, 
 /// All results of a run on several threads and in steps, as text, in which NaN equals itself.
 fn everything(net: &Net, threads: usize, budget: u64) -> String {
     let mut simulation = Simulation::on_threads(&net.0, threads).expect("builds");
-    while simulation.advance(budget).expect("no promise breaks") == State::Running {}
+    while simulation.advance(budget).expect("no guarantee is violated") == State::Running {}
     format!("{:x} {} {:?}", simulation.fingerprint(), simulation.now(), simulation.tables())
 }
 

@@ -108,7 +108,7 @@ fn an_incast_ends_at_its_floor_and_fairly() {
         assert_eq!(
             column(&outcome, "marks_echoed"),
             column(&outcome, "packets_marked"),
-            "each is echoed at once"
+            "each mark is echoed at once"
         );
     }
 }

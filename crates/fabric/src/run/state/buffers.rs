@@ -362,7 +362,7 @@ impl Buffers {
         for (number, queue) in self.queues.pairs() {
             let mut held = Occupancy::default();
             self.frames(number).for_each(|waiting| held.add(waiting.frame.bytes));
-            assert!(held.both() == queue.occupancy.both(), "a queue counts other frames than it holds");
+            assert!(held.both() == queue.occupancy.both(), "the counter of a queue differs from its frames");
         }
     }
 
@@ -452,10 +452,10 @@ mod tests {
     #[test]
     fn frames_without_credits_are_bypassed_and_keep_their_order() {
         let all = [1, 3, 2, 5, 4, 6, 7];
-        assert_eq!(leave(&mut with_bypass(&all), 4, 3), all, "with credits nothing is bypassed");
+        assert_eq!(leave(&mut with_bypass(&all), 4, 3), all, "with credits, no frame is bypassed");
         let mut buffers = with_bypass(&all);
         assert_eq!(leave(&mut buffers, 1, 3), [1, 2, 4, 6]);
-        assert_eq!(leave(&mut buffers, 1, 0), [3], "what was bypassed goes first");
+        assert_eq!(leave(&mut buffers, 1, 0), [3], "bypassed frames go first");
         assert_eq!(leave(&mut buffers, 9, 0), [5, 7]);
     }
 

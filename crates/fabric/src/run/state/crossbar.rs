@@ -218,7 +218,7 @@ impl Crossbar {
     /// Returns the output of a frame that waits at an input.
     #[inline(always)]
     pub(in crate::run) fn output_of(&self, waiting: &Waiting) -> usize {
-        self.nth(waiting.across.expect("what waits at an input leaves through a port"))
+        self.nth(waiting.across.expect("a frame at an input has an egress port"))
     }
 
     pub(in crate::run) fn list(&self, input: usize, output: usize, lane: usize) -> usize {
@@ -243,7 +243,7 @@ impl Crossbar {
     }
     #[inline(never)]
     fn class_of_bypass(&self, lane: usize) -> usize {
-        members(self.bypasses).nth(lane - self.classes).expect("a lane is that of a class")
+        members(self.bypasses).nth(lane - self.classes).expect("each lane belongs to a class")
     }
     /// The lanes of a class.
     fn lanes_of(&self, class: TrafficClass) -> impl Iterator<Item = usize> {

@@ -241,7 +241,7 @@ impl Event {
     /// Returns the limiter of [`Event::limiter`].
     #[inline(always)]
     pub fn called_limiter(&self) -> LimiterIx {
-        debug_assert!(self.is(Kind::Limiter), "a limiter of an event that calls none");
+        debug_assert!(self.is(Kind::Limiter), "the event calls no limiter");
         LimiterIx::new(self.frame.word)
     }
     /// Place of the event. Steps cannot read it: for an event scheduled for the far end of a link, it is a place of
@@ -262,7 +262,7 @@ impl Event {
     /// The frame of the event: whole, its head, or lost.
     #[inline(always)]
     pub fn frame(&self) -> Frame {
-        debug_assert!(self.has_frame(), "a frame of an event that is about none");
+        debug_assert!(self.has_frame(), "the event has no frame");
         self.frame
     }
     /// Returns true if the event concerns a frame on a link.

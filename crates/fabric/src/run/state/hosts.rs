@@ -154,7 +154,7 @@ impl Hosts {
     /// Returns the index of the receiver of a path that ends here.
     #[inline(always)]
     pub fn receiver_of(&self, path: PathId) -> ReceiverIx {
-        self.receiver_of_path[path.at()].expect("a path that ends here has a receiver")
+        self.receiver_of_path[path.at()].expect("a path that ends in this part has a receiver")
     }
 
     /// Frames that hosts process or have queued, and those that wait in rate limiters.

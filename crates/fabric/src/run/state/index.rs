@@ -39,7 +39,7 @@ macro_rules! index {
             /// Creates the index with this number, below 2^31.
             #[inline(always)]
             $new fn new(number: u32) -> $name {
-                debug_assert!(number < HIGHEST.get(), "a place has a number that no table has");
+                debug_assert!(number < HIGHEST.get(), "the number of a place is beyond every table");
                 $name(HIGHEST | number)
             }
             /// Returns the number.

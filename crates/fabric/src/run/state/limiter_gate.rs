@@ -106,10 +106,10 @@ mod tests {
     fn a_frame_passes_once_the_one_before_has_taken_its_time() {
         let mut gate = Gate::new(Quiet { until: Time::from_us(10), bytes: 5_000 });
         let us = Time::from_us;
-        assert!(!gate.is_open(us(9)), "nobody has looked");
+        assert!(!gate.is_open(us(9)), "the gate has not been opened");
         gate.open(us(1));
         assert!(!gate.is_open(us(0)) && gate.is_open(us(1)));
-        assert!(!gate.passes(1_000, 0, us(1)), "longer than all before");
+        assert!(!gate.passes(1_000, 0, us(1)), "longer than all earlier frames");
         gate.note_length(1_000);
         gate.pacer.set_rate(Some(BitRate::from_gbps(8)));
         assert!(gate.passes(1_000, 1_000, us(1)));

@@ -345,12 +345,12 @@ mod tests {
     #[test]
     fn a_port_without_flow_control_is_never_stopped() {
         let mut none = LinkControl::None;
-        none.clear(us(1), |_| unreachable!("there is no pause to end"));
+        none.clear(us(1), |_| unreachable!("no pause can be in force"));
         assert_eq!((none.stopped(ClassMap::SEPARATE, us(1)), none.until(0xFF_u8)), (0, Time::ZERO));
         assert_eq!((none.paused_time(us(9)), none.memory_bytes()), (Time::ZERO, 0));
         assert!(
             size_of::<LinkControl>() <= 2 * size_of::<usize>(),
-            "a port without it pays for a tag and a word"
+            "a port without flow control only takes a tag and a pointer"
         );
     }
 

@@ -37,7 +37,7 @@ pub(crate) fn grid_of(grids: &mut Vec<Grid>, width: Time, stop: Time) -> u16 {
         grids.push(Grid::new(width, stop));
         grids.len() - 1
     });
-    assert!(at < usize::from(OFF), "a scenario has fewer widths of bins than that: it names each");
+    assert!(at < usize::from(OFF), "a scenario lists each bin width and has fewer than this");
     at as u16
 }
 

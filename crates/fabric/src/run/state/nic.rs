@@ -191,7 +191,7 @@ impl Nic {
     #[inline(always)]
     pub fn pulled_left(&mut self, class: TrafficClass) {
         let pulled = &mut self.classes[class.at()].pulled;
-        debug_assert!(*pulled > 0, "a frame leaves the NIC as pulled that was not");
+        debug_assert!(*pulled > 0, "a frame that was not pulled leaves the NIC as pulled");
         *pulled = pulled.saturating_sub(1);
     }
     /// Number of queued pulled frames of a class, and their maximum if the port accepts `more` frames.
@@ -267,7 +267,7 @@ mod tests {
         nic.block(CLASSES[0], source(7));
         assert_eq!(state(&nic), [(false, true), (true, false)]);
         assert_eq!(nic.next_in_line(CLASSES[1]), Some(endpoint(7)));
-        assert_eq!(state(&nic), [(false, true), (true, false)], "another one is there");
+        assert_eq!(state(&nic), [(false, true), (true, false)], "the limiter is still queued");
         nic.leave(limiter(7));
         assert_eq!((state(&nic), nic.next_in_line(CLASSES[1])), ([(false, true), (false, false)], None));
         nic.block(CLASSES[0], source(9));

@@ -102,7 +102,7 @@ mod tests {
         flow.way = Way::ByDestination;
         flow.source.destinations = Destinations::Others(Others { hosts, without: None });
         spec.flows = vec![flow; 4_096];
-        assert!(Overtaking::new(&spec, 1).is_none(), "nothing can be overtaken");
+        assert!(Overtaking::new(&spec, 1).is_none(), "no frame can be overtaken");
         spec.faults = vec![crate::spec::FaultSpec::LinkUp { link: 0, at: Time::ZERO }];
         assert!(Overtaking::new(&spec, 1).is_some());
         spec.flows.push(spec.flows[0].clone());

@@ -82,7 +82,7 @@ pub(in crate::run) use stages;
 macro_rules! features {
     ($($(#[$doc:meta])* $feature:ident: $($when:ident)|+ $(=> $module:ident::$stage:ident)?;)*) => {
         /// Indices of the features in the list.
-        #[expect(non_camel_case_types, clippy::upper_case_acronyms, reason = "named like the features")]
+        #[expect(non_camel_case_types, clippy::upper_case_acronyms, reason = "the names match the features")]
         enum Place {
             $($feature),*
         }

@@ -57,7 +57,7 @@ pub fn fullest(here: &NodeView, ingress: PortIx, counts: impl Fn(u8) -> bool) ->
     debug_assert_eq!(
         most,
         queues.map(|queue| (held(queue), Reverse(queue))).filter(|&(bytes, _)| bytes > 0).max(),
-        "a queue that was not looked at holds more"
+        "a queue that was not read holds more"
     );
     most.map(|(_, Reverse(queue))| queue)
 }

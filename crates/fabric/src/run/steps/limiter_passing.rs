@@ -30,13 +30,13 @@ pub fn limit(
     let egress = here.routes.port_at(start);
     let limiter = &mut here.hosts.limiters[nth];
     if limiter.gate.is_open(now) {
-        debug_assert!(limiter.is_idle() && !limiter.is_held(now), "it has to be looked at");
+        debug_assert!(limiter.is_idle() && !limiter.is_held(now), "the frame has to take the slow path");
         if here.hosts.receiving.is_empty()
             && let Some(straight) = here.links.straight(egress, frame.priority(), now)
             && limiter.gate.passes(frame.bytes, straight.overhead(), now)
         {
             // The limiter is not called: it needs only the calls that its control has requested.
-            debug_assert!(limiter.wakes_at <= limiter.next_call(now), "a call that nobody has asked for");
+            debug_assert!(limiter.wakes_at <= limiter.next_call(now), "a call without a request");
             if straight.transmit(frame, now, events) || counted {
                 let class = here.links.ports[egress].classes.class(frame.priority());
                 nic_places::refill_from_sources(here, egress, class, &frame);

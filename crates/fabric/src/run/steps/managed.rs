@@ -125,7 +125,7 @@ pub fn manager_on_departure(
         return;
     }
     let verdict = manager_verdict(here, egress, class, &mut frame, Moment::Dequeue, then);
-    debug_assert_eq!(verdict, Verdict::Pass, "it does no more than note departures");
+    debug_assert_eq!(verdict, Verdict::Pass, "the manager only records departures");
 }
 
 /// Updates a returned tag that has arrived through a port, by the congestion points that its frame met there.

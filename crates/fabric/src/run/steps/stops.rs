@@ -56,6 +56,6 @@ pub fn look_at_stops(here: &mut NodeView, port_id: PortIx, now: Time) {
     debug_assert_eq!(
         here.links.cold[port_id].control.stopped(here.nodes[here.node_of[port_id]].classes, now),
         here.links.ports[port_id].stopped,
-        "what is stopped has changed unheard"
+        "the stopped classes changed without an update"
     );
 }

@@ -221,7 +221,7 @@ mod tests {
         let frame = |path| Frame { path: PathId(path), ..Frame::default() };
         pool.push(&mut list, &frame(0), us(5), None);
         assert_eq!(look(&list, &pool, 3), [0]);
-        assert_eq!(look(&list, &pool, 3), [0], "it still stands there");
+        assert_eq!(look(&list, &pool, 3), [0], "the flow is still queued");
         pool.pop(&mut list);
         pool.push(&mut list, &frame(1), us(5), None);
         assert_eq!(look(&list, &pool, 4), [1]);

@@ -162,7 +162,7 @@ impl Simulation {
         let (iteration, digest, begun) = (phase as usize, state.digest(), vec![phase as usize]);
         let mark = Mark { iteration, at: now, digest, begun, counters: None, snapshot: None };
         let is_consistent = looking.history.add(mark);
-        debug_assert!(is_consistent, "equal states are followed by equal times");
+        debug_assert!(is_consistent, "equal states are followed by equal periods");
         if !is_consistent {
             self.recurrence.phases.vain = VAIN;
             return self.close_phases("equal states were followed by different times");

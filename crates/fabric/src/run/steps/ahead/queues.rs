@@ -268,7 +268,7 @@ pub fn decide_ahead(here: &mut NodeView, egress: PortIx, now: Time, events: &mut
     if port.waiting == 0 {
         return;
     }
-    assert!(port.busy_until == now, "what waits is committed, or the port decides when it is free");
+    assert!(port.busy_until == now, "queued frames are committed, or the port decides when it becomes idle");
     let queue = port.waiting_queue();
     let mut slot = here.buffers.queues[queue].list.head();
     while let Some(next) = slot

@@ -164,14 +164,14 @@ fn check_matched(here: &NodeView, port: PortIx, now: Time) {
         };
         assert!(
             bar.lane(bar.class_at(lane), &first.frame) == lane,
-            "a bypassable frame stands first among ordered ones"
+            "a bypassable frame is at the head of an ordered list"
         );
         let fits = bar.held[output * bar.lanes + lane] + needs <= bar.keys.output_buffer.get();
         // The event of a crossing that ends now may still be pending.
-        assert!(!fits || bar.busy_until(input, output) >= now, "a frame that may cross does not");
+        assert!(!fits || bar.busy_until(input, output) >= now, "a possible crossing has not been matched");
         let later = bar.busy_until(input, output) > now;
         let noticed = bar.outputs[bar.busy_longer(input, output)].noticed;
-        assert!(!later || noticed, "nobody will see that a frame may cross");
+        assert!(!later || noticed, "no event is scheduled for the end of the crossing");
     }
 }
 
