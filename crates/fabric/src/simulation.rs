@@ -60,7 +60,7 @@ pub struct Simulation {
     pilot: Option<Pilot>,
     /// The panic that ended the run.
     panicked: Option<Panicked>,
-    /// Longest time that any part works ahead, including the look-ahead between threads.
+    /// Maximum time that any part processes ahead, including the look-ahead between threads.
     reach: Time,
     /// Frames sent over links before the end of the warm-up.
     hops_before: u64,
@@ -72,7 +72,7 @@ pub struct Simulation {
     pub(crate) watch: DeadlockWatch,
     pub(crate) jobs: JobWatch,
     recurrence: RecurrenceWatch,
-    /// A session drives the run, on one thread.
+    /// True if a session drives the run, on one thread.
     driven: bool,
     /// End of the preview that replaced the run, if any.
     previewed: Option<Time>,

@@ -24,7 +24,7 @@ struct Room<'a> {
     most_short_frames: u64,
     /// Sum of the headroom over all ports and lossless priorities, in bytes.
     sum_bytes: u64,
-    /// Sum of those headrooms and all memory below XOFF.
+    /// Sum of that headroom and of all memory below XOFF.
     sum_capacity: u64,
     /// Ports times lossless priorities.
     accounts: u64,

@@ -17,7 +17,7 @@ use units::Time;
 /// Frame changes of all ports, at the start and later.
 #[derive(Debug, Default)]
 pub(crate) struct DomainPlan {
-    /// By port; empty where there is no domain.
+    /// Settings of each port; empty without a domain.
     pub at_start: Vec<PortDomain>,
     /// Time, port, and its settings from then on.
     changes: Vec<(Time, u32, PortDomain)>,

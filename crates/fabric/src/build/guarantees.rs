@@ -18,7 +18,7 @@ pub struct Guarantee {
     pub class: u32,
     /// Name of the scheduler.
     pub scheduler: &'static str,
-    /// Rate and latency; `None` if nothing is certain.
+    /// Rate and latency; `None` if nothing is guaranteed.
     pub bound: Option<LatencyRate>,
     /// Length of the longest frame of any flow, including the link overhead.
     pub longest_frame: Bytes,

@@ -207,7 +207,7 @@ fn add_receiving(part: &Part, fabric: &mut Fabric) {
         Some(receiving)
     };
     let all: Vec<_> = part.ports().map(receiving).collect();
-    // Where frames return credits, hosts process each frame.
+    // With credits, hosts process every frame, because each frame returns credits.
     if all.iter().any(Option::is_some) || part.ports().any(|port| plan.node(port).credits().is_some()) {
         fabric.hosts.receiving = all.into();
     }

@@ -86,7 +86,7 @@ struct Parted {
     destinations: Vec<NodeId>,
     /// By destination, the tuple of the first transfer that goes there.
     tuples: Vec<Tuple>,
-    /// By transfer, its destination.
+    /// Index of the destination of each transfer.
     numbers: Vec<u32>,
 }
 

@@ -156,10 +156,10 @@ impl Fabric {
         self.nodes.all(self.whole).iter().filter_map(|node| node.architecture.crossbar())
     }
 
-    /// Checks that each NIC counts the pulled frames that wait there, and that no class holds more of them than it may.
+    /// Checks that each NIC counts the pulled frames queued there, and that no class holds more of them than its limit.
     ///
     /// # Panics
-    /// If a NIC counts wrong: a bug in the simulator.
+    /// If a count is wrong: a bug in the simulator.
     fn check_nics(&self) {
         for (egress, nic) in self.links.nics.enumerated(self.whole) {
             let Some(nic) = nic else { continue };

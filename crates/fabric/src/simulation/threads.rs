@@ -90,7 +90,7 @@ impl Pilot {
         Pilot { most, built, ran: Duration::ZERO, judged_at, before: Judged::default(), lost: 0 }
     }
 
-    /// Returns true if it has run long enough to be judged.
+    /// Returns true if the run has taken long enough for a decision.
     pub fn is_over(&self) -> bool {
         self.ran >= self.judged_at
     }

@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 pub struct Digits {
     /// By node, the divisor of a destination's number; 0 for a node that does not choose by digits.
     divisors: Vec<u64>,
-    /// By node, its number among the hosts.
+    /// Number of each node among the hosts.
     numbers: Vec<u64>,
 }
 

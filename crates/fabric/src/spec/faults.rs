@@ -82,7 +82,7 @@ pub enum FaultSpec {
         /// Its contents.
         content: ControlContent,
     },
-    /// The port at one end of a link gets another scheduler of the same kind.
+    /// The port at one end of a link changes to another scheduler of the same kind.
     Scheduler {
         /// Index of the link.
         link: u32,

@@ -382,7 +382,7 @@ impl View<'_> {
         }
     }
 
-    /// Returns the root of a pause as seen by its sender.
+    /// Returns the root of a pause as recorded by its sender.
     fn place_of_root(&self, record: &PauseRecord<u32>, cause: &PauseCause) -> RootPlace<u32, u32> {
         if let Some(queue) = cause.queue {
             return RootPlace::Queue { queue, down: cause.down };

@@ -131,7 +131,7 @@ fn manager(dice: &Dice) -> Option<ManagerSpec> {
         7 => ManagerSpec::Step(step(Moment::Enqueue)),
         8 => ManagerSpec::Step(step(Moment::Dequeue)),
         9 => ManagerSpec::Sampling(SamplingParams { threshold: Amount::Frames(2), every: 5 }),
-        // These need no updates for a number of bytes.
+        // These managers need no updates for a number of bytes.
         10 => ManagerSpec::Red(RedParams {
             weight: 1.0,
             min: Amount::Bytes(3_000),

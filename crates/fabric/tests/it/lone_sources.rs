@@ -39,7 +39,7 @@ struct Dice {
     control: Option<PauseSpec>,
     /// Path choice of the switches between the two parallel links.
     choice: Option<PathChoice>,
-    /// Flows to all receivers have no listed paths.
+    /// True if the paths of flows to all receivers are not listed.
     unlisted: bool,
     tolerance: u32,
     warmup: Time,

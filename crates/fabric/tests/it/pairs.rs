@@ -147,7 +147,7 @@ impl Draw {
             && !spec.guards.watchdog.is_some_and(|watchdog| forwards(watchdog.action))
             && !spec.nodes.iter().any(drops)
     }
-    /// True if the requested work must be complete at the end.
+    /// Returns true if the requested work must be complete at the end.
     fn gets_done(&self) -> bool {
         // Pauses by egress queues can close a cycle, and so can paths around a failed link.
         let around = self.has(REROUTE) && self.has(DOWN | RESTART);

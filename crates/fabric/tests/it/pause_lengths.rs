@@ -142,7 +142,7 @@ fn a_search_takes_its_time() {
     assert_eq!(first(TargetMethod::FairBandwidth, ns(100)), Some(at_once + 400_000));
     let drawn = first(TargetMethod::RandomSampling, Time::ZERO);
     assert_eq!(first(TargetMethod::RandomSampling, ns(100)), drawn.map(|at| at + 100_000));
-    // All have left by then.
+    // By then, all frames have left.
     assert_eq!(first(TargetMethod::FairBandwidth, us(30)), None);
 }
 

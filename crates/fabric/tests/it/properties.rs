@@ -22,7 +22,7 @@ use workload::{
     PoissonParams, RateBasis, SourceSpec,
 };
 
-/// Numbers from which everything about one random simulation is drawn; plain so that it shrinks.
+/// Numbers from which a random simulation is drawn; plain, so that proptest can shrink them.
 #[derive(Clone, Debug)]
 struct Dice {
     shape: u8,
@@ -55,8 +55,8 @@ impl Rolls<'_> {
     }
 }
 
-/// Trees and other graphs in which up-down paths cannot wait for each other in a cycle: 0 to 4. A ring or
-/// a graph with random extra links: 5.
+/// The graph of a simulation. Shapes 0 to 4: trees and other graphs in which up-down paths cannot wait for each other
+/// in a cycle. Shape 5: a ring, or a graph with random extra links.
 fn graph(dice: &Dice, rolls: &mut Rolls) -> Graph {
     let cable = Cable::new(gbps(10), ns(10));
     let size = dice.size as u64;

@@ -14,7 +14,7 @@ pub(crate) struct Contention {
     classes: usize,
     /// Sets of classes that could send, as bit masks, in ascending order.
     sets: Vec<u32>,
-    /// By set and class, bytes sent.
+    /// Bytes sent, by set and class.
     bytes: Vec<u64>,
     /// The set that was counted most recently.
     last: usize,

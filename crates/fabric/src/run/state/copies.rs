@@ -50,7 +50,7 @@ pub(in crate::run) struct Slots {
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
     pub forks: Arc<Forks>,
-    /// By port.
+    /// Slots of each input port.
     pub(in crate::run) inputs: NodeLocal<PortIx, Slots>,
     /// By path, number of copies made of its frames since measurement started.
     pub(in crate::run) made: Vec<u64>,

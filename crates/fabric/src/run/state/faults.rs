@@ -81,7 +81,7 @@ pub(crate) enum Action {
 /// All faults of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
-    /// By port; empty without faults.
+    /// Fault schedule of each port; empty without faults.
     pub schedules: Vec<Option<Box<FaultSchedule>>>,
     /// Initial events, each with its actions.
     pub events: Vec<Event>,

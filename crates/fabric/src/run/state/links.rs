@@ -181,7 +181,7 @@ impl Links {
         for (port, cold) in self.ports.each().iter().zip(self.cold.each()) {
             assert!(
                 port.features.has(PortFeatures::DOWN) == (cold.down != 0),
-                "a port does not know that its link is down: this is a bug in the simulator"
+                "a failed link does not stop its port: this is a bug in the simulator"
             );
         }
     }

@@ -13,7 +13,7 @@ use crate::run::state::port::PortFeatures;
 pub(crate) struct When(u8);
 
 impl When {
-    /// At no point of a port.
+    /// At no point.
     const NEVER: When = When(0);
     /// A frame arrives while the port is idle, no frame is queued and no class is stopped.
     pub const FREE: When = When(1 << 1 | When::FROM_HOST.0);

@@ -39,7 +39,7 @@ pub fn decide_lone_ahead(
     let mut frame = here.buffers.leave(queue, now, true).frame;
     assert!(
         here.buffers.queues[queue].occupancy.frames == 0,
-        "of a lone source more than a frame waits: this is a bug in the simulator"
+        "a sole source has several frames queued: this is a bug in the simulator"
     );
     let (mut at, mut sent) = (now, 0);
     let next = loop {
