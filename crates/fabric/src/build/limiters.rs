@@ -40,7 +40,7 @@ impl LimiterPlan {
         plan
     }
 
-    /// Sets the lowest priority of each limiter, which depends on all paths of its host.
+    /// Sets the lowest priority of limiters by path, which depends on all paths of their host.
     fn find_lowest(&mut self, spec: &Spec) {
         let by_path = |host: NodeId| {
             let limiters = spec.nodes[host.at()].host().and_then(|host| host.limiters.as_ref());

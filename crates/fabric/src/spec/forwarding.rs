@@ -345,7 +345,7 @@ fn only_switch(routes: &Routes, node: NodeId) -> Option<NodeId> {
     }
 }
 
-/// The ports through which a node that is not adjacent to the destination reaches the nearest switches.
+/// Returns the ports on shortest paths to a destination, for a node that is not adjacent to it.
 fn nearest<'r>(
     routes: &'r Routes,
     distances: &'r Distances,

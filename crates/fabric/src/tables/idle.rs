@@ -65,7 +65,7 @@ enum Passes {
     Whole,
     /// When its head has arrived.
     Head,
-    /// When its head has arrived, plus the time of the rest of the frame at this clock, which is that of the next port.
+    /// When its head has arrived, plus the time of the rest of the frame at this clock.
     HeadAndRest(WireClock),
 }
 

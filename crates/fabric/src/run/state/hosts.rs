@@ -157,19 +157,19 @@ impl Hosts {
         self.receiver_of_path[path.at()].expect("a path that ends in this part has a receiver")
     }
 
-    /// Frames that hosts process or have queued, and those that wait in rate limiters.
+    /// Number of frames that hosts process or have queued, or that wait in rate limiters.
     pub fn frames_waiting(&self) -> u64 {
         let receiving = self.receiving.each().iter().flatten().map(|receiving| receiving.frames());
         receiving.sum::<u64>() + self.frames_limited()
     }
 
-    /// Those of the frames waiting that are stored in the pool: all except those being processed.
+    /// Number of waiting frames that are stored in the pool: all except those being processed.
     pub fn frames_in_pool(&self) -> u64 {
         let receiving = self.receiving.each().iter().flatten().map(|receiving| receiving.frames_in_pool());
         receiving.sum::<u64>() + self.frames_limited()
     }
 
-    /// Frames being processed, which are not in the pool.
+    /// Number of frames being processed, which are not in the pool.
     pub fn frames_at_work(&self) -> u64 {
         let receiving = self.receiving.each().iter().flatten();
         receiving.map(|receiving| receiving.frames() - receiving.frames_in_pool()).sum()
