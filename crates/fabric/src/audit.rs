@@ -1,8 +1,8 @@
-//! Checks of a simulation as a whole: whether each mechanism can work in combination with the others.
+//! Checks of a simulation as a whole: whether each mechanism works in combination with the others.
 //!
-//! A mechanism checks its own keys in its own file. What needs the links, the neighbours or the flows is here, one file a
-//! mechanism. No check depends on the syntax of a scenario: a [`Finding`] names a node, a fault or a flow, and the path of a
-//! setting from there.
+//! A mechanism checks its own keys in its own file. Checks that need the links, the neighbours or the flows are here,
+//! one file per mechanism. No check depends on the syntax of a scenario: a [`Finding`] names a node, a fault or a flow,
+//! and the path of a setting from there.
 
 mod bottlenecks;
 mod cores;
@@ -36,18 +36,18 @@ pub use thresholds::{Threshold, paused_before_marks, thresholds};
 pub struct Finding {
     /// Severity of the finding.
     pub severity: Severity,
-    /// Node, fault or flow that it concerns.
+    /// Node, fault or flow concerned.
     pub subject: Subject,
-    /// The remark and its place.
+    /// The remark and the path of the setting that it is about.
     pub remark: Remark,
 }
 
-/// Returns true if a node has a setting of this name of its own; for the empty name, any setting.
+/// Returns true if a node has its own setting of this name; for the empty name, any setting of its own.
 ///
-/// Nodes without share their settings, and what is wrong with those is said once.
+/// Nodes without settings of their own share one set, whose errors are reported once.
 pub type HasOwn<'a> = dyn Fn(&NodeSpec, &str) -> bool + 'a;
 
-/// Checks a simulation whose parts are right by themselves.
+/// Checks a simulation whose parts are each valid.
 pub fn audit(spec: &Spec, needs: &[PauseNeeds], has_own: &HasOwn<'_>) -> Vec<Finding> {
     let mut audit = Audit { spec, needs, has_own, findings: Vec::new() };
     memory::check(&mut audit);
@@ -63,8 +63,8 @@ pub fn audit(spec: &Spec, needs: &[PauseNeeds], has_own: &HasOwn<'_>) -> Vec<Fin
     audit.findings
 }
 
-/// Further checks, for simulations in which [`audit`] found no error: first, everything that a run would reject.
-/// `layered`: the shortest paths of the topology go up, then down.
+/// Further checks, for simulations in which [`audit`] found no error. Errors for which a run would be refused come
+/// first. `layered`: the shortest paths of the topology go up, then down.
 pub fn audit_flows(spec: &Spec, layered: bool, has_own: &HasOwn<'_>) -> Vec<Finding> {
     let mut audit = Audit { spec, needs: &[], has_own, findings: Vec::new() };
     if let Some(BuildError { subject, remark }) = refusal(spec) {
@@ -81,7 +81,7 @@ pub fn audit_flows(spec: &Spec, layered: bool, has_own: &HasOwn<'_>) -> Vec<Find
     audit.findings
 }
 
-/// A simulation, and what was found so far.
+/// A simulation and the findings so far.
 struct Audit<'a> {
     spec: &'a Spec,
     needs: &'a [PauseNeeds],
@@ -90,12 +90,13 @@ struct Audit<'a> {
 }
 
 impl<'a> Audit<'a> {
-    /// By what name a node has settings of its own, if it has: the others of its kind share theirs.
+    /// Returns the name of a node if it has settings of its own under this key. `None`: it shares them with the others
+    /// of its kind.
     fn settings(&self, node: &'a NodeSpec, key: &str) -> Option<&'a str> {
         (self.has_own)(node, key).then_some(node.name.as_str())
     }
-    /// Returns true if a run that loses a lossless frame stops. A run that counts such losses may be intended to have
-    /// them.
+    /// Returns true if the run stops at the loss of a lossless frame. Otherwise the run counts such losses, and the
+    /// scenario may intend them.
     fn is_strict(&self) -> bool {
         self.spec.on_lossless_drop == OnLosslessDrop::Stop
     }
@@ -115,17 +116,17 @@ impl<'a> Audit<'a> {
     }
 }
 
-/// About a key of the flow control of this name.
+/// A remark about a key of this kind of flow control.
 fn of_flow_control(kind: &str, key: &str, message: impl Into<String>, help: impl Into<String>) -> Remark {
     Remark::about(key, message, help).within(kind).within("flow_control")
 }
 
-/// About a limit of the buffer of a switch.
+/// A remark about a limit of the buffer of a switch.
 fn of_buffer(key: &str, message: impl Into<String>, help: impl Into<String>) -> Remark {
     Remark::about(key, message, help).within("buffer")
 }
 
-/// Of all that share their settings, the worst; of equals the first.
+/// Returns the worst finding of each group of nodes that share settings; the first of equal ones.
 fn worst<K: Ord, T>(found: impl Iterator<Item = (K, T)>, is_worse: impl Fn(&T, &T) -> bool) -> Vec<(K, T)> {
     let mut worst = std::collections::BTreeMap::new();
     for (settings, one) in found {

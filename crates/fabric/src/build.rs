@@ -1,4 +1,4 @@
-//! From a checked description to a fabric at time zero.
+//! Builds a fabric at time zero from a checked description.
 
 pub(crate) mod advice;
 mod ahead;
@@ -80,12 +80,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use units::{BitRate, ClockOffset, Time, WireClock};
 
-/// Why a description cannot be built. A scenario is refused for it where it is checked: see [`refusal`].
+/// Reason why a description cannot be built. The checks of a scenario report it too: see [`refusal`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildError {
-    /// Node, fault or flow that it concerns.
+    /// Node, fault or flow concerned.
     pub subject: Subject,
-    /// The error, and its place relative to the caller's.
+    /// The error, and its path relative to the subject.
     pub remark: Remark,
 }
 
@@ -102,22 +102,22 @@ impl fmt::Display for BuildError {
 }
 impl std::error::Error for BuildError {}
 
-/// A fabric at time zero, with facts about it that the run does not change.
+/// A fabric at time zero, and facts about it that a run does not change.
 pub(crate) struct Built {
-    /// One a thread, each with its own nodes.
+    /// One part per thread, each with its own nodes.
     pub parts: Vec<Fabric>,
     pub split: Split,
     pub wiring: Wiring,
-    /// See [`Simulation::look_ahead`](crate::Simulation::look_ahead), and how far ahead of its time anything is done.
+    /// See [`Simulation::look_ahead`](crate::Simulation::look_ahead).
     pub look_ahead: Time,
     pub reach: Time,
     /// Flow of each path.
     pub path_flow: Arc<[u32]>,
-    /// Where each path begins in the table of hops before routes change.
+    /// Start of each path in the table of hops, before any change of routes.
     pub starts: Arc<[u32]>,
     /// Fault events of the run, with their times.
     pub notes: Vec<Note>,
-    /// Time series that are too many to record, in words.
+    /// Descriptions of the time series that are not recorded because there are too many.
     pub left_out: Vec<String>,
 }
 
@@ -125,11 +125,11 @@ pub(crate) struct Built {
 pub(crate) struct Plan<'a> {
     pub spec: &'a Spec,
     pub wiring: &'a Wiring,
-    /// Shortest and longest frame of any flow.
+    /// Length of the shortest and of the longest frame of any flow.
     pub frames: (u16, u16),
-    /// Links that change their rates.
+    /// Links whose rates change.
     rates: LinkRates,
-    /// By node, how far its clock is off; empty if all are exact.
+    /// Clock offset by node; empty if all clocks are exact.
     clocks: Vec<ClockOffset>,
     limiters: LimiterPlan,
     domains: DomainPlan,
@@ -147,7 +147,7 @@ impl<'a> Plan<'a> {
     fn clock(&self, node: NodeId) -> ClockOffset {
         self.clocks.get(node.at()).copied().unwrap_or_default()
     }
-    /// Wire clock of a port: the rate as measured by the clock of its node.
+    /// Wire clock of a port: its link rate as timed by the clock of its node.
     fn wire_clock(&self, port: u32, rate: BitRate) -> WireClock {
         WireClock::with_offset(rate, self.clock(self.wiring.node_of[port as usize]))
     }
@@ -160,20 +160,20 @@ impl<'a> Plan<'a> {
     fn negotiated(&self, port: u32) -> Option<&'a Negotiated> {
         self.spec.negotiated(self.wiring.link_of[port as usize], self.wiring.node_of[port as usize])
     }
-    /// The queues of a port.
+    /// The traffic classes of a port.
     pub fn classes(&self, port: u32) -> ClassMap {
         self.node(port).classes_to(self.wiring.neighbour(PortId(port)))
     }
-    /// Which queue of a port sends.
+    /// The scheduler of a port.
     pub fn scheduler(&self, port: u32) -> &'a SchedulerSpec {
         let own = self.negotiated(port).and_then(|own| own.scheduler.as_ref());
         own.unwrap_or_else(|| self.node(port).scheduler())
     }
-    /// The priorities whose pauses a port obeys and sends.
+    /// The priorities that a port can pause and be paused for.
     pub fn paused(&self, port: u32) -> u8 {
         self.spec.paused(self.wiring.link_of[port as usize], self.wiring.node_of[port as usize])
     }
-    /// Number of ends of connections.
+    /// Number of endpoints: two for each connection.
     fn endpoints(&self) -> usize {
         let connected = self.spec.flows.iter().filter(|flow| flow.transport.is_some());
         2 * connected.map(|flow| flow.source.destinations.count()).sum::<usize>()
@@ -182,7 +182,7 @@ impl<'a> Plan<'a> {
     fn places(&self) -> usize {
         self.wiring.peer.len() + self.spec.flows.len() + self.endpoints() + self.limiters.limiters.len()
     }
-    /// Properties of a port that its scheduler needs.
+    /// Facts about a port for its scheduler.
     pub fn port_facts(&self, port: u32) -> PortFacts {
         let link = self.link(port);
         PortFacts {
@@ -193,13 +193,14 @@ impl<'a> Plan<'a> {
             largest_frame: u32::from(self.frames.1),
         }
     }
-    /// The rate that the frames of a port are certain of: the slowest of its link by its own clock, less what credit updates may
-    /// take of it.
+    /// Rate that is guaranteed to the data frames of a port: the slowest rate of its link by its own clock, minus the
+    /// maximum share of credit updates.
     pub fn certain_rate(&self, port: u32) -> BitRate {
         let rate =
             self.rates(port).0.bps_f64() * self.clock(self.wiring.node_of[port as usize]).factor().min(1.0);
         let updates = self.node(port).credits().map_or(0.0, |own| {
-            // One for so much that has come, and one a channel for what has waited long enough.
+            // Maximum rate of updates: one each time that enough credit has been freed, and one per channel at each
+            // timeout.
             let shortest = u32::from(self.frames.0) + u32::from(self.link(port).overhead);
             let after = f64::from((own.update_after * own.unit).max(shortest).max(own.cf_min_spacing));
             let channels = own.channels.classes() as f64;
@@ -213,8 +214,9 @@ impl<'a> Plan<'a> {
         });
         BitRate::from_bps((rate - updates).max(0.0) as u64)
     }
-    /// The least time after which a node can affect another: a shortest frame, or the head of one, or a pause frame, or a control ordered set, and what
-    /// comes after it. `None` if there are no links.
+    /// Minimum time after which a node can affect another: the time of a shortest frame or its head, a pause frame, a
+    /// credit update or a control ordered set, with the delay of the link and of the receiver. `None` if there are no
+    /// links.
     fn look_ahead(&self) -> Option<Time> {
         let pausing = self.spec.nodes.iter().any(|node| node.pauses().is_some());
         let of_port = |port: u32| {
@@ -245,7 +247,7 @@ impl Part<'_> {
     pub fn owns(&self, node: NodeId) -> bool {
         self.split.part_of(node) == self.number
     }
-    /// Its nodes and ports; numbers of the whole.
+    /// The nodes of the part, and its ports, as ranges of the numbers of the whole fabric.
     fn nodes(&self) -> Range<u32> {
         self.split.nodes(self.number)
     }
@@ -262,7 +264,7 @@ impl Part<'_> {
     }
 }
 
-/// Builds the fabric of `spec` in this number of parts, in parallel.
+/// Builds the fabric of `spec` as this number of parts, in parallel.
 pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
     let wiring = spec.wiring();
     let plan = Plan::new(spec, &wiring);
@@ -297,7 +299,7 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
     Ok(Built { parts, split, look_ahead, reach, path_flow, starts, notes, wiring, left_out })
 }
 
-/// By path, the color of its frames; empty: all are green.
+/// Color of the frames by path; empty if all are green.
 fn colors(spec: &Spec, paths: &Paths) -> Arc<[Color]> {
     if spec.flows.iter().all(|flow| flow.color == Color::Green) {
         return Arc::default();
@@ -305,7 +307,7 @@ fn colors(spec: &Spec, paths: &Paths) -> Arc<[Color]> {
     paths.flows.iter().map(|&flow| spec.flows[flow as usize].color).collect()
 }
 
-/// Builds the parts, each on a thread of its own.
+/// Builds the parts, each on its own thread.
 fn build_parts(
     plan: &Plan,
     split: &Split,
@@ -404,14 +406,14 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
     fabric
 }
 
-/// Classes of which frames use virtual channels with a bypass queue.
+/// Classes whose frames use virtual channels with a bypass queue, bit n for class n.
 pub(crate) fn bypass_classes(spec: &Spec, node: &NodeSpec) -> u32 {
     let Some(credits) = node.credits() else { return 0 };
     let bypassed = spec.flows.iter().filter(|flow| flow.bypassable && credits.has_bypass(flow.priority));
     bypassed.fold(0, |classes, flow| classes | 1 << node.classes().class(flow.priority).0)
 }
 
-/// Features of a port that its node and its link have.
+/// Returns the features that the node and the link of a port give it.
 fn features_of(plan: &Plan, port: u32) -> PortFeatures {
     let (node, link) = (plan.node(port), plan.link(port));
     let mut features = PortFeatures::default();

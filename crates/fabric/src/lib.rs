@@ -1,9 +1,10 @@
 //! Links, ports, switches, hosts, topologies and routing: the crate that connects the mechanisms.
 //!
-//! A [`spec::Spec`] describes a simulation; a [`Simulation`] is built from it, runs, and gives its result as
-//! described tables. `run/steps.rs` is the place to begin reading: the path of a frame.
+//! A [`spec::Spec`] describes a simulation; a [`Simulation`] is built from it, runs, and returns its result as
+//! described tables. Start reading at `run/steps.rs`, which follows the path of a frame.
 //!
-//! Crate `scenario` reads a specification from a file, and crate `session` drives a run. A topology alone, as nodes and links:
+//! Crate `scenario` reads a specification from a file, and crate `session` drives a run. A topology alone, as nodes and
+//! links:
 //!
 //! ```
 //! use fabric::topology::{Cable, FatTree, Shape};

@@ -1,8 +1,8 @@
 //! A fabric at run time.
 //!
-//! `state` holds its data: structs, with the methods that need only their own fields. `steps` holds what happens to a frame, as functions of
-//! the node at which it happens; begin with `dispatch`, which dispatches events. State never imports steps. `across` is the far end
-//! of a link. `fabric` is all nodes of a part at once.
+//! `state` holds the data: structs, with the methods that need only their own fields. `steps` holds the processing of a
+//! frame, as functions of the node that processes it; begin with `dispatch`, which dispatches events. State never
+//! imports steps. `across` accesses the far end of a link. `fabric` holds all nodes of a part.
 
 pub(crate) mod across;
 pub(crate) mod dispatch;

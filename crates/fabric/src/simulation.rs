@@ -1,4 +1,4 @@
-//! A simulation from start to end: the one value that owns everything.
+//! A simulation from start to end: the value that owns the fabric, its events and its threads.
 
 pub(crate) mod credits;
 mod cut_short;
@@ -42,46 +42,46 @@ use std::sync::Arc;
 use std::time::Instant;
 use units::Time;
 
-/// A fabric, its traffic and its time.
+/// A fabric, its traffic and its current time.
 pub struct Simulation {
     pub(crate) spec: Spec,
     pub(crate) wiring: Wiring,
     pub(crate) path_flow: Arc<[u32]>,
-    /// Where each path begins in the table of hops before routes change.
+    /// Start of each path in the table of hops, before any change of routes.
     pub(crate) first_starts: Arc<[u32]>,
     pub(crate) notes: Vec<Note>,
     left_out: Vec<String>,
-    /// One a thread, each with its own nodes.
+    /// One shard per thread, each with its own nodes.
     pub(crate) shards: Vec<Shard<Fabric>>,
     pub(crate) split: Split,
     /// Worker threads that run the shards; `None` if there is one shard.
     workers: Option<Workers<Fabric>>,
-    /// Measurements of a run on one thread, until it is decided whether more threads pay.
+    /// Measurements of a run on one thread, until it is decided whether more threads are faster.
     pilot: Option<Pilot>,
     /// The panic that ended the run.
     panicked: Option<Panicked>,
-    /// Longest time that any part works ahead, including the look-ahead between threads.
+    /// Maximum time that any part processes ahead, including the look-ahead between threads.
     reach: Time,
-    /// Frames sent over links before the warm-up ended.
+    /// Frames sent over links before the end of the warm-up.
     hops_before: u64,
-    /// Frames on links when it did.
+    /// Frames on links at the end of the warm-up.
     pub(crate) in_flight_at_warmup: Vec<(u64, u64)>,
     warmed_up: bool,
-    /// The time at which series take it that the run may end.
+    /// End of the run as last passed to the series.
     series_stop: Time,
     pub(crate) watch: DeadlockWatch,
     pub(crate) jobs: JobWatch,
     recurrence: RecurrenceWatch,
-    /// A session drives the run, on one thread.
+    /// True if a session drives the run, on one thread.
     driven: bool,
-    /// The end of a preview, which took the place of the run.
+    /// End of the preview that replaced the run, if any.
     previewed: Option<Time>,
-    /// The cycle of queues that may come to wait for each other, as queue numbers.
+    /// A cycle of queues that may wait for each other (a possible deadlock), as queue numbers.
     dependency_cycle: Option<Vec<u32>>,
 }
 
 impl SimulationError {
-    /// The error for a panic caught by [`std::panic::catch_unwind`]: a defect of the program.
+    /// Returns the error for a panic caught by [`std::panic::catch_unwind`]: a defect of the program.
     pub fn of_panic(payload: Box<dyn Any + Send>) -> SimulationError {
         SimulationError::defect(&Panicked::from(payload))
     }
@@ -94,30 +94,30 @@ impl SimulationError {
     }
 }
 
-/// Where a simulation is.
+/// State of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Not at its end.
+    /// Has not reached its end.
     Running,
-    /// At its end, or ended by a deadlock.
+    /// Reached its end, or was ended by a deadlock.
     Finished,
 }
 
 impl Simulation {
-    /// A simulation at time zero, to run on one thread.
+    /// Builds a simulation at time zero, to run on one thread.
     ///
     /// # Errors
-    /// If a flow has no way to a destination, credits can come to wait for each other in a cycle, or the fabric is
-    /// larger than can be numbered.
+    /// If a flow has no path to a destination, if credits can wait for each other in a cycle, or if the fabric is too
+    /// large for its numbers.
     pub fn new(spec: &Spec) -> Result<Simulation, BuildError> {
         Simulation::on_threads(spec, 1)
     }
 
-    /// A simulation at time zero, to run on this many threads: a number is [`Threads::Always`]. The result is the same
-    /// on any number.
+    /// Builds a simulation at time zero, to run on this many threads: a number is [`Threads::Always`]. The result does
+    /// not depend on the number.
     ///
     /// # Errors
-    /// As [`Simulation::new`].
+    /// As for [`Simulation::new`].
     pub fn on_threads(spec: &Spec, threads: impl Into<Threads>) -> Result<Simulation, BuildError> {
         let begun = Instant::now();
         let simulation = match threads.into() {
@@ -133,7 +133,7 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// A simulation in so many parts, which are run in this way; `None`: as it pays.
+    /// Builds a simulation in this many parts, executed in this way; `None`: whichever is faster.
     pub(crate) fn in_parts(spec: &Spec, parts: usize, way: Option<Way>) -> Result<Simulation, BuildError> {
         let spec = &*spec.with_ways();
         let parts = parts.clamp(1, spec.nodes.len().clamp(1, 255));
@@ -181,17 +181,17 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// Goes on for about `budget` events; on several threads for some milliseconds at most. A budget of 1 ends with the instant of
-    /// the next event. Test builds look the books over each time: frames, credits, slots of copies.
+    /// Advances by about `budget` events; on several threads for some milliseconds at most. A budget of 1 ends after
+    /// all events of the next instant. Test builds check the invariants each time: frames, credits, slots of copies.
     ///
     /// # Errors
-    /// If an invariant broke: a frame of a lossless class was lost, or frames were not conserved. Or if the program has a
-    /// defect and panics; then every further call gives the same error.
+    /// If an invariant broke: a frame of a lossless class was lost, or frames were not conserved. Also if the program
+    /// has a defect and panics; every further call then returns the same error.
     pub fn advance(&mut self, budget: u64) -> Result<State, SimulationError> {
         self.advance_to(Time::NEVER, budget)
     }
 
-    /// Goes on like [`Simulation::advance`], up to `until` at most.
+    /// Advances like [`Simulation::advance`], up to `until` at most.
     fn advance_to(&mut self, until: Time, budget: u64) -> Result<State, SimulationError> {
         if self.ended_by_deadlock() || self.jobs.over {
             return Ok(State::Finished);
@@ -247,14 +247,14 @@ impl Simulation {
         self.decide_threads()
     }
 
-    /// Where the run comes back at the latest. The state is looked at for deadlocks at the same simulated times however it is
-    /// cut.
+    /// The latest time at which the run returns for checks. The check for deadlocks runs at the same simulated times
+    /// however the run is split into calls.
     fn next_stop(&self) -> Time {
         let end = if self.warmed_up { self.end() } else { self.spec.warmup };
         end.min(self.watch.next).min(self.jobs.next).min(self.recurrence.next)
     }
 
-    /// The run may end at `stop`: of frames that are on links then, series have what has passed.
+    /// Sets the time at which the run may end. Series count the part of a frame on a link that has passed by then.
     fn series_stop_at(&mut self, stop: Time) {
         if std::mem::replace(&mut self.series_stop, stop) != stop {
             self.shards.iter_mut().for_each(|shard| shard.world.probes.stop_at(stop));
@@ -267,7 +267,7 @@ impl Simulation {
         pending.map(engine::Event::time).min().map_or(Time::NEVER, |next| next + Time::from_ps(1))
     }
 
-    /// Runs what lies before `limit`, or about `budget` events of it.
+    /// Processes the events before `limit`, or about `budget` of them.
     fn run_until(&mut self, limit: Time, budget: u64) -> Result<RunStatus, SimulationError> {
         self.shards.iter_mut().for_each(|shard| shard.world.horizon = limit);
         if let Some(panicked) = &self.panicked {
@@ -296,8 +296,8 @@ impl Simulation {
         self.spec.guards.on_deadlock == OnDeadlock::Stop
             && self.watch.found.iter().any(|found| found.ended.is_none())
     }
-    /// The shortest circle of queues that may come to wait for each other with these routes, by name; `None` if
-    /// no deadlock can occur.
+    /// The shortest cycle of queues that may wait for each other with the present routes, by name; `None` if no
+    /// deadlock is possible.
     pub fn dependency_cycle(&self) -> Option<Vec<String>> {
         let name = |&queue: &u32| {
             let queues = self.queues() as u32;
@@ -311,7 +311,7 @@ impl Simulation {
     /// Runs to the end.
     ///
     /// # Errors
-    /// As [`Simulation::advance`].
+    /// As for [`Simulation::advance`].
     pub fn run(&mut self) -> Result<(), SimulationError> {
         while self.advance(u64::MAX)? == State::Running {}
         Ok(())
@@ -321,8 +321,8 @@ impl Simulation {
     pub fn now(&self) -> Time {
         self.previewed.unwrap_or(self.shards[0].runner.now())
     }
-    /// Hash over all that every node saw, in its order. The same for the same scenario and seed, whatever is
-    /// measured and however it is run.
+    /// Hash over every event at every node, in its order. Equal for the same scenario and seed, whatever is measured
+    /// and on any number of threads.
     pub fn fingerprint(&self) -> u64 {
         let received = self.parts().fold(0, |sum: u64, part| sum.wrapping_add(part.hosts.seen()));
         self.parts()
@@ -339,7 +339,7 @@ impl Simulation {
         shared + self.shards.iter().map(of).sum::<usize>()
     }
 
-    /// Bytes that the frames take which wait now: what grows without end where a queue has no limit.
+    /// Bytes of waiting frames: the part of the memory that grows without bound if a queue has no limit.
     pub fn waiting_bytes(&self) -> usize {
         let waits = |part: &Fabric| {
             let at_inputs: u64 = part.crossbars().map(Crossbar::frames_waiting).sum();
@@ -348,7 +348,7 @@ impl Simulation {
         self.parts().map(waits).sum::<u64>() as usize * size_of::<Waiting>()
     }
 
-    /// Frames whose first bits have arrived where they end, and whose last have not, with their paths.
+    /// Frames of which the destination has received the first bit but not yet the last, with their paths.
     pub(crate) fn arriving(&mut self) -> Vec<(u32, Passage)> {
         let now = self.now();
         let mut arriving = Vec::new();
@@ -367,7 +367,7 @@ impl Simulation {
         arriving
     }
 
-    /// Makes up for the departures up to now of frames that were sent ahead.
+    /// Applies the departures up to now of frames that were sent ahead of their time.
     pub(crate) fn settle(&mut self) {
         let Some(before) = self.now().ps().checked_sub(1).map(Time::from_ps) else { return };
         self.shards.iter_mut().for_each(|shard| shard.world.settle_all(before));
@@ -395,7 +395,7 @@ impl Simulation {
         Err(self.describe(&Failure::Conservation { made, copied, delivered, lost, waiting, in_flight }))
     }
 
-    /// Every header has its frame.
+    /// Asserts that there is one header for each frame that has one.
     fn check_headers(&mut self) {
         for Shard { world, runner } in self.shards.iter_mut().filter(|it| !it.world.headers.is_untouched()) {
             let headers = world.headers.in_use();
@@ -408,12 +408,12 @@ impl Simulation {
         }
     }
 
-    /// Since when it has measured: from the end of the warm-up on, or, until that is over, from the beginning.
+    /// Start of the measurement: the end of the warm-up, or zero until then.
     pub fn measured_from(&self) -> Time {
         if self.warmed_up { self.spec.warmup } else { Time::ZERO }
     }
 
-    /// Begins measuring: all counts at zero, all levels as they are.
+    /// Starts the measurement: resets all counts to zero and keeps all levels.
     fn end_warmup(&mut self) {
         self.warmed_up = true;
         self.in_flight_at_warmup = self.in_flight();
@@ -427,7 +427,7 @@ impl Simulation {
         self.hops_before -= broken;
     }
 
-    /// "sw.2->h1": node, number of the port, node at the other end.
+    /// Name of a port such as "sw.2->h1": node, number of the port, node at the other end.
     pub(crate) fn port_name(&self, port: u32) -> String {
         self.wiring.port_name(frame::PortId(port), |node| &self.spec.nodes[node.at()].name)
     }
@@ -532,13 +532,14 @@ mod tests {
     fn a_panic_on_any_thread_ends_the_run_as_an_error() {
         for (threads, part) in [(1, 0), (2, 0), (2, 1), (3, 2)] {
             let mut simulation = Simulation::on_threads(&pairs(3, Time::from_ms(1)), threads).unwrap();
-            // The first frame that a node of this part sends has no source.
+            // Corrupts the state: the first frame that a node of this part sends has no source, so that the shard
+            // panics.
             simulation.shards[part].world.routes.path_source.clear();
             let (sender, receiver) = std::sync::mpsc::channel();
             std::thread::spawn(move || {
                 sender.send([simulation.run(), simulation.run()].map(|end| end.unwrap_err().to_string()))
             });
-            let ends = receiver.recv_timeout(Duration::from_secs(60)).expect("no thread waits for ever");
+            let ends = receiver.recv_timeout(Duration::from_secs(60)).expect("all threads end");
             assert!(ends[0].contains("the simulator has failed: index out of bounds"), "{}", ends[0]);
             assert_eq!(ends[0], ends[1]);
         }
@@ -549,14 +550,14 @@ mod tests {
         let end = |spec: &Spec, threads: Threads, judged: bool| {
             let mut simulation = Simulation::on_threads(spec, threads).unwrap();
             if let Some(pilot) = &mut simulation.pilot {
-                // Decide at once, however fast this machine is; for threads if not by what they take.
+                // Decides at once, however fast this machine is; for threads unless they take longer.
                 *pilot = Pilot::new(2, Duration::ZERO);
                 pilot.ran = if judged { Pilot::LONG_ENOUGH } else { Duration::from_secs(100) };
             }
             simulation.run().unwrap();
             (simulation.threads(), simulation.fingerprint(), simulation.frame_hops(), simulation.tables())
         };
-        // Some 400 events a round, or some 4.
+        // About 400 events per round, or about 4.
         for (spec, parts) in [(pairs(100, Time::from_ms(14)), 2), (pairs(1, Time::from_ms(60)), 1)] {
             let alone = end(&spec, Threads::UpTo(1), true);
             for judged in [false, true] {

@@ -1,5 +1,5 @@
-//! A checked description of a simulation: what a scenario becomes, and all that a [`crate::Simulation`]
-//! is built from. Plain data; a value of type [`Spec`] that passed [`audit`](fn@crate::audit) cannot be wrong.
+//! A checked description of a simulation: the result of reading a scenario, and the only input of a
+//! [`crate::Simulation`]. Plain data; a [`Spec`] that passed [`audit`](fn@crate::audit) is valid.
 
 pub mod choice;
 mod cores;
@@ -59,18 +59,19 @@ use workload::{SourceSpec, below};
 pub struct Spec {
     /// Seed of all random streams.
     pub seed: u64,
-    /// Seed of the hash that picks one of several shortest paths: another seed of the traffic leaves paths alone.
+    /// Seed of the hash that selects one of several shortest paths. Separate from `seed`, so that a new seed of the
+    /// traffic does not change paths.
     pub path_seed: u64,
     /// When the simulation ends.
     pub duration: Time,
-    /// When measuring begins. Totals and statistics count what happens from then on, also to frames that were
-    /// sent before.
+    /// End of the warm-up, at which measurement begins. Totals and statistics cover the time from then on, including
+    /// frames that were sent before.
     pub warmup: Time,
     /// Hosts and switches; a [`NodeId`] is an index here.
     pub nodes: Vec<NodeSpec>,
     /// Full-duplex links; several between the same two nodes are allowed.
     pub links: Vec<LinkSpec>,
-    /// One entry a sending host and flow.
+    /// One entry per sending host and flow.
     pub flows: Vec<FlowSpec>,
     /// Recordings in addition to the totals.
     pub probes: ProbeSpec,
@@ -80,11 +81,12 @@ pub struct Spec {
     pub faults: Vec<FaultSpec>,
     /// Conditions monitored while the simulation runs.
     pub guards: GuardSpec,
-    /// By link, what its ends (`a`, then `b`) agreed on before the traffic; empty without negotiation.
+    /// By link, the result of the negotiation of each end (`a`, then `b`) before the traffic; empty without
+    /// negotiation.
     pub negotiated: Vec<[Option<Negotiated>; 2]>,
-    /// By node, its part in a congestion notification domain; empty: there is none.
+    /// By node, its configuration in a congestion notification domain; empty if there is no domain.
     pub domains: Vec<Option<Domain>>,
-    /// Transfers that begin when others have ended.
+    /// Transfers that start at the end of other ones.
     pub waits: Vec<TransferWait>,
     /// Jobs, whose ranks post messages over some of the flows.
     pub jobs: Vec<JobSpec>,
@@ -93,7 +95,7 @@ pub struct Spec {
 /// Subject of a finding, at which the path of its remark begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// The settings of this node: its own, or those that it shares.
+    /// The settings of this node, its own or shared ones.
     Node(NodeId),
     /// The settings of all nodes.
     Scenario,
@@ -110,13 +112,13 @@ impl Spec {
         widest.unwrap_or_default().max(frame::PRIORITIES)
     }
 
-    /// The priorities of all frames that may travel, those of messages too: bit n for priority n.
+    /// The priorities of all frames that may be sent, including messages: bit n for priority n.
     pub fn priorities_in_use(&self) -> u32 {
         self.with_alternates(priorities_of(&self.nodes, &self.flows))
     }
 }
 
-/// The priorities of all frames that may travel between these nodes: bit n for priority n.
+/// The priorities of all frames that may be sent between these nodes: bit n for priority n.
 pub fn priorities_of(nodes: &[NodeSpec], flows: &[FlowSpec]) -> u32 {
     let managers = nodes.iter().filter_map(NodeSpec::switch).flat_map(|switch| switch.managers.all());
     let messages = managers.filter_map(queueing::Configuration::message_priority);
@@ -141,12 +143,12 @@ pub fn priorities_of(nodes: &[NodeSpec], flows: &[FlowSpec]) -> u32 {
 }
 
 impl Spec {
-    /// Where the links are plugged in.
+    /// Adjacency of the nodes: which link is attached to which port.
     pub(crate) fn wiring(&self) -> Wiring {
         let ends: Vec<(NodeId, NodeId)> = self.links.iter().map(|link| (link.a, link.b)).collect();
         Wiring::new(self.nodes.len(), &ends).with_costs(self.links.iter().map(|link| link.cost))
     }
-    /// By node, how far its clock is off; empty if all are exact.
+    /// Clock offset by node; empty if all clocks are exact.
     pub(crate) fn clocks(&self) -> Vec<ClockOffset> {
         if self.nodes.iter().all(|node| node.clock_tolerance == ClockTolerance::EXACT) {
             return Vec::new();
@@ -160,19 +162,19 @@ impl Spec {
 }
 
 impl NodeSpec {
-    /// It as a host; `None` for a switch.
+    /// Settings of a host; `None` for a switch.
     pub fn host(&self) -> Option<&HostSpec> {
         match &self.role {
             Role::Host(host) => Some(host),
             Role::Switch(_) => None,
         }
     }
-    /// The name of a pool of its memory.
+    /// Name of a memory pool of the node.
     pub fn pool_name(&self, pool: u8) -> &str {
         let pools = self.switch().and_then(|switch| switch.pools.as_ref());
         pools.and_then(|spec| spec.pools.get(usize::from(pool))).map_or("", |pool| &pool.name)
     }
-    /// It as a switch; `None` for a host.
+    /// Settings of a switch; `None` for a host.
     pub fn switch(&self) -> Option<&SwitchSpec> {
         match &self.role {
             Role::Switch(switch) => Some(switch),
@@ -191,14 +193,14 @@ impl NodeSpec {
             Role::Switch(switch) => &switch.scheduler,
         }
     }
-    /// Link-level flow control; `None` if it has none.
+    /// Link-level flow control of the node, if it has any.
     pub fn flow_control(&self) -> Option<&Control> {
         match &self.role {
             Role::Host(host) => host.flow_control.as_ref(),
             Role::Switch(switch) => switch.flow_control.as_ref(),
         }
     }
-    /// Credits of its links; `None` if they have none.
+    /// Credits of its links, if it has credit-based flow control.
     pub fn credits(&self) -> Option<&CreditSpec> {
         self.flow_control().and_then(Control::credits)
     }
@@ -206,7 +208,7 @@ impl NodeSpec {
     pub fn pauses(&self) -> Option<&PauseSpec> {
         self.flow_control().and_then(Control::pauses)
     }
-    /// Its crossbar, if it is a switch that has one.
+    /// Crossbar of the switch; `None` for hosts and for switches without one.
     pub fn crossbar(&self) -> Option<&CrossbarKeys> {
         match &self.switch()?.queueing {
             Queueing::Crossbar(keys) => Some(keys),
@@ -228,10 +230,10 @@ pub struct NodeSpec {
     pub name: String,
     /// Role and settings: host or switch.
     pub role: Role,
-    /// Tolerance of its clock: the actual offset is drawn from the seed and the name. It scales the rates at
-    /// which the node sends and its sources make frames.
+    /// Tolerance of its clock; the actual offset is drawn from the seed and the name. The offset scales the rates of
+    /// its links and of its sources.
     pub clock_tolerance: ClockTolerance,
-    /// The longest frame that it takes, DA to FCS; `None`: any.
+    /// The longest frame that it accepts, DA to FCS; `None`: any.
     pub mtu: Option<u16>,
 }
 
@@ -249,31 +251,31 @@ pub enum Role {
 pub struct HostSpec {
     /// Queues of the NIC.
     pub classes: ClassMap,
-    /// Which queue sends.
+    /// Scheduler among the queues.
     pub scheduler: scheduling::SchedulerSpec,
-    /// Room of the NIC for each class; `None`: unlimited.
+    /// Capacity of the NIC for each class; `None`: unlimited.
     pub queue_limit: Option<Amount>,
     /// Reaction of a source to a full queue in the NIC.
     pub when_full: WhenFull,
-    /// Link-level flow control of its links. It sends pauses of its own only if `receive` is limited.
+    /// Link-level flow control of its links. The host sends pauses only if `receive` is limited.
     pub flow_control: Option<Control>,
     /// Receive processing; `None`: unlimited.
     pub receive: Option<ReceiveSpec>,
-    /// Processing of frames that it sends; `None`: takes no time.
+    /// Processing of frames before they are sent; `None`: takes no time.
     pub send: Option<SendSpec>,
-    /// The rate limiters that frames pass before the NIC; `None`: there are none.
+    /// The rate limiters in front of the NIC; `None`: there are none.
     pub limiters: Option<LimiterSpec>,
     /// Limits of its NIC on messages and queue pairs; `None`: none.
     pub nic_limits: Option<transport::NicLimits>,
 }
 
 impl HostSpec {
-    /// Number of cores that process frames before the NIC; 1 if sending takes no core.
+    /// Number of cores that process frames to be sent; 1 if sending takes no core.
     pub fn cores_that_send(&self) -> u32 {
         let receive = self.receive.as_ref().filter(|_| self.send.is_some());
         receive.map_or(1, |receive| receive.cores)
     }
-    /// Changes from the scripts of its cores.
+    /// Changes of its cores, as scripted for receiving and sending.
     pub fn core_changes(&self) -> Vec<(Time, CoreChange)> {
         let receive = self.receive.iter().flat_map(|receive| &receive.script);
         receive.chain(self.send.iter().flat_map(|send| &send.script)).copied().collect()
@@ -285,13 +287,13 @@ impl HostSpec {
 pub struct LimiterSpec {
     /// Source of their rates.
     pub control: queueing::RateControlSpec,
-    /// Set of frames that share a limiter.
+    /// Scope of a limiter: which frames share one.
     pub per: queueing::LimiterScope,
-    /// Priorities whose frames pass one: bit n for priority n.
+    /// Priorities whose frames pass a limiter: bit n for priority n.
     pub priorities: u8,
-    /// After how long without a break frames are marked; `None`: never.
+    /// Time of continuous limiting after which frames are marked; `None`: never.
     pub mark_after: Option<Time>,
-    /// Bytes of priorities above the lowest that may leave ahead of the rate.
+    /// Bytes of priorities above the lowest that may exceed the rate.
     pub priority_burst: Bytes,
 }
 
@@ -308,7 +310,7 @@ pub enum WhenFull {
 /// A switch.
 #[derive(Clone, Debug)]
 pub struct SwitchSpec {
-    /// When a frame may leave.
+    /// Time at which a frame may leave, relative to its arrival.
     pub forwarding: Forwarding,
     /// From the frame's arrival (its first 64 B in cut-through) to its entry into the egress queue.
     pub latency: Time,
@@ -318,23 +320,23 @@ pub struct SwitchSpec {
     pub path_choice: PathChoice,
     /// Weights of the equal paths.
     pub weights: Arc<Weights>,
-    /// Queues a port.
+    /// Traffic classes of each port.
     pub classes: ClassMap,
-    /// Which queue sends.
+    /// Scheduler among the queues of a port.
     pub scheduler: scheduling::SchedulerSpec,
-    /// Limits of the buffer.
+    /// Buffer limits.
     pub buffer: queueing::BufferSpec,
     /// Memory shared by its queues; `None`: only the limits of `buffer` apply.
     pub shared_memory: Option<queueing::SharedMemorySpec>,
-    /// Pools of memory, which take the place of `shared_memory`.
+    /// Memory pools, used in place of `shared_memory`.
     pub pools: Option<Arc<queueing::PoolsSpec>>,
-    /// Queue managers by traffic class and port, each queue with one of its own.
+    /// Queue managers by traffic class and port; each queue has its own instance.
     pub managers: queueing::ManagerAssignment,
     /// Link-level flow control of its links.
     pub flow_control: Option<Control>,
-    /// Other priorities of frames that leave for some neighbours; empty: all keep theirs.
+    /// Remaps of the priority of frames to certain neighbours; empty if all frames keep theirs.
     pub remaps: Vec<Remap>,
-    /// Trimming of frames that find no room; `None`: they are lost.
+    /// Trimming of frames that do not fit; `None`: they are dropped.
     pub trimming: Option<queueing::TrimmingSpec>,
 }
 
@@ -347,8 +349,9 @@ impl SwitchSpec {
     pub fn pauses(&self) -> Option<&PauseSpec> {
         self.flow_control.as_ref().and_then(Control::pauses)
     }
-    /// Queues with a minimum of their own in a shared memory, with so many ports: each traffic class that leaves through
-    /// a port, and each lossless priority that comes in through it (all together with PAUSE), if pauses are decided there.
+    /// Number of queues with a reserved minimum in a shared memory, for this many ports: each traffic class of each
+    /// egress port, and, if pauses are decided at ingress, each lossless priority of each ingress port (one for all
+    /// priorities with PAUSE).
     pub fn queues_of_memory(&self, ports: u64) -> u64 {
         let by_ingress = |own: &&PauseSpec| own.accounting == Accounting::Ingress;
         let counters = self.pauses().filter(by_ingress).map_or(0, |own| own.kind.counters());
@@ -373,21 +376,22 @@ pub struct LinkSpec {
     pub a: NodeId,
     /// The other end.
     pub b: NodeId,
-    /// Rates of data, of what `a` sends and of what `b` sends: what the line code leaves of the signalling rate, where there is
+    /// Data rates from `a` and from `b`: the signalling rate less the overhead of the line code, where the link has
     /// one.
     pub rates: [BitRate; 2],
-    /// The rates as they are written: the signalling rates, where there is a line code.
+    /// The rates as configured: signalling rates, where the link has a line code.
     pub wire_rates: [BitRate; 2],
     /// One-way delay of cable and interfaces.
     pub delay: Time,
-    /// One-way delay of the cable alone; a scenario chooses ports by the length of their cables.
+    /// One-way delay of the cable alone; a scenario selects ports by cable length.
     pub cable: Time,
     /// Bytes around each frame on the wire (preamble and inter-frame gap).
     pub overhead: u16,
-    /// The limit of the response to a pause that the PHY of this link has; `None`: that of the rate. A station that
-    /// is configured with a response time takes that.
+    /// Maximum pause response time of the PHY of this link; `None`: the maximum for the rate. The configured response
+    /// time of a station takes precedence.
     pub response_time: Option<Time>,
-    /// Routing cost of the link in either direction, at least 1: frames take the paths of least total cost. Links of hosts cost 1.
+    /// Routing cost of the link in either direction, at least 1: frames take the paths of minimum total cost. Links of
+    /// hosts cost 1.
     pub cost: u32,
     /// Link-level retry in both directions; `None`: damaged frames are lost.
     pub llr: Option<LlrSpec>,
@@ -406,7 +410,8 @@ impl LinkSpec {
     pub fn fastest(&self) -> BitRate {
         self.rates[0].max(self.rates[1])
     }
-    /// Returns true if a change of the direction `towards` an end, or of both without one, affects this direction.
+    /// Returns true if a change that applies to the direction `towards` a node (`None`: to both directions) affects
+    /// this direction.
     pub fn changes(&self, towards: Option<NodeId>, direction: usize) -> bool {
         towards.is_none_or(|end| self.direction_from(end) != direction)
     }
@@ -421,35 +426,36 @@ impl LinkSpec {
 pub struct FlowSpec {
     /// Unique name.
     pub name: String,
-    /// The sending host, or a switch: then whole frames appear at that switch in an instant.
+    /// The sending host, or a switch, at which whole frames then appear instantaneously.
     pub from: NodeId,
     /// Priority of all frames.
     pub priority: Priority,
-    /// When, how long, where.
+    /// Start, amount, pattern and destinations of its frames.
     pub source: SourceSpec,
     /// The color of all frames.
     pub color: Color,
     /// Routing of its frames.
     pub way: Way,
-    /// Ports of its frames, if the scenario gives them. Transfers have their own.
+    /// Ports of its frames, if the scenario sets them. Each transfer has its own ports.
     pub ports: Option<Ports>,
-    /// By destination, what switches hash, if it is not that of the flow. A source of transfers has a destination for each
-    /// way that its transfers take: see [`Spec::tell_ways_apart`].
+    /// By destination, the tuple that switches hash, if it differs from that of the flow. A source of transfers has one
+    /// destination for each path that its transfers take: see [`Spec::tell_ways_apart`].
     pub tuples: Vec<Tuple>,
-    /// The endpoints at the host and at its one destination, which send in place of `source`; of that, the
-    /// destination counts alone. With scheduled transfers there are endpoints for each destination, and the list of
-    /// `source` counts too. `None`: the source pushes frames.
+    /// The endpoints at the host and at its destination, which send in place of `source`; only the destination of
+    /// `source` is used. With scheduled transfers there are endpoints for each destination, and the list of `source` is
+    /// used too. `None`: the source pushes frames.
     pub transport: Option<Arc<ConnectionSpec>>,
-    /// Its frames may be bypassed in channels with a bypass queue; of a connection those that its own end sends.
+    /// True if its frames may be bypassed in channels with a bypass queue. Of a connection, this covers the frames that
+    /// its own end sends.
     pub bypassable: bool,
 }
 
 impl FlowSpec {
-    /// Returns true if its senders give each frame an entropy value, by which switches choose its path.
+    /// Returns true if its senders set an entropy value in each frame, by which switches select the path.
     pub fn gives_entropy(&self) -> bool {
         self.transport.as_deref().is_some_and(ConnectionSpec::gives_entropy)
     }
-    /// The shortest and the longest frame that it sends in either direction, DA to FCS.
+    /// The length of the shortest and of the longest frame that it sends in either direction, DA to FCS.
     pub fn frame_bounds(&self) -> (u16, u16) {
         match &self.transport {
             Some(connection) => (connection.shortest_frame(), connection.longest_frame()),

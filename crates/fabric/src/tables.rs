@@ -104,15 +104,15 @@ pub static TABLES: [&TableSpec; 43] = [
 ];
 
 impl Simulation {
-    /// The result up to now, as tables. Of a run that is not over, [`Simulation::cut_short`] makes it that of one time: without
-    /// it, frames that were sent ahead of their time count before they have passed.
+    /// Returns the result so far, as tables. During a run, call [`Simulation::cut_short`] first for a result at one
+    /// point in time: otherwise frames that were sent ahead of their time count before they have passed.
     pub fn tables(&mut self) -> Vec<Table> {
         self.settle();
         tables(self)
     }
 }
 
-/// All tables, in the order of documentation.
+/// Builds all tables, in the order of documentation.
 fn tables(simulation: &mut Simulation) -> Vec<Table> {
     let end = simulation.now();
     let in_flight = simulation.in_flight();
@@ -135,7 +135,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
         let jobs = iter::from_fn(|| BEGUN.get(next.fetch_add(1, Ordering::Relaxed)));
         jobs.flat_map(|make| make(&view)).map(TableBuilder::build).collect::<Vec<_>>()
     };
-    // Most of these tables read data that is in no cache: two threads take half the time.
+    // Most of these tables read data that is in no cache, so two threads take half the time.
     let mut found = thread::scope(|scope| {
         let beside = long.then(|| scope.spawn(work));
         let mut found = work();
@@ -149,13 +149,13 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
     found
 }
 
-/// Frame-hops from which the tables take longer than a thread to start.
+/// Number of frame-hops above which the tables take longer to make than a thread to start.
 const LEAST_HOPS: u64 = 100_000;
 
-/// Makes tables, or what several of them are made of.
+/// A function that makes tables, or intermediate data that several tables use.
 type Make = fn(&View<'_>) -> Vec<TableBuilder>;
 
-/// All that is to be made, in the order in which it is begun: first what others wait for, and they last.
+/// All functions, in the order of execution: shared intermediate data first; the tables that use it come last.
 const BEGUN: [Make; 42] = [
     |view| none(view.forensics()),
     |view| none(view.series()),
@@ -209,10 +209,10 @@ pub(crate) struct View<'a> {
     pub s: &'a Simulation,
     pub start: Time,
     pub end: Time,
-    /// Time for which counters have counted, periods that were left out included.
+    /// Time over which counters have counted, including periods that were left out.
     measured: Time,
     in_flight: Vec<(u64, u64)>,
-    /// Frames of which the end has seen a part, with their paths.
+    /// Frames of which a part has arrived at the destination, with their paths.
     arriving: Vec<(u32, Passage)>,
     used_queues: OnceLock<Vec<UsedQueue>>,
     flow_rows: OnceLock<Vec<FlowRow>>,
@@ -221,7 +221,7 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
-    /// The end in the time of the whole run.
+    /// The end as a time of the whole run, including periods that were left out.
     fn whole_end(&self) -> Time {
         self.s.whole_time(self.end)
     }
@@ -232,7 +232,7 @@ impl View<'_> {
         let seconds = self.seconds();
         if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
     }
-    /// "sw.2->h1/3": port and class.
+    /// Name of a queue such as "sw.2->h1/3": port and class.
     pub fn queue_name(&self, port: u32, class: u8) -> String {
         format!("{}/{class}", self.s.port_name(port))
     }

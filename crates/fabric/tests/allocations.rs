@@ -1,9 +1,9 @@
-//! Once a fabric has warmed up it runs without allocating memory.
+//! A fabric that has warmed up runs without allocating memory.
 //!
-//! Events, waiting frames and pauses use the memory of those before them. What is left is a latency in an octave
-//! beyond all before it, which makes a histogram longer: at most once an octave, so rarer and rarer.
+//! Events, queued frames and pauses reuse the memory of earlier ones. The exception is a latency in an octave above all
+//! earlier ones, which lengthens a histogram: at most once per octave, and therefore less and less often.
 //!
-//! One test only: the counter is the process's.
+//! This file has only one test, because the counter covers the whole process.
 
 mod common;
 mod counting;
@@ -16,8 +16,8 @@ use std::sync::Arc;
 use units::{BitRate, Time};
 use workload::{Arrivals, ConstantParams, SourceSpec};
 
-/// A fat-tree of 16 hosts at 10 Gb/s under PFC. All send to the host half way round at 40 % of the link, and
-/// four of them at 40 % to host 0 besides, which is too much for it: pauses come and go all the time.
+/// A fat-tree of 16 hosts at 10 Gb/s under PFC. Each host sends to the one half way round at 40 % of the link, and four
+/// of them also send to host 0 at 40 %, which overloads it: pauses start and end all the time.
 fn fat_tree() -> Net {
     let (mut net, hosts) = fat_tree_under_pfc(4, us(45_000));
     let rate = BitRate::from_gbps(4);
@@ -28,10 +28,10 @@ fn fat_tree() -> Net {
         net.flow(&format!("f{i}"), from, 0, source);
     }
     for &from in &hosts[4..8] {
-        // As much as the sender's NIC takes while it is held back; greedy, so that its queue is bounded.
+        // Greedy, so that its queue in the NIC is bounded while the sender is held back.
         net.flow(&format!("g{}", from.0), from, 0, greedy(hosts[0], 1522, Time::ZERO));
     }
-    // Paced sources are held back too, when their NIC is full.
+    // Paced sources also block when their NIC is full.
     for node in &mut net.0.nodes {
         if let Role::Host(host) = &node.role {
             let queue_limit = Some(units::Amount::Frames(20));
@@ -45,7 +45,7 @@ fn fat_tree() -> Net {
 fn the_steady_state_allocates_nothing_but_longer_histograms() {
     let net = fat_tree();
     let mut simulation = Simulation::new(&net.0).expect("builds");
-    // Warm: all queues, heaps and buckets have seen what they will see.
+    // Warmed up: all queues, heaps and buckets have reached their maximum sizes.
     while simulation.now() < us(12_000) {
         assert_eq!(simulation.advance(1_000), Ok(State::Running));
     }
@@ -56,7 +56,8 @@ fn the_steady_state_allocates_nothing_but_longer_histograms() {
     let (calls, bytes) = (allocated().0 - before.0, allocated().1 - before.1);
     let events = simulation.events() - events;
     assert!(events > 100_000, "{events} events are too few to tell");
-    // A histogram that becomes longer is made anew, by octaves of 32 bins of 2 B: seldom, for waits longer than all before.
+    // A histogram is reallocated when it grows, by octaves of 32 bins of 2 B: rarely, for waits longer than all earlier
+    // ones.
     assert!(calls * 50_000 < events, "{calls} allocations of {bytes} B in {events} events");
     assert_eq!(bytes % 64, 0, "{calls} allocations of {bytes} B are not histograms");
     simulation.run().expect("nothing is lost");

@@ -1,6 +1,6 @@
-//! Memory does not grow with threads: each holds the nodes that it runs, and nothing of the others.
+//! Memory does not grow with the number of threads: each thread holds only the nodes that it runs.
 //!
-//! One test only: the counter is the process's.
+//! This file has only one test, because the counter covers the whole process.
 
 mod common;
 mod counting;
@@ -12,7 +12,7 @@ use fabric::{Simulation, State};
 use units::{BitRate, Time};
 use workload::{Arrivals, ConstantParams, Destinations, SourceSpec};
 
-/// A fat tree under PFC, all of whose hosts send at half of their rate.
+/// A fat tree under PFC, whose hosts all send at half of their rate.
 fn fat_tree(k: u64, to: impl Fn(usize, &[frame::NodeId]) -> Destinations) -> Spec {
     let (mut net, hosts) = fat_tree_under_pfc(k, us(60));
     let arrivals = Arrivals::Constant(ConstantParams { rate: BitRate::from_gbps(5), random_phase: true });
@@ -29,7 +29,7 @@ fn fat_tree(k: u64, to: impl Fn(usize, &[frame::NodeId]) -> Destinations) -> Spe
     net.0
 }
 
-/// The most that the allocator gave to build and run the simulation, the simulation's own account at its end, and its
+/// Maximum memory allocated to build and run the simulation, the memory that the simulation reports at its end, and its
 /// fingerprint.
 fn memory(spec: &Spec, threads: usize) -> (usize, usize, u64) {
     let run = || {
@@ -43,7 +43,7 @@ fn memory(spec: &Spec, threads: usize) -> (usize, usize, u64) {
 
 #[test]
 fn two_threads_take_at_most_a_tenth_more_memory_than_one() {
-    // One path a host, and one to each other host.
+    // One path per host, and one to each other host.
     let half_round = fat_tree(16, |nth, hosts| Destinations::Fixed(hosts[(nth + 512) % hosts.len()]));
     let uniform = fat_tree(8, |nth, hosts| {
         Destinations::Uniform(hosts.iter().copied().filter(|&to| to != hosts[nth]).collect())
@@ -53,7 +53,7 @@ fn two_threads_take_at_most_a_tenth_more_memory_than_one() {
         for threads in [2, 3] {
             let (taken_by_all, reported_by_all, same) = memory(&spec, threads);
             assert_eq!(same, fingerprint);
-            // A tenth for each thread beyond the first.
+            // A tenth more for each thread beyond the first.
             let most = |one: usize| one / 10 * (9 + threads);
             assert!(
                 taken_by_all <= most(taken),

@@ -1,7 +1,7 @@
-//! Memory of a flow and of an idle queue, as counted by the system's allocator, and its agreement with the fabric's own
-//! account. Published in docs/performance.md.
+//! Memory of a flow and of an idle queue, as counted by the allocator, and its agreement with the memory that the
+//! fabric reports. Published in docs/performance.md.
 //!
-//! One test only: the counter is the process's.
+//! This file has only one test, because the counter covers the whole process.
 
 mod common;
 mod counting;
@@ -14,8 +14,8 @@ use frame::ClassMap;
 use units::{BitRate, Time};
 use workload::{Arrivals, ConstantParams, SourceSpec};
 
-/// A star of `hosts` senders at 1 % of the link, with `flows` each; `classes` at the switch. Returns the bytes in use after
-/// a while, with those of the description, and the simulation's own account.
+/// A star of `hosts` senders at 1 % of the link rate, with `flows` each; `classes` are those of the switch. Returns the
+/// bytes in use after a while, including the description, and the bytes that the simulation reports.
 fn bytes(hosts: usize, flows: usize, classes: ClassMap) -> (usize, usize) {
     let before = in_use();
     let mut net = Net::new(us(3_000));
@@ -46,10 +46,10 @@ fn a_flow_takes_a_kilobyte_and_an_idle_queue_192_bytes() {
     let (many, reported_many) = bytes(20, 60, ClassMap::SHARED);
     let flow = (many - few) / 800;
     assert!(flow <= 1_000, "{flow} B a flow {}", (reported_many - reported_few) / 800);
-    // The description of the flow, names and all, is not in the simulation's own account.
+    // The memory that the simulation reports excludes the description of the flow, with its names.
     let reported = (reported_many - reported_few) / 800;
     assert!(reported <= flow && flow <= 2 * reported, "{reported} B a flow reported, {flow} B taken");
-    // The same ports with one queue each, and with eight, of which seven stay idle.
+    // A number of ports with one queue each, and with eight, of which seven stay idle.
     let (one, reported_one) = bytes(60, 1, ClassMap::SHARED);
     let (eight, reported_eight) = bytes(60, 1, ClassMap::SEPARATE);
     let queues = 7 * 61;

@@ -1,7 +1,7 @@
-//! Memory of a connection over TCP and of a queue pair, idle and active; a TCP connection allocates none once it runs.
+//! Memory of a connection over TCP and of a queue pair, idle and active. A running TCP connection allocates no memory.
 //! Published in docs/tcp.md and docs/performance.md.
 //!
-//! One test only: the counter is the process's.
+//! This file has only one test, because the counter covers the whole process.
 
 mod common;
 mod counting;
@@ -18,7 +18,7 @@ use transport::{
 };
 use units::{Amount, Bytes, Time};
 
-/// Ten hosts with this many connections each to one host. Idle connections begin after the end.
+/// Ten hosts with this many connections each to one host. Idle connections start after the end of the run.
 fn net(connections: usize, start: Time, application: &Application) -> Net {
     let mut net = Net::new(us(40_000));
     net.0.probes.bin = None;
@@ -44,7 +44,7 @@ fn tcp() -> Application {
     Application::Tcp(Arc::new(keys.sized(None, 1_522, 64).unwrap()))
 }
 
-/// A queue pair under DCQCN, for a message of 20 kB.
+/// A queue pair with DCQCN, for a message of 20 kB.
 fn rdma() -> Application {
     let control = RdmaControlKeys::Dcqcn(DcqcnPreset::Paper.keys());
     Application::Rdma(
@@ -52,7 +52,7 @@ fn rdma() -> Application {
     )
 }
 
-/// Bytes in use after a run, without the description.
+/// Bytes in use after a run, excluding the description.
 fn bytes(connections: usize, start: Time, application: &Application) -> usize {
     let net = net(connections, start, application);
     let before = in_use();
@@ -61,15 +61,16 @@ fn bytes(connections: usize, start: Time, application: &Application) -> usize {
     in_use() - before
 }
 
-/// Memory of a connection apart from its transport's state machines: the states of both endpoints (240 B each, of which 96 B
-/// are the endpoint, with a TCP receiver in it), its source (320 B), its arrival counter (128 B); and, in 498 B, the copy of
-/// its description in the simulation, its places in the tables of paths and events, and a tenth of a host with its link.
+/// Memory of a connection other than its transport's state machines: the states of both endpoints (240 B each, of which
+/// 96 B are the endpoint, with a TCP receiver in it), its source (320 B) and its arrival counter (128 B). The other 498
+/// B are the copy of its description in the simulation, its entries in the tables of paths and events, and a tenth of a
+/// host with its link.
 const EACH: usize = 1_426;
 
-/// Memory of a queue pair with a message apart from the pair itself: its clocks (144 B), the message (56 B), its clock (120
-/// B) and its result (96 B), its state at the receiver (232 B), its place among those of the sender (24 B), and the room in
-/// the queues of these, which hold four at first where they grow. 24 B of it are measured and not explained: messages of
-/// jobs and entropy values were added, and the pair itself became smaller.
+/// Memory of a queue pair with a message, other than the pair itself: its clocks (144 B), the message (56 B), its clock
+/// (120 B) and its result (96 B), its state at the receiver (232 B), its entry among those of the sender (24 B), and
+/// the capacity of these queues, which start with four entries when they grow. 24 B are measured but not explained:
+/// messages of jobs and entropy values were added, and the pair itself became smaller.
 const PAIR: usize = 776;
 
 #[test]
@@ -91,7 +92,7 @@ fn a_connection_takes_two_kilobytes_and_asks_for_no_more() {
         assert_eq!(simulation.advance(1_000), Ok(State::Running));
     }
     let (before, events) = (allocated().0, simulation.events());
-    // In one step: test builds audit the books after each, which allocates.
+    // In one step: test builds check invariants after each step, which allocates.
     assert_eq!(simulation.advance(55_000), Ok(State::Running));
     let (calls, events) = (allocated().0 - before, simulation.events() - events);
     assert!(events > 50_000, "{events} events are too few to tell");

@@ -1,12 +1,12 @@
-//! Bottleneck ports of greedy senders, and the round-trip time of the paths through them: the conditions for a congestion
-//! control that responds to marks.
+//! Bottleneck ports of greedy senders, and the round-trip time of the paths through them: the conditions for a
+//! congestion control that responds to marks.
 //!
-//! Greedy flows, and transfers that begin together and are longer than a round trip, share links by max-min fairness: the
-//! port that leaves the least to each of its flows limits them, and the others share the rest (D. Bertsekas and R. Gallager,
-//! Data Networks, section 6.5.2).
+//! Greedy flows, and transfers that begin together and are longer than a round trip, share links by max-min fairness:
+//! the port with the smallest share per flow limits its flows, and the others share the rest (D. Bertsekas and R.
+//! Gallager, Data Networks, section 6.5.2).
 //!
-//! Not modelled: traffic of other kinds and weights of classes, links that change, and where switches choose a path for each frame,
-//! ports that some frames take and others do not.
+//! Not modelled: other kinds of traffic, weights of classes, links whose rate changes, and, where switches choose a
+//! path for each frame, ports that only some of the frames take.
 
 use crate::build::Plan;
 use crate::build::paths::{Paths, find_paths};
@@ -19,31 +19,31 @@ use std::collections::{BTreeMap, BinaryHeap};
 use transport::{QueuePairSpec, QueuePairs};
 use units::{Amount, Time};
 
-/// Maximum number of groups of transfers that begin together; the largest are computed.
+/// Maximum number of groups of transfers that begin together; only the largest groups are computed.
 const MOST_GROUPS: usize = 100;
 
 /// A port of a switch, and the queue pairs that it limits.
 #[derive(Clone, Debug)]
 pub struct Bottleneck {
-    /// Its switch.
+    /// The switch.
     pub switch: NodeId,
-    /// Its name.
+    /// Name of the port.
     pub port: String,
     /// Number of queue pairs that it limits.
     pub many: u64,
-    /// Number of hosts at which they end.
+    /// Number of hosts that they send to.
     pub receivers: u64,
-    /// Their rate together, in bits a second.
+    /// Their total rate, in bit/s.
     pub bps: f64,
     /// The flow of one of them.
     pub flow: usize,
-    /// The rate of its first link, in bits a second.
+    /// Rate of the first link of that flow, in bit/s.
     pub nic_bps: f64,
-    /// Mean round-trip time: a full packet one way and a CNP back, on links and in switches, without queues.
+    /// Mean round-trip time of a full packet and its CNP over links and switches, without queueing.
     pub round_trip: Time,
 }
 
-/// The bottlenecks of these flows, which have queue pairs, with those first that leave the least to each.
+/// Returns the bottlenecks of these flows, which have queue pairs, in ascending order of the share per queue pair.
 pub fn bottlenecks(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> Vec<Bottleneck> {
     let (spec, wiring) = (&*spec.with_ways(), spec.wiring());
     let plan = Plan::new(spec, &wiring);
@@ -54,8 +54,8 @@ pub fn bottlenecks(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> Vec<Bottl
         let flow = &spec.flows[pair.flow];
         match flow.source.transfers() {
             None => groups.entry(None).or_default().extend(first..first + flow.paths()),
-            // The start of transfers that wait for others is not known, and a transfer within a round trip has left before a
-            // mark returns.
+            // The start of transfers that wait for others is not known. A transfer within a round trip has left before
+            // a mark returns.
             Some(list) => list.iter().filter(|one| one.start < Time::NEVER).for_each(|one| {
                 let pair = first + one.destination as usize;
                 if pairs[pair].fills_path(one.bytes) {
@@ -68,7 +68,7 @@ pub fn bottlenecks(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> Vec<Bottl
     let mut groups: Vec<Vec<usize>> = groups.into_values().filter(|group| group.len() > 1).collect();
     for group in &mut groups {
         group.sort_unstable();
-        // One queue pair sends one message after the other.
+        // A queue pair sends its messages one after the other.
         let mut last = None;
         group.retain(|&pair| {
             let again = last.replace(pair) == Some(pair);
@@ -87,17 +87,17 @@ pub fn bottlenecks(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> Vec<Bottl
     groups.iter().flat_map(of_group).collect()
 }
 
-/// Round trips of a full packet and its answer.
+/// Round-trip times of a full packet and its answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrips {
-    /// Without queues.
+    /// Without queueing.
     pub empty: Time,
-    /// Behind the queue of the packet's path that takes longest if it is as full as the limits of its switch allow. Queues without a
-    /// limit count as empty.
+    /// With the slowest queue on the packet's path as full as the limits of its switch allow. Queues without a limit
+    /// count as empty.
     pub full: Time,
 }
 
-/// By flow that has queue pairs and meant, its longest round trips: a full packet there and a CNP back.
+/// Returns the longest round-trip times of each selected flow with queue pairs: a full packet there and a CNP back.
 pub fn round_trips(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<usize, RoundTrips> {
     let (spec, wiring) = (&*spec.with_ways(), spec.wiring());
     let plan = Plan::new(spec, &wiring);
@@ -129,18 +129,18 @@ fn longest_wait(plan: &Plan<'_>, port: u32) -> Time {
 #[derive(Clone, Copy)]
 struct Pair<'a> {
     flow: usize,
-    /// Its number among those of the flow.
+    /// Index among the queue pairs of the flow.
     nth: usize,
-    /// Its egress ports.
+    /// Egress ports on its path.
     path: &'a [u32],
     spec: &'a QueuePairSpec,
-    /// The rate of its first link, in bits a second.
+    /// Rate of its first link, in bit/s.
     bps: f64,
     round_trip: Time,
 }
 
 impl<'a> Pair<'a> {
-    /// Returns the pairs of these flows, in order.
+    /// Returns the queue pairs of these flows, in order.
     fn all(plan: &Plan<'a>, paths: &'a Paths, is_one: impl Fn(&FlowSpec) -> bool) -> Vec<Pair<'a>> {
         let (mut pairs, mut first) = (Vec::new(), 0);
         for (number, flow) in plan.spec.flows.iter().enumerate() {
@@ -170,11 +170,11 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Links with the flows that share them.
+/// Max-min fair shares of the links.
 struct Shares<'a> {
     plan: &'a Plan<'a>,
     pairs: Vec<Pair<'a>>,
-    /// By port, the rest of its rate, and the pairs that share it.
+    /// By port, the unassigned part of its rate, and the pairs that share it.
     left: BTreeMap<u32, (f64, Vec<usize>)>,
 }
 
@@ -199,7 +199,7 @@ impl<'a> Shares<'a> {
 
     /// Ports of switches that limit at least one pair.
     fn bottlenecks(mut self) -> impl Iterator<Item = Bottleneck> {
-        // Shares only grow, so that the recorded share of a port is never too high.
+        // Shares only grow, so the recorded share of a port is never too high.
         let share = |(left, who): &(f64, Vec<usize>)| left / who.len() as f64;
         let mut line: BinaryHeap<Least> =
             self.left.iter().map(|(&port, own)| Least { share: share(own), port }).collect();
@@ -251,7 +251,7 @@ impl<'a> Shares<'a> {
     }
 }
 
-/// A port in a heap that gives the one with the least share first.
+/// A port in a heap that yields the smallest share first.
 struct Least {
     share: f64,
     port: u32,

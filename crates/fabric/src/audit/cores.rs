@@ -1,19 +1,19 @@
-//! Cores of hosts that have nothing to do for more than one.
+//! Checks for hosts whose additional cores can have no work.
 
 use super::{Audit, Subject};
 use crate::spec::HostSpec;
 use frame::NodeId;
 use keys::unused;
 
-/// A hash of the flow selects the core of a frame, so that one flow keeps one core busy. A setting for many hosts matters if
-/// it does at one of them.
+/// A hash of the flow selects the core of a frame, so a single flow keeps only one core busy. A setting that several
+/// hosts share has an effect if it has one at any of them.
 pub(super) fn check(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let has_several = |host: &HostSpec| host.receive.as_ref().is_some_and(|receive| receive.cores > 1);
     if !spec.nodes.iter().filter_map(|node| node.host()).any(has_several) {
         return;
     }
-    // Up to two: more makes no difference.
+    // Counts up to 2: more makes no difference.
     let mut flows = vec![0u8; spec.nodes.len()];
     let mut meets = |node: NodeId| flows[node.at()] = (flows[node.at()] + 1).min(2);
     for flow in &spec.flows {

@@ -8,10 +8,10 @@ use keys::Remark;
 use scheduling::SchedulerSpec;
 use units::Time;
 
-/// The table of its keys.
+/// Name of the table of its keys.
 const NAME: &str = "credit";
 
-/// A station, what it grants, and the link on which that carries least.
+/// A station, the credits that it grants, and the link on which they allow the smallest share of the rate.
 struct Grant<'a> {
     node: NodeId,
     credits: &'a CreditSpec,
@@ -37,7 +37,7 @@ pub(super) fn check(audit: &mut Audit<'_>) {
     faults(audit);
 }
 
-/// Both ends of a link have credits and count them alike, and an update takes time.
+/// Checks that both ends of a link have credits in the same unit, and that an update takes time.
 fn both_ends(link: &LinkSpec, nodes: &[NodeSpec]) -> Result<(), (NodeId, Remark)> {
     let (a, b) = (&nodes[link.a.at()], &nodes[link.b.at()]);
     let refuse =
@@ -65,7 +65,7 @@ fn both_ends(link: &LinkSpec, nodes: &[NodeSpec]) -> Result<(), (NodeId, Remark)
     Err((link.a, of_flow_control(NAME, "update_delay", message, help)))
 }
 
-/// A frame fits into the buffers; a warning if they hold less than a round trip.
+/// Checks that a frame fits into the buffers, and warns if they hold less than a round trip.
 fn rooms(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let longest = crate::frame_bounds(spec).1;
@@ -99,8 +99,8 @@ fn rooms(audit: &mut Audit<'_>) {
     }
 }
 
-/// The time from the first bit of a frame to the effect of the update that gives its credits back, and the share of
-/// the link that one channel can fill.
+/// Returns the time from the first bit of a frame until the update that returns its credits takes effect, and the share
+/// of the link that one channel can fill.
 fn share(
     (link, end): (&LinkSpec, NodeId),
     to: &NodeSpec,
@@ -112,7 +112,7 @@ fn share(
     let rate = link.rates[1 - link.direction_from(end)];
     let need = own.need(u32::from(bytes)).max(1);
     let takes = rate.time_for_bits_ceil((u64::from(bytes) + u64::from(link.overhead)) * 8);
-    // An update may have to wait for its distance to the one before.
+    // An update may have to wait for the minimum spacing after the previous one.
     let update =
         updates.time_for_bits_ceil((u64::from(own.update_bytes) + u64::from(own.cf_min_spacing)) * 8);
     let round_trip = takes + link.delay + to.latency() + update + link.delay + other.update_delay;
@@ -120,7 +120,7 @@ fn share(
     (round_trip, (frames * takes.ps() as f64 / round_trip.ps() as f64).min(1.0))
 }
 
-/// Frames that may be bypassed have bypass queues on their way.
+/// Checks that frames that may be bypassed meet bypass queues on their path.
 fn bypasses(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     for flow in spec.flows.iter().filter(|flow| flow.bypassable) {
@@ -138,7 +138,7 @@ fn bypasses(audit: &mut Audit<'_>) {
     }
 }
 
-/// The management channel of a scheduler is that of the fabric, the bypassable one of the highest number.
+/// Checks that the management channel of a scheduler is that of the fabric: the bypassable one with the highest number.
 fn management(audit: &mut Audit<'_>) {
     for (at, node) in audit.spec.nodes.iter().enumerate() {
         let (Some(credits), SchedulerSpec::MinBw(own)) = (node.credits(), node.scheduler()) else { continue };
@@ -158,8 +158,8 @@ fn management(audit: &mut Audit<'_>) {
     }
 }
 
-/// With more channels than priorities, every node has a queue for each channel, and no mechanism that is limited to
-/// priorities.
+/// With more channels than priorities, checks that every node has a queue for each channel and no mechanism that is
+/// limited to priorities.
 fn all_channels(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let wide = |node: &NodeSpec| node.classes() == ClassMap::CHANNELS;
@@ -182,7 +182,7 @@ fn all_channels(audit: &mut Audit<'_>) {
     }
 }
 
-/// Credits leave no room for limits that lose frames.
+/// Rejects limits that lose frames: they contradict credits.
 fn limits(audit: &mut Audit<'_>) {
     let is_limited = |node: &NodeSpec| {
         let limited = |switch: &SwitchSpec| !switch.buffer.is_unlimited() || switch.shares_memory();
@@ -195,11 +195,11 @@ fn limits(audit: &mut Audit<'_>) {
     audit.error(Subject::Node(NodeId(at as u32)), Remark::about("buffer", message, help));
 }
 
-/// Reports faults that lose credits: those of a lost frame are never returned, and the run stops; after a link has
-/// been down, both ends would have to agree on their credits again.
+/// Reports faults that lose credits. The credits of a lost frame are never returned, and the run stops. After a link
+/// has been down, both ends would have to agree on their credits again.
 fn faults(audit: &mut Audit<'_>) {
     let spec = audit.spec;
-    // Link-level retry repeats frames, and messages of the sending end restore credits.
+    // Link-level retry repeats lost frames, and messages of the sending end restore credits.
     let leaks = |link: u32| {
         let link = &spec.links[link as usize];
         let ends = [link.a, link.b].map(|node| spec.nodes[node.at()].credits());

@@ -1,4 +1,4 @@
-//! Crossbars among the other mechanisms: what cannot work with frames that wait at inputs is refused.
+//! Checks of crossbars: rejects mechanisms that cannot work with frames that wait at inputs.
 
 use super::{Audit, Subject};
 use crate::build::headroom::frame_bounds;

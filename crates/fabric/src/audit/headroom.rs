@@ -17,26 +17,26 @@ struct Room<'a> {
     name: &'a str,
     switch: &'a SwitchSpec,
     pause: &'a PauseSpec,
-    /// Over all ports: the largest headroom of one port and priority, in bytes.
+    /// Maximum headroom of one port and priority, in bytes.
     most_bytes: u64,
-    /// That largest headroom in the longest and in the shortest frames that flows send.
+    /// That headroom in frames of the longest and of the shortest length that flows send.
     most_frames: u64,
     most_short_frames: u64,
-    /// Over all ports, once for each lossless priority: the sum of headrooms, in bytes.
+    /// Sum of the headroom over all ports and lossless priorities, in bytes.
     sum_bytes: u64,
-    /// Sum of those headrooms and all memory below XOFF.
+    /// Sum of that headroom and of all memory below XOFF.
     sum_capacity: u64,
     /// Ports times lossless priorities.
     accounts: u64,
-    /// XOFF of the port where it lies highest.
+    /// Highest XOFF of any port.
     xoff: Amount,
 }
 
-/// Settings shared by several nodes are reported once, for the node that needs most.
+/// Reports settings that several nodes share once, for the node that needs most.
 pub(super) fn check(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let bounds = crate::frame_bounds(spec);
-    // The ports of a node follow each other.
+    // The ports of a node are consecutive.
     let nodes = audit.needs.chunk_by(|a, b| a.node == b.node);
     let rooms = nodes.filter_map(|ports| {
         let node = &spec.nodes[ports[0].node.at()];
@@ -57,7 +57,7 @@ impl<'a> Room<'a> {
         let sum = |of: &dyn Fn(&PauseNeeds) -> u64| {
             ports.iter().map(of).fold(0, u64::saturating_add).saturating_mul(counters)
         };
-        // Limits of memory are in bytes here; levels in frames do not count against them.
+        // Memory limits are in bytes here; levels in frames count as zero.
         let capacity = |port: &PauseNeeds| match port.levels.capacity {
             Amount::Bytes(bytes) => bytes,
             Amount::Frames(_) => 0,
@@ -143,7 +143,7 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// The limit of a queue, of which what lies above `xoff` is the room.
+    /// Checks the limit of a queue: the part above `xoff` is its headroom.
     fn limit(&self, limit: Amount, audit: &mut Audit<'_>) {
         let (xoff, name) = (self.xoff, self.name);
         let has_xoff = self.pause.watermarks.is_some();
@@ -181,7 +181,7 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// The memory of the switch, which all headroom is part of.
+    /// Checks the memory of the switch, which includes all headroom.
     fn total(&self, total: u64, headroom: Option<Amount>, audit: &mut Audit<'_>) {
         let (name, accounts) = (self.name, self.accounts);
         let reserved = match headroom {
@@ -205,8 +205,8 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// Checks that the headroom pool of a shared memory holds the bytes in flight of all links together. The threshold takes
-    /// the place of watermarks.
+    /// Checks that the headroom pool of a shared memory holds the bytes in flight of all links together. A dynamic
+    /// threshold is used in place of watermarks.
     fn shared_memory(&self, memory: SharedMemorySpec, audit: &mut Audit<'_>) {
         let name = self.name;
         if self.pause.watermarks.is_some() {

@@ -14,7 +14,7 @@ pub(super) fn check(audit: &mut Audit<'_>) {
     let mut reported = Vec::new();
     for (at, node) in spec.nodes.iter().enumerate() {
         let (Some(mtu), Some((bytes, flow))) = (node.mtu, longest[at]) else { continue };
-        // Stations without settings of their own share theirs: an error in those is reported once.
+        // Stations without their own settings share one set, whose error is reported once.
         let settings = (node.host().is_some(), audit.settings(node, "mtu"));
         if bytes <= mtu || reported.contains(&settings) {
             continue;

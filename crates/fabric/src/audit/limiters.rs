@@ -1,4 +1,5 @@
-//! Checks that rate limiters and congestion points match: each needs the other, and tags need receivers that return them.
+//! Checks that rate limiters and congestion points match: each needs the other, and tags need receivers that return
+//! them.
 
 use super::{Audit, Subject};
 use crate::build::paths::nodes_passed;
@@ -48,8 +49,8 @@ fn check_listeners(limited: &[&str], audit: &mut Audit<'_>) {
     }
 }
 
-/// Warns about a control together with the congestion points of its scheme. Gains suited to the slowest link are right for
-/// one place at least.
+/// Warns about a control combined with a congestion point of its scheme. Gains are compared with the slowest link, so
+/// that gains that suit it are right for at least one place.
 fn doubt_with_points(control: &RateControlSpec, spec: &Spec) -> Option<Remark> {
     let link = spec.links.iter().map(LinkSpec::slowest).min()?;
     spec.managers()
@@ -57,7 +58,7 @@ fn doubt_with_points(control: &RateControlSpec, spec: &Spec) -> Option<Remark> {
         .find_map(|point| control.doubt_with(point, link))
 }
 
-/// Keys of a control that change nothing with any of the congestion points of its scheme.
+/// Returns the keys of a control that have no effect with any congestion point of its scheme.
 fn unused_with_points(control: &RateControlSpec, spec: &Spec) -> Vec<Remark> {
     let mut each = spec
         .managers()
@@ -67,7 +68,7 @@ fn unused_with_points(control: &RateControlSpec, spec: &Spec) -> Vec<Remark> {
     each.fold(first, |all, own| all.into_iter().filter(|one| own.contains(one)).collect())
 }
 
-/// A limiter for each destination needs destinations that are listed.
+/// Checks that a limiter per destination has listed destinations.
 fn check_listed(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let by_destination = [LimiterScope::Destination, LimiterScope::Path];
@@ -84,7 +85,7 @@ fn about_limiters(message: String, help: String) -> Remark {
     Remark::about("rate_limiters", message, help)
 }
 
-/// The limiters that the frames of a flow pass at this host.
+/// Returns the limiters that the frames of a flow pass at this host.
 fn limiters_at<'a>(spec: &'a Spec, host: NodeId, flow: &FlowSpec) -> Option<&'a LimiterSpec> {
     let own = spec.nodes[host.at()].host().and_then(|host| host.limiters.as_ref());
     own.filter(|own| own.priorities >> flow.priority.0 & 1 != 0)
@@ -95,15 +96,16 @@ fn limiters_of<'a>(spec: &'a Spec, flow: &FlowSpec) -> Option<&'a LimiterSpec> {
     limiters_at(spec, flow.from, flow)
 }
 
-/// The limiters that frames of a flow pass at either end, and the hosts that have them: those of connections go both ways.
+/// Returns the limiters that frames of a flow pass at either end, with their hosts. Connections send in both
+/// directions.
 fn limiters_on<'a>(spec: &'a Spec, flow: &FlowSpec) -> Vec<(&'a LimiterSpec, NodeId)> {
     let answers = if flow.transport.is_some() { flow.source.destinations.nodes() } else { Vec::new() };
     let hosts = [flow.from].into_iter().chain(answers);
     hosts.filter_map(|host| Some((limiters_at(spec, host, flow)?, host))).collect()
 }
 
-/// A priority whose frames pass limiters needs congestion points of the same scheme in its class, somewhere on a path of its
-/// flows. Nothing else sends feedback to the limiters, except scheduled control frames of no station.
+/// Checks that the path of each limited priority has a congestion point of the limiter's scheme in its class. Without
+/// one, only scheduled control frames that no station sends can notify the limiter.
 fn check_points(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let gets_messages = |fault: &FaultSpec| {
@@ -134,7 +136,7 @@ fn check_points(audit: &mut Audit<'_>) {
     }
 }
 
-/// Returns true if frames of a priority that pass limiters of this control can meet a congestion point of it.
+/// Returns true if limited frames of a priority can meet a congestion point of this control.
 fn meets_points(spec: &Spec, control: &str, priority: Priority) -> bool {
     let receives = |node: NodeId| {
         let host = spec.nodes[node.at()].host();
@@ -164,11 +166,12 @@ fn meets_points(spec: &Spec, control: &str, priority: Priority) -> bool {
             && limiters_on(spec, flow).into_iter().any(|(own, _)| own.control.name() == control)
     };
     let meets = |node: NodeId| spec.nodes[node.at()].switch().is_some_and(manages);
-    // What cannot be built is reported when it is run.
+    // A path that cannot be built is reported by the run.
     nodes_passed(spec, passes).is_none_or(|nodes| nodes.into_iter().any(meets))
 }
 
-/// Checks that receivers return the tags of senders of rate-discovery tags, including far ends of connections, which answer.
+/// Checks that receivers return the tags of senders that use rate-discovery tags. These receivers include the far ends
+/// of connections, which send answers.
 fn check_returns(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let tags = |own: &&LimiterSpec| own.control.return_priority().is_some();

@@ -1,4 +1,4 @@
-//! Limits that hold no frame.
+//! Checks for limits too small to hold a frame.
 
 use super::{Audit, Subject, of_buffer};
 use crate::spec::WhenFull;

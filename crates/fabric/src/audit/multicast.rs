@@ -1,4 +1,4 @@
-//! Checks that frames for several receivers can be copied.
+//! Checks that multicast frames can be copied.
 
 use super::{Audit, Subject};
 use crate::spec::multicast::refusal;

@@ -20,7 +20,7 @@ pub(super) fn check(audit: &mut Audit<'_>) {
     obeyed(audit);
 }
 
-/// A pause has to last longer than its peer takes to obey it, and than a renewal takes to get there.
+/// Checks that a pause lasts longer than the peer's response time, and long enough for a renewal to arrive.
 fn length(need: &PauseNeeds, control: &PauseSpec, audit: &mut Audit<'_>) {
     if u64::from(need.quanta) >= need.least_quanta {
         return;
@@ -40,7 +40,7 @@ fn length(need: &PauseNeeds, control: &PauseSpec, audit: &mut Audit<'_>) {
     audit.loses(Subject::Node(need.node), of_flow_control(control.name, "pause_quanta", message, help));
 }
 
-/// Without renewal a pause ends although its queue may still be full.
+/// Warns about pauses without renewal: they expire although the queue may still be full.
 fn renewal(need: &PauseNeeds, control: &PauseSpec, audit: &mut Audit<'_>) {
     if control.refresh || !audit.is_strict() || need.lasts >= audit.spec.duration {
         return;
@@ -51,7 +51,7 @@ fn renewal(need: &PauseNeeds, control: &PauseSpec, audit: &mut Audit<'_>) {
     audit.may_lose(Subject::Node(need.node), of_flow_control(control.name, "refresh", message, help));
 }
 
-/// A computed target watermark has to lie above the low watermark.
+/// Checks that a computed target watermark lies above the low watermark.
 fn target(need: &PauseNeeds, control: &PauseSpec, audit: &mut Audit<'_>) {
     let (Some(target), Some(marks)) = (&control.target, control.watermarks) else { return };
     if target.watermark.value().is_some() || need.target.is_some_and(|at| at.exceeds(marks.xon)) {
@@ -69,7 +69,7 @@ fn target(need: &PauseNeeds, control: &PauseSpec, audit: &mut Audit<'_>) {
     audit.error(Subject::Node(need.node), remark.within(control.name).within("flow_control"));
 }
 
-/// Reports paused ports that do not obey pauses.
+/// Reports ports that are paused but do not obey pauses.
 fn obeyed(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let used = spec.priorities_in_use() as u8;

@@ -1,5 +1,5 @@
-//! Checks pools and profiles against pauses: each lossless priority needs a group of its own with a profile, headroom for
-//! what its links have in flight, and no egress limit.
+//! Checks pools and profiles against pauses: each lossless priority needs a group of its own with a profile, headroom
+//! for the bytes in flight on its links, and no egress limit.
 
 use super::port_settings::{Claimed, Selected, port_settings};
 use super::{Audit, Finding, Subject, of_buffer, of_flow_control};
@@ -11,8 +11,8 @@ use keys::{Remark, Severity, nearest};
 use queueing::{AttachmentSpec, Limit, PoolsSpec, PortFacts, PortProfiles, ProfileSpec, Side};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reports attachments whose peer is not adjacent to any switch they apply to, those that fit none of its ports, and two that
-/// claim one port.
+/// Reports attachments whose peer is not adjacent to any switch they apply to, those that fit none of its ports, and
+/// two that claim one port.
 pub(super) fn check(audit: &mut Audit<'_>) {
     let (spec, wiring) = (audit.spec, audit.spec.wiring());
     let mut seen: Vec<(&PoolsSpec, Vec<PortId>, NodeId)> = Vec::new();
@@ -128,7 +128,7 @@ fn lossy_beside_lossless(lossless: u8, used: u32, pools: &PoolsSpec) -> Option<S
     ))
 }
 
-/// Each group of a lossless priority has a profile, and headroom for its link.
+/// Checks that each group of a lossless priority has a profile, and headroom for its link.
 fn groups(id: NodeId, lossless: u8, (pools, ports): (&PoolsSpec, &[PortProfiles]), audit: &mut Audit<'_>) {
     let wiring = audit.spec.wiring();
     let first = wiring.first_port[id.at()];
@@ -184,7 +184,7 @@ fn groups(id: NodeId, lossless: u8, (pools, ports): (&PoolsSpec, &[PortProfiles]
     }
 }
 
-/// Egress queues of lossless priorities whose limit is in reach, in words; each profile once.
+/// Returns descriptions of the egress queues of lossless priorities that can reach their limit; one per profile.
 pub(super) fn egress_limits(
     switch: &SwitchSpec,
     pools: &PoolsSpec,
@@ -202,7 +202,7 @@ pub(super) fn egress_limits(
         let (rules, pool) = (&pools.profiles[profile].rules, pools.pool_of(profile));
         let limit = match rules.limit {
             Limit::Static(bytes) => bytes.min(pool.size),
-            // With all that can be waiting in this one queue.
+            // The limit if the whole pool is available to this queue.
             Limit::Dynamic(alpha) => alpha.share(pool.size, 1),
         };
         let limit = limit.saturating_add(rules.reserved);
@@ -216,7 +216,7 @@ pub(super) fn egress_limits(
     seen.iter().filter_map(binds).collect()
 }
 
-/// The most that lossless groups of these ports can hold together.
+/// Returns the maximum number of bytes that the lossless groups of these ports can hold together.
 pub(super) fn most_of_ingress(pools: &PoolsSpec, ports: &[PortProfiles], lossless: u8) -> u64 {
     let mut of_pool = vec![(0u64, 0u64, 0u64); pools.pools.len()];
     for port in ports {

@@ -11,13 +11,13 @@ use units::{BitRate, Time};
 
 /// An entry that selects ports.
 pub(super) struct Selected<'a> {
-    /// Its conditions.
+    /// The conditions that select ports.
     pub ports: &'a PortSelector,
-    /// Its setting, for messages.
+    /// The setting, for messages.
     pub what: String,
 }
 
-/// A finding about an entry; the place begins in the entry.
+/// A finding about an entry; its path begins in the entry.
 pub(super) enum Claimed {
     /// The entry has no effect.
     Idle(Remark),
@@ -25,10 +25,12 @@ pub(super) enum Claimed {
     Twice(Remark),
 }
 
-/// Entry that a queue or group of a port has, on one side or on both; the error is a pair that claims it.
+/// The entry that applies to a queue or group of a port, on one side or on both; the error is a pair of entries that
+/// claim it.
 pub(super) type Owner = Result<Option<usize>, [usize; 2]>;
 
-/// Returns a finding, with its entry, for each entry without effect and for the first port that each pair claims.
+/// Returns a finding, with its entry, for each entry without effect, and one for the first port that each pair of
+/// entries claims.
 pub(super) fn port_settings<const N: usize>(
     spec: &Spec,
     wiring: &Wiring,
@@ -100,7 +102,7 @@ struct Facts {
 }
 
 impl Facts {
-    /// A name in the list of an entry that no port has.
+    /// Reports a name in the list of an entry that is no port's.
     fn without_port(&self, entry: &Selected<'_>) -> Option<Remark> {
         let Some(PortSet::Named(list)) = &entry.ports.ports else { return None };
         let is_unknown = |text: &String| {
@@ -118,7 +120,7 @@ impl Facts {
     }
 }
 
-/// An entry that selects no port, and the condition that no port meets.
+/// Reports an entry that selects no port, with the condition that no port meets.
 fn fits_nothing(entry: &Selected<'_>, facts: &Facts) -> Remark {
     if let Some(remark) = facts.without_port(entry) {
         return remark;
@@ -142,7 +144,7 @@ fn fits_nothing(entry: &Selected<'_>, facts: &Facts) -> Remark {
     Remark::about(key, format!("no port matches: {} has no effect", entry.what), help)
 }
 
-/// Checks the queue managers of switches, once for each table of settings.
+/// Checks the queue managers of switches, once for each shared table of settings.
 pub(super) fn check_managers(audit: &mut Audit<'_>) {
     let (spec, wiring) = (audit.spec, audit.spec.wiring());
     let mut seen: Vec<(Option<&str>, &ManagerAssignment, Vec<PortId>, NodeId)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Checks that receive buffers leave room for the bytes in flight after an XOFF, or for a frame at all.
+//! Checks that receive buffers have room for the bytes in flight after an XOFF, and for at least one frame.
 
 use super::{Audit, Subject, worst};
 use frame::NodeId;

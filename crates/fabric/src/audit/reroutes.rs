@@ -1,4 +1,4 @@
-//! Checks that the routes that a fault is to change exist.
+//! Checks that flows have other paths where a fault would change their routes.
 
 use super::{Audit, Subject};
 use crate::spec::{FaultSpec, Spec, Way};
@@ -19,7 +19,7 @@ enum Down {
     Node(NodeId),
 }
 
-/// Searches that the check may take: large fabrics have other ways.
+/// Maximum number of searches of this check; large fabrics have other paths.
 const MOST_SEARCHES: usize = 2_000;
 
 /// Reports faults after which no flow over the failed link or node has another path.
@@ -52,7 +52,7 @@ fn without_a_way(audit: &mut Audit<'_>) {
 struct Ways<'s> {
     spec: &'s Spec,
     neighbours: Vec<Vec<(u32, NodeId)>>,
-    /// By sender, its destinations.
+    /// Destinations by sender.
     pairs: Vec<(NodeId, Vec<NodeId>)>,
     searches: usize,
 }
@@ -69,7 +69,7 @@ impl<'s> Ways<'s> {
         Ways { spec, neighbours, pairs, searches: 0 }
     }
 
-    /// Costs of the cheapest paths from a node to each other; `u32::MAX`: there is no way.
+    /// Costs of the cheapest paths from a node to every other node; `u32::MAX`: unreachable.
     fn distances(&mut self, from: NodeId, down: Option<Down>) -> Vec<u32> {
         self.searches += 1;
         let mut found = vec![u32::MAX; self.neighbours.len()];
@@ -93,8 +93,8 @@ impl<'s> Ways<'s> {
         found
     }
 
-    /// Returns true if a flow over the failed link or node, on a shortest path, reaches its destination without it; `None`:
-    /// unknown.
+    /// Returns true if a flow with a shortest path over the failed link or node reaches its destination without it;
+    /// `None`: unknown.
     fn has_another(&mut self, down: Down) -> Option<bool> {
         let ends = match down {
             Down::Node(node) => [node, node],
@@ -126,7 +126,7 @@ impl<'s> Ways<'s> {
     }
 }
 
-/// Flows whose paths are not listed are not rerouted.
+/// Reports flows whose paths are not listed, which are not rerouted.
 fn unlisted(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let reroutes = |fault: &FaultSpec| match fault {

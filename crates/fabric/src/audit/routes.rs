@@ -14,7 +14,7 @@ pub(super) fn check(layered: bool, audit: &mut Audit<'_>) {
     }
     let has_credits = spec.nodes.iter().any(|node| node.credits().is_some());
     let refused = has_credits && spec.guards.on_deadlock == OnDeadlock::Stop;
-    // Where it is only a warning it is not worth building a large fabric for.
+    // Where a deadlock is only a warning, a large fabric is not worth building for it.
     if !refused && crate::simulation::dependencies::takes_long(spec) {
         return;
     }
@@ -29,7 +29,8 @@ pub(super) fn check(layered: bool, audit: &mut Audit<'_>) {
     if refused { audit.error(Subject::Scenario, remark) } else { audit.warn(Subject::Scenario, remark) }
 }
 
-/// Detours need groups that are linked to each other, and labels that senders do not use.
+/// Checks that detours lead through groups that are linked to each other, and that senders do not use the labels of
+/// detours.
 pub(super) fn check_detours(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let takes = |&node: &usize| takes_detours(&spec.nodes[node]);
@@ -55,9 +56,9 @@ pub(super) fn check_detours(audit: &mut Audit<'_>) {
     }
 }
 
-/// Shortest paths in trees and layered fabrics go up, then down. If pauses go only to the ports where frames arrived,
-/// no cycle is possible, and the paths of large fabrics need not be checked. Where links fail, shortest paths may
-/// turn up again.
+/// Returns true if no cycle is possible. Shortest paths in trees and layered fabrics go up, then down: if pauses go
+/// only to the ports where frames arrived, there is no cycle, and the paths of large fabrics need not be checked. Where
+/// links fail, shortest paths may turn up again.
 fn cannot_deadlock(audit: &Audit<'_>) -> bool {
     let spec = audit.spec;
     let by_egress = spec

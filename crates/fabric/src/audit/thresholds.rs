@@ -1,7 +1,8 @@
-//! Switch memory thresholds before a run, in bytes: XOFF and XON of each lossless counter, its headroom above XOFF compared
-//! with what its link has in flight, the queue levels at which marks begin, and which of these cannot be reached.
+//! Switch memory thresholds before a run, in bytes: XOFF and XON of each lossless counter, its headroom above XOFF
+//! compared with the bytes in flight on its link, the queue levels at which marking begins, and which of these cannot
+//! be reached.
 //!
-//! A dynamic threshold is given for one busy counter, and for all counters of the switch busy.
+//! A dynamic threshold is given twice: with one busy counter, and with all counters of the switch busy.
 
 use super::pools::{egress_limits, most_of_ingress};
 use crate::PauseNeeds;
@@ -22,23 +23,23 @@ pub struct Threshold {
     pub ports: Vec<String>,
     /// "group 3" or "queue 3".
     pub what: String,
-    /// Name of its profile and pool, if it has any.
+    /// Name of its profile, if it has one.
     pub profile: String,
-    /// See `profile`.
+    /// Name of its pool, if it has one.
     pub pool: String,
     /// Memory reserved for it, in bytes.
     pub reserved: u64,
-    /// XOFF, or for a lossy queue its limit; `None`: there is none.
+    /// XOFF, or the limit of a lossy queue; `None`: there is none.
     pub xoff: Option<Amount>,
-    /// Value of `xoff` if all counters of the switch are busy, where that is less.
+    /// XOFF with all counters of the switch busy, if less than `xoff`.
     pub xoff_all_busy: Option<Amount>,
     /// XON.
     pub xon: Option<Amount>,
-    /// Room above XOFF.
+    /// Headroom above XOFF.
     pub headroom: Option<Amount>,
-    /// Bytes that the link has in flight after XOFF.
+    /// Bytes in flight on the link after XOFF.
     pub in_flight: Option<u64>,
-    /// Where marks begin, and where every frame is marked.
+    /// Level at which marking begins, and level from which every frame is marked.
     pub marks: Option<(Amount, Amount)>,
     /// Summary of the row in words.
     pub verdict: String,
@@ -53,7 +54,7 @@ pub fn thresholds(spec: &Spec, needs: &[PauseNeeds]) -> (Vec<Threshold>, Vec<Str
         let needs: Vec<&PauseNeeds> = needs.iter().filter(|need| need.node == id).collect();
         let station = Station { spec, wiring: &wiring, id, node, switch, needs };
         let found = station.rows();
-        // Switches that differ in nothing but their names are reported once.
+        // Switches that differ only in their names are reported once.
         let alike = rows.iter().any(|(known, _): &(Vec<Threshold>, u64)| same(known, &found));
         match rows.iter_mut().find(|(known, _)| same(known, &found)) {
             Some((_, times)) => *times += 1,
@@ -71,8 +72,8 @@ pub fn thresholds(spec: &Spec, needs: &[PauseNeeds]) -> (Vec<Threshold>, Vec<Str
     (rows.into_iter().flat_map(|(found, _)| found).collect(), notes)
 }
 
-/// Queue length at which a manager begins to mark in a class of a switch, and the longest that such a queue gets before flow control has
-/// stopped all its senders, if that is less.
+/// Returns the queue length at which a manager begins to mark in a class of a switch, and the maximum length of the
+/// queue once flow control has paused all its senders. `None` if the queue can reach the former.
 pub fn paused_before_marks(
     spec: &Spec,
     needs: &[PauseNeeds],
@@ -203,7 +204,7 @@ impl Station<'_> {
         }
     }
 
-    /// The memory that lossless counters share by a dynamic threshold, and its shared part.
+    /// Memory that lossless counters share by a dynamic threshold, and the size of its shared part.
     fn one_pool(&self) -> Option<(queueing::SharedMemorySpec, u64)> {
         let memory = self.switch.shared_memory?;
         let by_ingress = self.switch.pauses().is_some_and(|own| own.counts_at_ingress());
@@ -211,7 +212,7 @@ impl Station<'_> {
         by_ingress.then_some((memory, shared))
     }
 
-    /// A counter of lossless frames, or an egress queue that pauses.
+    /// Thresholds of a counter of lossless frames, or of an egress queue that sends pauses.
     fn counter(
         &self,
         port: PortId,
@@ -277,12 +278,12 @@ impl Station<'_> {
         }
     }
 
-    /// Lossless counters of the switch.
+    /// Number of lossless counters of the switch.
     fn busy(&self) -> u64 {
         self.needs.iter().map(|need| u64::from(need.pauses.count_ones())).sum::<u64>().max(1)
     }
 
-    /// An egress queue with a profile or marks.
+    /// Thresholds of an egress queue with a profile or marks.
     fn queue(&self, port: PortId, class: usize, profiles: Option<&PortProfiles>) -> Option<Threshold> {
         let mut row = self.row(port, format!("queue {class}"));
         let profile = profiles.and_then(|of| of.egress[class]);
@@ -304,8 +305,8 @@ impl Station<'_> {
         Some(row)
     }
 
-    /// Bytes that one sender brings to a queue of these lossless priorities before it is paused, and bytes of all senders
-    /// together at most; `None`: limits are not in bytes.
+    /// Bytes that a single sender can queue at these lossless priorities before it is paused, and maximum bytes of all
+    /// senders together; `None` if limits are not in bytes.
     fn most_there(&self, lossless: u8) -> Option<(u64, u64)> {
         let (ports, counters) = (self.ports(), u64::from(lossless.count_ones()));
         Some(if let Some(pools) = self.switch.pools.as_deref() {
@@ -338,7 +339,7 @@ impl Station<'_> {
         })
     }
 
-    /// Describes whether marks of a queue of these lossless priorities begin before its senders are paused.
+    /// Describes whether marking of a queue of these lossless priorities begins before its senders are paused.
     fn marks_or_pauses(&self, least: u64, lossless: u8) -> String {
         let Some((of_one, all)) = self.most_there(lossless) else { return String::new() };
         if least >= all {
@@ -351,7 +352,7 @@ impl Station<'_> {
     }
 }
 
-/// Limits of a profile for one busy counter and for many.
+/// Adds the limits of a profile, for one busy counter and for many.
 fn of_profile(row: Threshold, pools: &PoolsSpec, profile: usize, busy: u64) -> Threshold {
     let (alone, all) = (pools.levels(profile, 1), pools.levels(profile, busy));
     Threshold {
@@ -370,7 +371,7 @@ fn short(room: u64, need: &PauseNeeds) -> String {
     if lacks == 0 { String::new() } else { format!("headroom is {lacks} B short of what is in flight") }
 }
 
-/// Where a manager begins to mark, and from where on it marks all frames.
+/// Returns the level at which a manager begins to mark, and the level from which it marks every frame.
 fn marks(manager: ManagerSpec) -> Option<(Amount, Amount)> {
     if let ManagerSpec::Step(StepParams { threshold, .. }) = manager {
         return Some((threshold, threshold));

@@ -1,4 +1,4 @@
-//! Packet trimming among the other mechanisms.
+//! Checks of packet trimming in combination with other mechanisms.
 
 use super::{Audit, Subject};
 use crate::spec::{NodeSpec, Queueing, SwitchSpec};
@@ -83,7 +83,7 @@ fn together(node: &NodeSpec, switch: &SwitchSpec, trimming: &TrimmingSpec) -> Op
     None
 }
 
-/// Trimmed frames that wait with lossless ones.
+/// Reports trimmed frames that are queued with lossless ones.
 fn in_lossless(node: &NodeSpec, switch: &SwitchSpec, trimming: &TrimmingSpec) -> Option<Remark> {
     let lossless = switch.pauses()?.kind.priorities();
     let mut priorities = [trimming.priority].into_iter().chain(trimming.priority_to.iter().map(|to| to.1));
@@ -94,7 +94,7 @@ fn in_lossless(node: &NodeSpec, switch: &SwitchSpec, trimming: &TrimmingSpec) ->
     Some(Remark::about("dscp", message, help).within("trimming"))
 }
 
-/// Returns true if frames may find no room.
+/// Returns true if a frame may be refused by the buffer.
 fn finds_no_room(switch: &SwitchSpec, trimming: &TrimmingSpec) -> bool {
     let by_profiles = trimming.classes.is_none();
     let pools = switch.pools.as_ref().filter(|_| by_profiles);

@@ -1,7 +1,7 @@
 //! Advice on how the loss of a frame of a lossless class could have been avoided, from the events before the loss.
 //!
-//! Watermarks are the cause only if pauses arrived, were obeyed, took effect in time and lasted. Each of these is checked
-//! before, and named if it is the cause.
+//! Watermarks are the cause only if pauses arrived, were obeyed, took effect in time and lasted. Each of these is
+//! checked before, and named if it is the cause.
 
 use crate::build::headroom::{PauseNeeds, pause_needs};
 use crate::run::state::losses::Cause;
@@ -13,7 +13,7 @@ use flow_control::{Accounting, PauseSpec};
 use frame::MIN_FRAME_BYTES;
 use units::Amount;
 
-/// The advice for a lost frame: sentences without the last full stop.
+/// Returns advice for a lost frame: sentences without the last full stop.
 pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String {
     let &Failure::LosslessDrop { at, egress, ingress, priority, cause, limit, pauses, .. } = failure else {
         return String::new();
@@ -72,7 +72,7 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
     of_watermarks(control, &needs, way_in.is_some(), limit)
 }
 
-/// Returns the error in the configuration where no pause could have helped.
+/// Returns the configuration error if no pause could have prevented the loss.
 fn of_queues(cause: Cause, priority: u8) -> Option<String> {
     match cause {
         Cause::Stage(stage) if stage.name() == "queue_manager" => Some(format!(
@@ -100,12 +100,12 @@ fn of_pools(limit: PoolLimit, needs: &[PauseNeeds]) -> String {
     }
 }
 
-/// Required distance of XOFF from the limit, in words.
+/// Describes the required distance of XOFF from the limit.
 fn of_watermarks(control: &PauseSpec, needs: &[PauseNeeds], one_port: bool, limit: Amount) -> String {
     let bytes: u64 = needs.iter().map(|need| need.room.get()).sum();
     let cause =
         format!("The headroom above XOFF must be at least {bytes} B, the data in flight when XOFF is sent");
-    // With ingress accounting each port may fill its part up to XOFF before it sends a pause.
+    // With ingress accounting, each port may fill its share up to XOFF before it sends a pause.
     let parts = if one_port || control.accounting == Accounting::Egress { 1 } else { needs.len() as u64 };
     let (limit, xoff, needed, frames) = match (limit, needs[0].levels.xoff) {
         (Amount::Bytes(limit), Amount::Bytes(xoff)) => (limit, xoff, bytes, false),

@@ -1,4 +1,4 @@
-//! Determines which ports work ahead of time, and in which form.
+//! Determines which ports process frames ahead of time, and which optimization each uses.
 
 mod arrivals;
 mod sole_source;
@@ -27,7 +27,8 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
     sole_source::mark(plan, fabric);
 }
 
-/// Sets the bit of ports that send frames ahead of their time: where only the clock decides when a waiting frame leaves.
+/// Sets the bit of ports that send frames ahead of their time: those where only the clock determines the departure of a
+/// queued frame.
 fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
     let spec = plan.spec;
     // Telemetry carries the queue length at the departure of a frame.
@@ -40,10 +41,10 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
     for port in fabric.links.ports.keys(WHOLE) {
         let number = fabric.numbering.port(port);
         let node = plan.node(number);
-        // A pause is processed at its port even if no class obeys it.
+        // A pause is processed at its port even if it stops no class.
         let peer = plan.node(plan.wiring.peer[number as usize].0);
         let paused = sends_pauses(peer);
-        // Messages, and tags on their way back, go to senders.
+        // Congestion messages and returned tags go to senders.
         let peer_id = plan.wiring.neighbour(PortId(number));
         let sends = senders.as_ref().is_none_or(|senders| senders.contains(&peer_id));
         let in_use = if sends || peer.switch().is_some() { in_use } else { of_flows };
@@ -55,17 +56,18 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
         let managers = &fabric.links.managers;
         let manager_observes =
             |when: Departures| managers.of_port(hot).any(|managed| managed.departures() == when);
-        // A limit of the queue alone depends only on the frames that wait in it.
+        // The decision of a limit of the queue alone depends only on the frames queued there.
         let memory = fabric.nodes[fabric.node_of[port]].memory();
         let bounded = hot.features.has(PortFeatures::BOUNDED) && !memory.bounds_queues_alone();
-        // A frame that is trimmed changes its queue.
+        // Trimming a frame changes its queue.
         let interferes = bounded
             || hot.features.has(PortFeatures::TRIMMING)
             || hot.features.has(WHEN_LEAVING)
             || manager_observes(Departures::AtOnce);
         cold.notes_departures =
             manager_observes(Departures::Late) || manager_observes(Departures::LateIfEmpty);
-        // A switch that compares queues reads all of them for every frame; so does one whose managers measure its memory.
+        // A switch that compares queues reads all of them for every frame. So does a switch whose managers measure its
+        // memory.
         let compares = |own: &SwitchSpec| {
             own.managers.all().any(|manager| manager.measures() == Measures::Switch)
                 || matches!(
@@ -79,8 +81,8 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
     }
 }
 
-/// Longest time that any part works ahead: from the decision about frames until the last of them has arrived, or
-/// until the earliest pause that is not yet pending can act.
+/// Maximum time that any part processes ahead: from the decision about frames until the last of them has arrived, or
+/// until the earliest effect of a pause that is not yet pending.
 pub fn reach(plan: &Plan) -> Time {
     let of_port = |port: u32| {
         let (link, peer) = (plan.link(port), plan.wiring.peer[port as usize].0);
@@ -93,8 +95,8 @@ pub fn reach(plan: &Plan) -> Time {
     (0..plan.wiring.peer.len() as u32).map(of_port).max().unwrap_or_default()
 }
 
-/// Nodes whose frames may be answered with a message or a tag. `None`: possibly all, since far ends of connections send as well, and
-/// receivers of path requests get messages too.
+/// Nodes whose frames may be answered with a congestion message or a tag. `None`: possibly all, since far ends of
+/// connections send too, and receivers of path requests also get messages.
 fn senders(spec: &Spec) -> Option<BTreeSet<NodeId>> {
     let measures_paths = |node: &NodeSpec| {
         let limiters = node.host().and_then(|host| host.limiters.as_ref());
@@ -110,7 +112,7 @@ fn trims(spec: &Spec) -> bool {
     spec.nodes.iter().filter_map(NodeSpec::switch).any(|switch| switch.trimming.is_some())
 }
 
-/// Returns true if a node pauses its neighbours. Hosts do if they have a receive buffer.
+/// Returns true if a node pauses its neighbours. A host does if it has a receive buffer.
 fn sends_pauses(node: &NodeSpec) -> bool {
     node.pauses().is_some() && (node.switch().is_some() || receive_buffer(node).is_some())
 }

@@ -1,7 +1,7 @@
-//! Control frames of the scenario, as actions of the ports that receive them.
+//! Scripted control frames, as actions of the ports that receive them.
 //!
-//! A port obeys what its station has: PAUSE where it has PAUSE, PFC for the priorities that have PFC, congestion
-//! messages where the flow has a rate limiter. All else has no effect.
+//! The effect depends on the receiving station: PAUSE is obeyed where the station has PAUSE, PFC for the priorities
+//! that have PFC, congestion messages where the flow has a rate limiter. Other control frames have no effect.
 
 use crate::build::paths::Paths;
 use crate::run::state::faults::Action;
@@ -12,7 +12,7 @@ use flow_control::pause::PauseSignal;
 use frame::{NodeId, members};
 use units::Time;
 
-/// Returns all of them: time, port, action.
+/// Returns the time, port and action of each control frame.
 pub(crate) fn actions(spec: &Spec, wiring: &Wiring, paths: &Paths) -> Vec<(Time, u32, Action)> {
     let mut all = Vec::new();
     for fault in &spec.faults {
@@ -48,13 +48,13 @@ fn effects(spec: &Spec, paths: &Paths, node: NodeId, content: &ControlContent) -
     signals(spec, node, content).into_iter().map(pause).collect()
 }
 
-/// The number in the scenario of the n-th flow of a host.
+/// Returns the number in the scenario of the flow with this index at a host.
 fn flow_of(spec: &Spec, node: NodeId, nth: u16) -> Option<usize> {
     let mut own = (0..spec.flows.len()).filter(|&flow| spec.flows[flow].from == node);
     own.nth(nth.into())
 }
 
-/// Converts a pause frame to signals of a station: one for each time in the frame.
+/// Converts a pause frame to signals for a station: one for each pause time in the frame.
 fn signals(spec: &Spec, node: NodeId, content: &ControlContent) -> Vec<(PauseSignal, u16)> {
     let kind = spec.nodes[node.at()].pauses().map(|control| control.kind);
     let (enabled, quanta) = match (content, kind) {

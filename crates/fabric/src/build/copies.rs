@@ -1,7 +1,7 @@
-//! Where the paths of flows to several receivers part: the tree that their frames follow.
+//! Multicast trees: the nodes at which the paths of a flow to several receivers diverge.
 //!
-//! Its paths are those that are listed for the flow. What goes to all takes, where there are several shortest paths, those
-//! of the first receiver for as long as they lead to the others too.
+//! The branches are the listed paths of the flow. For a broadcast with several shortest paths, the frames follow those
+//! of the first receiver as far as these lead to the other receivers too.
 
 use super::BuildError;
 use super::paths::Paths;
@@ -10,7 +10,7 @@ use crate::run::state::route_table::DELIVER;
 use crate::spec::{Spec, Subject, multicast};
 use frame::PathId;
 
-/// All forks of a fabric.
+/// Returns all forks of a fabric.
 pub(crate) fn forks(spec: &Spec, paths: &Paths) -> Result<Forks, BuildError> {
     let mut found: Vec<(u32, Vec<Branch>)> = Vec::new();
     let mut first = 0;
@@ -34,7 +34,7 @@ pub(crate) fn forks(spec: &Spec, paths: &Paths) -> Result<Forks, BuildError> {
     Ok(forks)
 }
 
-/// Follows paths that have come to one node, until they end.
+/// Follows paths from a node that they share, until they end.
 fn part(hops: &[u32], mut together: Vec<Branch>, found: &mut Vec<(u32, Vec<Branch>)>) {
     loop {
         let port = |branch: &Branch| hops[branch.1 as usize];
@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn paths_part_where_their_ports_differ() {
-        // Three receivers behind ports 1: the first through 2 and 3, the second through 2 and 4, the third through 5.
+        // Three receivers, all behind port 1: the first through ports 2 and 3, the second through 2 and 4, the third
+        // through 5.
         let hops = [1, 2, 3, DELIVER, 1, 2, 4, DELIVER, 1, 5, DELIVER];
         let mut found = Vec::new();
         let paths = [(0, 0), (1, 4), (2, 8)].map(|(path, start)| (PathId(path), start));

@@ -1,4 +1,4 @@
-//! Which occupancies are tallied, and which frames are logged.
+//! Selects the occupancies that are tallied and the frames that are logged.
 
 use super::series::{Recording, width};
 use crate::build::whole::WHOLE;
@@ -15,15 +15,15 @@ use crate::spec::{Pattern, Probe, Spec, Watched, Which};
 use frame::{NodeId, PortId, Priority, TrafficClass, members};
 use typed_index_collections::TiVec;
 
-/// Bytes that the two histograms of an occupancy take, about: 20 octaves of bytes, a few of frames.
+/// Approximate size of the two histograms of an occupancy: 20 octaves of bytes, a few of frames.
 const TALLY_BYTES: u64 = 6 << 10;
 
-/// Returns true if an entry of the scenario records the object of this name.
+/// Returns true if an entry of the scenario selects the object of this name.
 pub fn is_chosen(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -> bool {
     choice(spec, what, names).is_some()
 }
 
-/// Returns the first entry of a kind that matches this name, and its place among those of its kind.
+/// Returns the first entry of a kind that matches this name, with its index among the entries of that kind.
 pub fn choice(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -> Option<(usize, &Probe)> {
     let own = spec.probes.chosen.iter().flatten().filter(|probe| probe.what == what);
     own.enumerate().find(|(_, probe)| match &probe.which {
@@ -33,7 +33,7 @@ pub fn choice(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -> O
 }
 
 impl Recording<'_> {
-    /// Occupancies whose distribution over time is recorded.
+    /// Prepares the recording of occupancies over time.
     pub fn occupancies(&mut self, parts: &mut [Fabric]) {
         if !is_chosen(self.spec, Watched::Occupancy, |_| true) {
             return;
@@ -102,7 +102,7 @@ impl Recording<'_> {
         tallies
     }
 
-    /// A tally of a place, if it is chosen.
+    /// Adds a tally of a place if it is selected.
     fn tally(&self, tallies: &mut Tallies, place: Place) -> Option<TallyIx> {
         let name = place.name(self.spec, self.wiring);
         if !is_chosen(self.spec, Watched::Occupancy, |pattern| pattern.names(&name)) {
@@ -114,7 +114,7 @@ impl Recording<'_> {
         Some(tallies.add(place, series))
     }
 
-    /// The groups of priorities that are counted where they come in through a port.
+    /// The priority groups that are counted at ingress of a port.
     fn counters_of(&self, part: &Fabric, node: &Node, port: PortIx) -> Vec<usize> {
         let sender = node.pause_sender.map(|at| &part.pause_senders[at]).filter(|sender| sender.by_ingress());
         let receiving = part.hosts.receiving.get(port).and_then(Option::as_deref);
@@ -128,7 +128,7 @@ impl Recording<'_> {
         groups
     }
 
-    /// Ports whose frames are logged.
+    /// Selects the ports whose frames are logged.
     pub fn frames(&mut self, parts: &mut [Fabric]) {
         let entries = self.spec.probes.chosen.iter().flatten().filter(|probe| probe.what == Watched::Frames);
         let entries: Vec<&Probe> = entries.collect();

@@ -1,8 +1,9 @@
-//! Congestion notification domains: what their ports do to frames from the beginning, and after LLDPDUs of the scenario.
+//! Congestion notification domains: the changes that their ports make to frames, at the start and after scripted
+//! LLDPDUs.
 //!
 //! A frame gets its alternate priority when it leaves the port at the other end of the link, where its fields are read
-//! anyway; the queues of that port are not affected. Frames that come in then have it, as if the port of the domain had
-//! given it.
+//! anyway; the queues of that port are not affected. Incoming frames then have the priority that the port of the domain
+//! would have given them.
 
 use crate::run::state::domains::PortDomain;
 use crate::run::state::faults::Action;
@@ -16,7 +17,7 @@ use units::Time;
 /// Frame changes of all ports, at the start and later.
 #[derive(Debug, Default)]
 pub(crate) struct DomainPlan {
-    /// By port; empty where there is no domain.
+    /// Settings of each port; empty without a domain.
     pub at_start: Vec<PortDomain>,
     /// Time, port, and its settings from then on.
     changes: Vec<(Time, u32, PortDomain)>,
@@ -43,7 +44,7 @@ impl DomainPlan {
         DomainPlan { at_start, changes }
     }
 
-    /// Returns the changes as actions, and the settings that they refer to.
+    /// Returns the changes as actions, and the settings to which the actions refer.
     pub fn actions(&self) -> (Vec<(Time, u32, Action)>, Vec<PortDomain>) {
         let action = |(nth, &(at, port, _)): (usize, &(Time, u32, PortDomain))| {
             (at, port, Action::Domain { nth: nth as u32 })
@@ -55,7 +56,7 @@ impl DomainPlan {
     }
 }
 
-/// When, at which port, what: of a congestion notification TLV that comes in.
+/// Returns the time, port and content of a received congestion notification TLV.
 fn received_tlv(fault: &FaultSpec, wiring: &Wiring) -> Option<(Time, PortId, queueing::CnTlv)> {
     let FaultSpec::ControlFrame { link, towards, at, content: ControlContent::Domain(tlv) } = fault else {
         return None;
@@ -74,7 +75,7 @@ fn of_port(spec: &Spec, wiring: &Wiring, defences: &[PortDefence], port: PortId)
     let is_host = spec.nodes[node.at()].host().is_some();
     let tags = if is_host { those(|defence| defence == Defence::InteriorReady) } else { 0 };
     let strips = if is_host { 0 } else { those(|own| matches!(own, Defence::Edge | Defence::Interior)) };
-    // A host that takes frames in has no queue for them to be kept out of.
+    // A host that receives frames has no queue to protect from them.
     let there = spec
         .domain(wiring.neighbour(port))
         .filter(|_| spec.nodes[wiring.neighbour(port).at()].switch().is_some());
@@ -87,7 +88,8 @@ fn of_port(spec: &Spec, wiring: &Wiring, defences: &[PortDefence], port: PortId)
     PortDomain { tags, strips, becomes: std::array::from_fn(|old| becomes(old as u8)) }
 }
 
-/// By path, the numbers of its flow at both of its ends: of those that the host sends, then of those whose answers it sends.
+/// By path, the index of its flow at either end: among the flows that the sender originates, then among those that the
+/// receiver answers.
 pub(crate) fn flow_numbers(spec: &Spec, flows: &[u32], destinations: &[Option<NodeId>]) -> Arc<[[u16; 2]]> {
     if spec.domains.iter().all(Option::is_none) {
         return Arc::default();

@@ -1,4 +1,4 @@
-//! The links at the two ends of the paths of a flow, before a run.
+//! The links at both ends of the paths of a flow, found before a run.
 
 use crate::build::Plan;
 use crate::build::fault_plan::FaultPlan;
@@ -10,8 +10,8 @@ use crate::spec::{FlowSpec, Spec};
 use frame::NodeId;
 use std::collections::BTreeSet;
 
-/// Returns, for the flows selected by `of`: by number, each of its hosts with a link there that one of its paths leads over,
-/// planned or taken while faults exclude another one. Empty for a description that cannot be run.
+/// Returns, for each selected flow, its number and the links of each of its hosts that its paths use, including the
+/// paths used during faults. Empty for a description that cannot be run.
 pub fn links_at_ends(spec: &Spec, of: impl Fn(&FlowSpec) -> bool) -> Vec<(usize, NodeId, u32)> {
     let (spec, wiring) = (&*spec.with_ways(), spec.wiring());
     let (Ok(mut paths), Ok(faults)) = (find_paths(&Plan::new(spec, &wiring)), FaultPlan::new(spec)) else {

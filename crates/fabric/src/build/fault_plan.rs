@@ -1,8 +1,7 @@
-//! All faults of a run before it begins: scripted ones put in order, random ones drawn.
+//! All faults of a run, prepared in advance: scripted faults sorted, random faults drawn.
 //!
-//! Outages of one link that touch each other become one; the reaction of stations is that of the first.
-//! Random outages come from the stream "faults/N" of the N-th entry, which draws the time to each outage
-//! (exponential) and the link it hits.
+//! Overlapping or adjacent outages of one link are merged; stations react as to the first one. Random outages use the
+//! stream "faults/N" of the N-th entry, which draws the time to each outage (exponential) and the link that fails.
 
 use crate::BuildError;
 use crate::build::control_frames;
@@ -21,7 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::{BitRate, Time};
 
-/// More outages than this fill the memory and no picture.
+/// Maximum number of outages. More would only fill the memory.
 const MAX_OUTAGES: usize = 1_000_000;
 
 /// A time in which a link is down.
@@ -42,21 +41,21 @@ pub(crate) struct Restart {
 #[derive(Debug, Default)]
 struct OnLink {
     outages: Vec<Outage>,
-    /// With the end that the frames of the direction go to, if it is one alone.
+    /// Rate changes; with the end that receives, if only one direction changes.
     rates: Vec<(Time, Option<NodeId>, BitRate)>,
     bit_errors: Vec<(Span, f64)>,
     pause_losses: Vec<(Span, f64)>,
-    /// With the end that the frames are on their way to, if it is one alone.
+    /// Loss probabilities; with the end that receives, if only one direction is affected.
     frame_losses: Vec<(Option<NodeId>, (Span, f64))>,
 }
 
-/// A line of the table of faults.
+/// A row of the table of faults.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Note {
     pub at: Time,
     pub what: &'static str,
     pub place: String,
-    /// Rate or probability; not a number where there is none.
+    /// Rate or probability; NaN for other faults.
     pub value: f64,
 }
 
@@ -65,7 +64,7 @@ pub(crate) struct Note {
 pub(crate) struct FaultPlan {
     links: BTreeMap<u32, OnLink>,
     restarts: BTreeMap<u32, Vec<Restart>>,
-    /// Random outages.
+    /// Number of random outages.
     drawn: usize,
 }
 
@@ -111,7 +110,7 @@ impl FaultPlan {
         Ok(plan)
     }
 
-    /// Outages one after the other, each of a link that is drawn.
+    /// Draws outages one after the other, and the link of each.
     fn add_random(
         &mut self,
         entry: usize,
@@ -141,7 +140,7 @@ impl FaultPlan {
         Ok(())
     }
 
-    /// Outages from the times at which links go down and up.
+    /// Adds outages for the times at which links are scripted to go down and up.
     fn add_switched(&mut self, faults: &[FaultSpec]) {
         let mut switched: BTreeMap<u32, Vec<(Time, Option<Reaction>)>> = BTreeMap::new();
         for fault in faults {
@@ -173,16 +172,16 @@ impl FaultPlan {
         self.links.entry(link).or_default()
     }
 
-    /// Outages of links, by link and time.
+    /// Outages of links, sorted by link and time.
     pub fn outages(&self) -> impl Iterator<Item = (u32, Outage)> {
         self.links.iter().flat_map(|(&link, on)| on.outages.iter().map(move |&outage| (link, outage)))
     }
-    /// Restarts of switches, by switch and time.
+    /// Restarts of switches, sorted by switch and time.
     pub fn restarts(&self) -> impl Iterator<Item = (NodeId, Restart)> {
         self.restarts.iter().flat_map(|(&node, all)| all.iter().map(move |&restart| (NodeId(node), restart)))
     }
 
-    /// The tables of the run; `paths` are changes of routes by source place.
+    /// Returns the fault tables of the run. `paths` are changes of routes by the place of the source.
     pub fn faults(&self, spec: &Spec, wiring: &Wiring, paths: Vec<(Time, u32, Action)>) -> Faults {
         let mut all = paths;
         let mut schedules = Vec::new();
@@ -274,7 +273,7 @@ impl FaultPlan {
         }))
     }
 
-    /// Fault events before the end of the run, in order of time.
+    /// Fault events before the end of the run, sorted by time.
     pub fn notes(&self, spec: &Spec) -> Vec<Note> {
         let mut notes = Vec::new();
         let mut note = |at: Time, what, place: &str, value: f64| {
@@ -343,13 +342,13 @@ fn core_changes(spec: &Spec) -> impl Iterator<Item = (NodeId, Time, CoreChange)>
     (0..).map(NodeId).zip(&spec.nodes).flat_map(of)
 }
 
-/// "a<->b", and the number of the link if there are several between the two.
+/// Name such as "a<->b", with the number of the link if there are several between the two nodes.
 fn link_name(spec: &Spec, link: u32) -> String {
     let own = &spec.links[link as usize];
     numbered(spec, link, &format!("{}<->{}", spec.nodes[own.a.at()].name, spec.nodes[own.b.at()].name))
 }
 
-/// "a->b", and the number of the link if there are several between the two.
+/// Name such as "a->b", with the number of the link if there are several between the two nodes.
 fn direction(spec: &Spec, link: u32, towards: NodeId) -> String {
     let own = &spec.links[link as usize];
     let from = if own.b == towards { own.a } else { own.b };
@@ -366,7 +365,7 @@ fn numbered(spec: &Spec, link: u32, name: &str) -> String {
     }
 }
 
-/// Puts spans in order and joins those that touch.
+/// Sorts spans and merges those that touch.
 fn joined<T: Copy>(all: &mut Vec<T>, span: impl Fn(&mut T) -> &mut Span) {
     all.sort_by_key(|one| *span(&mut one.clone()));
     let mut kept: Vec<T> = Vec::with_capacity(all.len());

@@ -1,7 +1,7 @@
-//! Guarantees that the schedulers of a fabric give each queue, before a run.
+//! Service that the schedulers guarantee to each queue, computed before a run.
 //!
-//! Holds for a queue that no pause stops, at the slowest rate that faults leave its link and by the clock of its port, with
-//! the credit updates that the port sends, but without pause frames that it sends.
+//! A guarantee holds while no pause stops the queue. It assumes the slowest rate that faults leave the link, timed by
+//! the clock of the port. Credit updates that the port sends are included; pause frames that it sends are not.
 
 use crate::build::Plan;
 use crate::spec::Spec;
@@ -9,7 +9,7 @@ use frame::PortId;
 use scheduling::{Configuration, LatencyRate, PortFacts};
 use units::Bytes;
 
-/// The service that one egress queue is certain of.
+/// Guaranteed service of an egress queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guarantee {
     /// Name of the port: node, number of the port, node at the other end.
@@ -18,13 +18,13 @@ pub struct Guarantee {
     pub class: u32,
     /// Name of the scheduler.
     pub scheduler: &'static str,
-    /// Rate and latency; `None` if nothing is certain.
+    /// Rate and latency; `None` if nothing is guaranteed.
     pub bound: Option<LatencyRate>,
-    /// The longest frame of all flows with what the link of the port adds around it.
+    /// Length of the longest frame of any flow, including the link overhead.
     pub longest_frame: Bytes,
 }
 
-/// Every egress queue of a fabric in the order of its ports.
+/// Returns the guarantee of every egress queue, in the order of the ports.
 pub fn guarantees(spec: &Spec) -> Vec<Guarantee> {
     let wiring = spec.wiring();
     let plan = Plan::new(spec, &wiring);

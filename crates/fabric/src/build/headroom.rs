@@ -1,8 +1,8 @@
 //! Requirements of ports that send pauses: headroom above XOFF, watermarks, renewals.
 //!
-//! The formulas are in [`flow_control::headroom`] and [`flow_control::renewal`]; this file supplies the facts of link and
-//! stations. The response time is that of the station at the other end, which is the one that is paused; the interfaces are
-//! included in the delay of the link.
+//! The formulas are in [`flow_control::headroom`] and [`flow_control::renewal`]; this file supplies the parameters of
+//! links and stations. The response time is that of the paused station at the other end. The delay of the link includes
+//! the interfaces.
 
 use crate::build::Plan;
 use crate::run::state::receive;
@@ -25,32 +25,33 @@ pub struct PauseNeeds {
     pub peer: NodeId,
     /// The number of its link.
     pub link: usize,
-    /// The priorities that the port pauses, and those whose pauses its peer obeys: bit n for priority n.
+    /// The priorities that the port pauses: bit n for priority n.
     pub pauses: u8,
-    /// See `pauses`.
+    /// The priorities whose pauses the peer obeys: bit n for priority n.
     pub obeyed: u8,
     /// Bytes around each frame on its link.
     pub overhead: u16,
-    /// Bytes that may be on their way to the port when it decides to send XOFF.
+    /// Maximum bytes in flight to the port when it decides to send XOFF.
     pub delay: TotalDelay,
-    /// The room above XOFF for each priority (for all together with PAUSE).
+    /// Headroom above XOFF for each priority; with PAUSE, for all priorities together.
     pub room: Bytes,
     /// The watermarks that the port uses.
     pub levels: Levels,
     /// The response time of the peer.
     pub response: Time,
-    /// The shortest pause that works, in quanta.
+    /// The shortest effective pause, in quanta.
     pub least_quanta: u64,
     /// The shortest pause that the port sends, in quanta.
     pub quanta: u16,
-    /// Duration of this pause.
+    /// Duration of `quanta` at the rate of the link.
     pub lasts: Time,
-    /// Where the search for targets begins, if there are any and it is not below everything.
+    /// Target watermark: the occupancy above which pauses have targets. `None` if there is none, or if it would lie
+    /// below zero.
     pub target: Option<Amount>,
 }
 
-/// Returns the requirements of each port that sends pauses: all ports of switches with flow control, and of hosts with flow
-/// control and a limited receive buffer.
+/// Returns the requirements of each port that sends pauses. These are all ports of switches with flow control, and all
+/// ports of hosts with flow control and a limited receive buffer.
 pub fn pause_needs(spec: &Spec) -> Vec<PauseNeeds> {
     let wiring = spec.wiring();
     let plan = Plan::new(spec, &wiring);
@@ -86,7 +87,7 @@ pub fn pause_needs(spec: &Spec) -> Vec<PauseNeeds> {
     (0..wiring.peer.len() as u32).filter_map(of_port).collect()
 }
 
-/// The shortest and the longest frame of all flows and of messages of switches, in bytes.
+/// Length of the shortest and of the longest frame, in bytes, over all flows and messages of switches.
 pub fn frame_bounds(spec: &Spec) -> (u16, u16) {
     let bounds = spec.flows.iter().map(FlowSpec::frame_bounds);
     let bounds = bounds.reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
@@ -101,39 +102,40 @@ pub fn frame_bounds(spec: &Spec) -> (u16, u16) {
         .collect();
     let tag = controls.iter().map(|control| control.tag_bytes()).max().unwrap_or_default();
     let cn_tag = if spec.domains.iter().any(Option::is_some) { queueing::CN_TAG_BYTES } else { 0 };
-    // A frame has one of the two.
+    // A frame carries at most one of the two tags.
     let most = most.saturating_add(tag.max(cn_tag).into());
-    // Any of the managers may notify a source, and tags may be returned.
+    // Any manager may notify a source, and receivers may return tags.
     let control_frames = spec.managers().next().is_some()
         || controls.iter().any(|control| control.return_priority().is_some());
     if control_frames { (least.min(CONTROL_FRAME_BYTES), most) } else { (least, most) }
 }
 
-/// The limit of what a NIC holds for each priority; `None`: not limited, and no host.
+/// Receive buffer of a NIC for each priority, in bytes; `None` for an unlimited buffer, and for switches.
 pub(crate) fn receive_buffer(node: &NodeSpec) -> Option<u64> {
     node.host()?.receive.as_ref()?.buffer
 }
 
 impl Plan<'_> {
-    /// From the end of a pause frame to its effect at `port`.
+    /// Time from the end of a pause frame to its effect at `port`.
     pub fn response(&self, port: u32) -> Time {
         let control = self.node(port).pauses();
         let configured = control.and_then(|control| control.response_time);
         let link = self.link(port);
         configured.or(link.response_time).unwrap_or_else(|| response_time(self.rate(port)))
     }
-    /// Returns the maximum in flight to `port` when its node decides to send XOFF.
+    /// Returns the maximum number of bytes in flight to `port` when its node decides to send XOFF.
     pub fn total_delay(&self, port: u32) -> TotalDelay {
         let link = self.link(port);
         let peer = self.wiring.peer[port as usize].0;
-        // The peer sends at the rate of its direction while the pause frame waits and is sent at the rate of the other.
+        // While the pause frame waits and is sent at the rate of its direction, the peer sends at the rate of the
+        // other.
         let (slowest, rate) = (self.rates(port).0, self.rates(peer).1);
         let headroom = Headroom {
             rate,
             slowest,
             pause_rate: if self.is_symmetric(port) { rate } else { slowest },
             cable: link.delay,
-            // A pause frame may be in the way too, where frames are shorter than it.
+            // A pause frame may also be ahead, and is the longer one where data frames are short.
             max_frame: self.frames.1.max(CONTROL_FRAME_BYTES),
             overhead: link.overhead,
             pause_frame: CONTROL_FRAME_BYTES,
@@ -143,12 +145,12 @@ impl Plan<'_> {
         };
         headroom.delay()
     }
-    /// The room above XOFF that a port needs for each priority.
+    /// Headroom above XOFF that a port needs for each priority.
     pub fn room(&self, port: u32) -> u64 {
         self.total_delay(port).room(self.frames.1).get()
     }
-    /// Watermarks of a port: those of its receive buffer, as configured, or such that nothing is lost and no
-    /// queue runs dry.
+    /// Watermarks of a port: set by its receive buffer, configured, or computed so that no frame is lost and no queue
+    /// underruns.
     pub fn levels(&self, control: &PauseSpec, receive_buffer: Option<u64>, port: u32) -> Levels {
         if let Some(buffer) = receive_buffer {
             return receive::levels(buffer, self.room(port));
@@ -162,7 +164,7 @@ impl Plan<'_> {
         let marks = control.watermarks.unwrap_or_else(computed);
         Levels::new(&marks, delay.room(self.frames.1).get(), self.frames)
     }
-    /// Returns the facts that decide when a pause sent through a port has to be renewed.
+    /// Returns the parameters that determine when a pause sent through a port has to be renewed.
     pub fn renewal(&self, port: u32) -> Renewal {
         let link = self.link(port);
         Renewal {
@@ -174,8 +176,8 @@ impl Plan<'_> {
             response: self.response(self.wiring.peer[port as usize].0),
         }
     }
-    /// Returns how a node finds the targets of pauses above its target watermark; `None` if it does not, or if that would
-    /// lie below everything.
+    /// Returns the parameters for the targets of pauses above the target watermark of a node. `None` if it has none, or
+    /// if the watermark would lie below zero.
     pub fn target(&self, node: NodeId, control: &PauseSpec) -> Option<Target> {
         let (spec, marks) = (control.target.as_ref()?, control.watermarks?);
         let in_flight = self.wiring.ports(node).map(|port| self.room(port.0)).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Ranks of jobs at the hosts of a part.
+//! Adds the ranks of jobs to the hosts of a part.
 
 use crate::build::Part;
 use crate::build::whole::WHOLE;
@@ -89,7 +89,7 @@ fn notify(fabric: &mut Fabric, endpoint: EndpointIx, notified: Notified) {
     fabric.hosts.ranks.notified[endpoint] = Some(notified);
 }
 
-/// The first call of each rank.
+/// Schedules the first call of each rank.
 pub fn start(fabric: &mut Fabric, events: &mut EventQueue) {
     for rank in fabric.hosts.ranks.ranks.keys(WHOLE) {
         let state = &mut fabric.hosts.ranks.ranks[rank];

@@ -1,4 +1,4 @@
-//! Which frames share a rate limiter.
+//! Assigns frames to rate limiters.
 
 use super::{Part, Plan};
 use crate::build::whole::WHOLE;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(crate) struct LimiterPlan {
     pub limiters: Vec<Planned>,
-    /// By path, the limiters that frames from its near end and from its far end pass; empty if there is none.
+    /// By path, the limiters of the frames sent from its near end and from its far end; empty if there are no limiters.
     pub of_path: Vec<[Option<u32>; 2]>,
 }
 
@@ -40,7 +40,7 @@ impl LimiterPlan {
         plan
     }
 
-    /// For limiters by path, the lowest priority follows from all paths of their host.
+    /// Sets the lowest priority of limiters by path, which depends on all paths of their host.
     fn find_lowest(&mut self, spec: &Spec) {
         let by_path = |host: NodeId| {
             let limiters = spec.nodes[host.at()].host().and_then(|host| host.limiters.as_ref());
@@ -56,7 +56,7 @@ impl LimiterPlan {
         }
     }
 
-    /// The limiter that frames pass, if they pass one.
+    /// Returns the number of the limiter that frames pass, if any.
     fn number(
         &mut self,
         spec: &Spec,
@@ -80,17 +80,17 @@ impl LimiterPlan {
     }
 }
 
-/// Frames of a host for one destination of a flow, or for any.
+/// Frames of a host for one destination of a flow, or for any destination.
 struct Passing<'a> {
     host: NodeId,
     to: Option<NodeId>,
     flow: &'a FlowSpec,
-    /// The host is the far end of a connection.
+    /// True if the host is the far end of a connection.
     is_far: bool,
 }
 
 impl Passing<'_> {
-    /// The name of the limiter that it shares.
+    /// Name of the limiter that the frames share.
     fn limiter(&self, per: LimiterScope, spec: &Spec) -> String {
         let to = self.to.map_or("any", |to| &spec.nodes[to.at()].name);
         let priority = self.flow.priority.0;
@@ -104,7 +104,7 @@ impl Passing<'_> {
     }
 }
 
-/// The limiters of the part's hosts.
+/// Adds the limiters of the part's hosts.
 pub fn add_limiters(part: &Part, fabric: &mut Fabric) {
     let (plan, spec): (&Plan, &Spec) = (part.plan, part.plan.spec);
     let mut own = vec![None; plan.limiters.limiters.len()];
@@ -147,7 +147,7 @@ pub fn add_limiters(part: &Part, fabric: &mut Fabric) {
     }
 }
 
-/// The limiter of all, if it is the same.
+/// Returns the limiter if all of them are equal.
 fn only_one(mut limiters: impl Iterator<Item = Option<LimiterIx>>) -> Option<LimiterIx> {
     let first = limiters.next()?;
     if limiters.all(|limiter| limiter == first) { first } else { None }

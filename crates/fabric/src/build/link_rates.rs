@@ -1,21 +1,21 @@
-//! Rates of links by direction: those at the beginning, and the slowest and fastest that a run gives them.
+//! Rates of links by direction: the initial ones, and the slowest and fastest of a run.
 
 use crate::build::Plan;
 use crate::spec::{FaultSpec, Spec};
 use std::collections::{BTreeMap, BTreeSet};
 use units::BitRate;
 
-/// Links that change their rates.
+/// Links whose rates change.
 #[derive(Debug, Default)]
 pub(crate) struct LinkRates {
     /// By link and direction, the slowest and the fastest rate.
     bounds: BTreeMap<u32, [(BitRate, BitRate); 2]>,
-    /// Links of which one direction changes its rate.
+    /// Links of which only one direction changes its rate.
     unequal: BTreeSet<u32>,
 }
 
 impl LinkRates {
-    /// Those of a run.
+    /// Collects the rate changes of a run.
     pub fn new(spec: &Spec) -> LinkRates {
         let mut rates = LinkRates::default();
         for fault in &spec.faults {
@@ -35,18 +35,18 @@ impl LinkRates {
 }
 
 impl Plan<'_> {
-    /// The rate at which a port sends at the beginning.
+    /// Initial rate of a port.
     pub fn rate(&self, port: u32) -> BitRate {
         self.link(port).rate_from(self.wiring.node_of[port as usize])
     }
-    /// The slowest and the fastest rate at which a port ever sends.
+    /// Slowest and fastest rate at which a port ever sends.
     pub fn rates(&self, port: u32) -> (BitRate, BitRate) {
         let at = port as usize;
         let direction = self.link(port).direction_from(self.wiring.node_of[at]);
         let changed = self.rates.bounds.get(&self.wiring.link_of[at]).map(|both| both[direction]);
         changed.unwrap_or_else(|| (self.rate(port), self.rate(port)))
     }
-    /// Returns true if both directions of a port's link have one rate at any time.
+    /// Returns true if both directions of a port's link always have equal rates.
     pub fn is_symmetric(&self, port: u32) -> bool {
         let number = self.wiring.link_of[port as usize];
         let [there, back] = self.link(port).rates;

@@ -1,10 +1,10 @@
-//! Flow control of links.
+//! Link-level flow control of ports.
 
 use crate::build::Plan;
 use crate::run::state::credits::CreditState;
 use crate::run::state::link_control::{LinkControl, PauseState};
 
-/// The flow control of a port's link.
+/// Returns the flow control of a port's link.
 pub(super) fn link_control(plan: &Plan, port: u32) -> LinkControl {
     let peer = plan.wiring.peer[port as usize].0;
     let credits = match (plan.node(port).credits(), plan.node(peer).credits()) {

@@ -1,4 +1,4 @@
-//! Hosts and switches at time zero.
+//! Builds hosts and switches at time zero.
 
 use super::{Part, Plan, bypass_classes};
 use crate::build::headroom::{frame_bounds, receive_buffer};
@@ -36,7 +36,7 @@ pub fn add_node(part: &Part, id: NodeId, node: &NodeSpec, fabric: &mut Fabric) {
     let first_port = part.port(plan.wiring.first_port[id.at()]);
     let control = node.pauses();
     let buffer = buffer(node);
-    // A NIC counts what came in through its ports, by its buffer.
+    // A NIC accounts received frames against its receive buffer.
     let own_control = match receive_buffer(node) {
         Some(_) => control.map(|control| PauseSpec {
             accounting: Accounting::Ingress,
@@ -91,7 +91,7 @@ pub fn add_node(part: &Part, id: NodeId, node: &NodeSpec, fabric: &mut Fabric) {
     );
 }
 
-/// Sets what the ports of a node count of what waits.
+/// Selects the counters of queued frames that the ports of a node maintain.
 pub fn mark_counted(part: &Part, id: NodeId, fabric: &mut Fabric) {
     for port in part.plan.wiring.ports(id).map(|port| part.port(port.0)) {
         let sender = fabric.pause_sender_of(port);
@@ -106,7 +106,7 @@ pub fn mark_counted(part: &Part, id: NodeId, fabric: &mut Fabric) {
     }
 }
 
-/// The limits of what waits at a node.
+/// Buffer limits of a node.
 fn buffer(node: &NodeSpec) -> BufferSpec {
     match &node.role {
         Role::Host(host) if host.when_full == WhenFull::Drop => {
@@ -117,7 +117,8 @@ fn buffer(node: &NodeSpec) -> BufferSpec {
     }
 }
 
-/// Lists of a queue: one, or one for each port that a frame may have come in through, and one for none.
+/// Number of lists per queue: one; with virtual output queues one for each ingress port, and one for frames without an
+/// ingress port.
 pub fn voqs(node: &NodeSpec, ports: u64) -> u64 {
     let virtual_output = node.switch().is_some_and(|switch| switch.queueing == Queueing::VirtualOutput);
     if virtual_output { ports + 1 } else { 1 }
@@ -142,14 +143,14 @@ fn architecture(part: &Part, id: NodeId, node: &NodeSpec, memory: NodeMemory) ->
     Architecture::Crossbar(Box::new(Crossbar::new(keys, &switch, memory)))
 }
 
-/// Returns true if pauses or queue managers of a switch measure what has arrived for its queues.
+/// Returns true if pauses or queue managers of a switch measure the queue of arrived frames.
 fn counts_queues(node: &NodeSpec) -> bool {
     let by_queue = node.pauses().is_some_and(|control| control.accounting != Accounting::Ingress);
     let is_managed = |switch: &SwitchSpec| switch.managers.all().next().is_some();
     by_queue || node.switch().is_some_and(is_managed)
 }
 
-/// The counters of ports, if any node counts what comes in through them.
+/// Adds the ingress counters of ports, if any node counts at ingress.
 fn add_ingress(part: &Part, fabric: &mut Fabric) {
     let fabric = &mut **fabric;
     if !fabric.pause_senders.all(WHOLE).iter().any(PauseSender::by_ingress) {
@@ -176,7 +177,7 @@ fn add_ingress(part: &Part, fabric: &mut Fabric) {
     }
 }
 
-/// At which priority a node returns tags, if it does.
+/// Priority at which a node returns tags, if it does.
 fn returns_tags(node: &NodeSpec) -> Option<Priority> {
     node.host()?.limiters.as_ref()?.control.return_priority().map(Priority)
 }
@@ -188,7 +189,7 @@ pub fn add_counters(part: &Part, fabric: &mut Fabric) {
     add_telemetry(part, fabric);
 }
 
-/// Hosts that take their time, with what arrives or with what they send.
+/// Adds the processing of hosts that take time to receive or to send.
 fn add_receiving(part: &Part, fabric: &mut Fabric) {
     let plan = part.plan;
     let receiving = |port: u32| {
@@ -206,13 +207,13 @@ fn add_receiving(part: &Part, fabric: &mut Fabric) {
         Some(receiving)
     };
     let all: Vec<_> = part.ports().map(receiving).collect();
-    // Where frames return credits, hosts process each frame.
+    // With credits, hosts process every frame, because each frame returns credits.
     if all.iter().any(Option::is_some) || part.ports().any(|port| plan.node(port).credits().is_some()) {
         fabric.hosts.receiving = all.into();
     }
 }
 
-/// The congestion point of the receive buffer of a host, if its limiters have one.
+/// The congestion point of a host's receive buffer, if its limiters define one.
 fn receiver_point(plan: &Plan, port: u32) -> Option<Box<ReceiverPoint>> {
     let (node, link) = (plan.node(port), plan.link(port));
     let (host, local) = (node.host()?, plan.wiring.local(PortId(port)));
@@ -231,7 +232,8 @@ fn receiver_point(plan: &Plan, port: u32) -> Option<Box<ReceiverPoint>> {
     }))
 }
 
-/// Adds the queue managers of a port, whose queues begin there, each with a random stream of its own. Whether it has any.
+/// Adds the queue managers of a port, whose first queue is given. Each has its own random stream. Returns true if the
+/// port has any.
 pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (QueueIx, &mut Managers)) -> bool {
     let (node, link) = (plan.node(port), plan.link(port));
     let Some(switch) = node.switch().filter(|switch| switch.managers.all().next().is_some()) else {
@@ -261,7 +263,7 @@ pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (QueueIx, &
     specs.iter().any(Option::is_some)
 }
 
-/// The memory that the queues of a switch share; nothing if they do not.
+/// Returns the memory that the queues of a switch share; `None` if they share none.
 fn sharing(part: &Part, id: NodeId, node: &NodeSpec) -> Option<Box<Sharing>> {
     let (plan, switch) = (part.plan, node.switch()?);
     let ports: Vec<u32> = plan.wiring.ports(id).map(|port| port.0).collect();
@@ -308,7 +310,7 @@ pub fn trimming(plan: &Plan, port: u32) -> Option<Box<PortTrimming>> {
     Some(Box::new(PortTrimming::new(spec, classes, as_trimmed, to_host, coin)))
 }
 
-/// The profiles of each port of a switch with these pools.
+/// Returns the profiles of each port of a switch with these pools.
 pub fn pool_profiles(spec: &Spec, wiring: &Wiring, id: NodeId, pools: &PoolsSpec) -> Vec<PortProfiles> {
     let of_port = |port: PortId| with_port(spec, wiring, port, |facts| pools.of_port(facts));
     wiring.ports(id).map(of_port).collect()

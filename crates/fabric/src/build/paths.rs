@@ -1,4 +1,4 @@
-//! The way of each flow to each of its destinations: found once, kept as egress ports.
+//! The path of each flow to each of its destinations: computed once, and stored as a list of egress ports.
 
 use crate::BuildError;
 use crate::build::Plan;
@@ -17,7 +17,8 @@ pub(crate) struct Paths {
     /// The columns of [`RouteTable`](crate::run::state::route_table::RouteTable).
     pub hops: Vec<u32>,
     pub starts: Vec<u32>,
-    /// The flow of each path, which is its source, and the node where it ends; `None`: at any destination of the flow.
+    /// Flow (and source) of each path. `destinations` holds the node where the path ends; `None`: any destination of
+    /// the flow.
     pub flows: Vec<u32>,
     pub destinations: Vec<Option<NodeId>>,
 }
@@ -33,7 +34,8 @@ pub(crate) fn find_paths(plan: &Plan) -> Result<Paths, BuildError> {
             destinations.push(destination);
         }
     }
-    // The order of the table of hops. It is part of every fingerprint: frames carry their place in it.
+    // This is the order of the table of hops. It affects every fingerprint, because frames carry their position in the
+    // table.
     wanted.sort_unstable();
     let found = find(plan, &wanted)?;
     let mut starts = vec![0; wanted.len()];
@@ -46,8 +48,8 @@ pub(crate) fn find_paths(plan: &Plan) -> Result<Paths, BuildError> {
     Ok(Paths { hops, starts, flows, destinations })
 }
 
-/// By node, the longest frame of the flows whose planned paths lead through it in either direction, and the first flow that
-/// sends it; without tags of rate limiters.
+/// Longest frame that passes each node on a planned path, in either direction, with the first flow that sends a frame
+/// of this length. Tags of rate limiters are not included.
 pub(crate) fn longest_frames(spec: &Spec) -> Result<Vec<Option<(u16, u32)>>, BuildError> {
     let wiring = spec.wiring();
     let paths = find_paths(&Plan::new(spec, &wiring))?;
@@ -66,7 +68,7 @@ pub(crate) fn longest_frames(spec: &Spec) -> Result<Vec<Option<(u16, u32)>>, Bui
     Ok(longest)
 }
 
-/// The nodes behind the senders of these flows on their planned paths, each once; `None`: there is no such way.
+/// The nodes after the senders of these flows on their planned paths; `None` if there are no such paths.
 pub(crate) fn nodes_passed(spec: &Spec, of: impl Fn(&FlowSpec) -> bool) -> Option<BTreeSet<NodeId>> {
     let wiring = spec.wiring();
     let paths = find_paths(&Plan::new(spec, &wiring)).ok()?;
@@ -77,7 +79,7 @@ pub(crate) fn nodes_passed(spec: &Spec, of: impl Fn(&FlowSpec) -> bool) -> Optio
     Some(hops.map(|&hop| wiring.neighbour(PortId(hop))).collect())
 }
 
-/// The port of a sender whose paths are not listed.
+/// Returns the port of a sender whose paths are not listed.
 fn only_link(plan: &Plan, flow: &FlowSpec) -> Option<PortId> {
     let mut ports = plan.wiring.ports(flow.from);
     let is_host = plan.spec.nodes[flow.from.at()].host().is_some();
@@ -85,20 +87,20 @@ fn only_link(plan: &Plan, flow: &FlowSpec) -> Option<PortId> {
     ports.next().filter(|_| ports.next().is_none() && is_host && pushes)
 }
 
-/// A path to be found.
+/// A requested path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Wanted {
     destination: Option<NodeId>,
     flow: u32,
     path: u32,
-    /// Its number among those of the flow.
+    /// Index of the path within its flow.
     nth: u32,
 }
 
-/// Paths one after the other, in the order in which they were found.
+/// Paths, one after the other, in the order in which they were found.
 struct Found {
     ports: Vec<PortId>,
-    /// By requested path, where its ports begin and end.
+    /// Start and end of the ports of each requested path.
     spans: Vec<(usize, usize)>,
 }
 
@@ -109,7 +111,7 @@ impl Found {
     }
 }
 
-/// Searches edge group by edge group, so that distances are computed once for all hosts of a switch.
+/// Searches edge group by edge group, to compute distances once for all hosts of a switch.
 fn find(plan: &Plan, wanted: &[Wanted]) -> Result<Found, BuildError> {
     let spec = plan.spec;
     let routes = Routes::new(plan.wiring, |node| matches!(spec.nodes[node.at()].role, Role::Host(_)))

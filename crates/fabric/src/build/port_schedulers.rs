@@ -1,4 +1,4 @@
-//! Schedulers that ports have other than by the settings of their node: those that DCBX negotiated, and changes during a run.
+//! Schedulers of ports that differ from the settings of the node: those negotiated with DCBX, and changes during a run.
 
 use crate::build::Plan;
 use crate::spec::{FaultSpec, Spec};
@@ -6,10 +6,10 @@ use frame::PortId;
 use scheduling::SchedulerSpec;
 use units::Time;
 
-/// A scheduler that comes into force at some ports.
+/// A scheduler that takes effect at some ports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortScheduler {
-    /// When; zero for one that was negotiated before the traffic.
+    /// Time at which it takes effect; zero for one negotiated before the traffic.
     pub at: Time,
     /// Names of the ports.
     pub ports: Vec<String>,
@@ -17,7 +17,7 @@ pub struct PortScheduler {
     pub scheduler: SchedulerSpec,
 }
 
-/// All of them in the order of time; ports that get the same at one time are together.
+/// Returns all of them in order of time, with equal schedulers of one time combined.
 pub fn port_schedulers(spec: &Spec) -> Vec<PortScheduler> {
     let wiring = spec.wiring();
     let plan = Plan::new(spec, &wiring);

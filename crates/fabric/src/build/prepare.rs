@@ -1,4 +1,4 @@
-//! Preparations of a run before any part of it is built, and all reasons for which it may be refused.
+//! Preparation of a run before its parts are built, and all reasons for which a run may be refused.
 
 use super::fault_plan::FaultPlan;
 use super::paths::{Paths, find_paths};
@@ -21,14 +21,14 @@ pub(super) struct Prepared {
     pub look_ahead: Time,
 }
 
-/// Returns the reason for which a run would refuse this description; `None`: it can be built. The builder calls the same
-/// checks, so that a run accepts every description that a check accepts.
+/// Returns the reason for which a run would refuse this description; `None`: it can be built. The builder calls the
+/// same checks, so a run accepts every description that passes.
 pub fn refusal(spec: &Spec) -> Option<BuildError> {
     let (spec, wiring) = (&*spec.with_ways(), spec.wiring());
     prepare(&Plan::new(spec, &wiring)).err()
 }
 
-/// Finds paths and faults, or why there is nothing to build.
+/// Computes paths and faults, or returns the error that prevents a run.
 pub(super) fn prepare(plan: &Plan) -> Result<Prepared, BuildError> {
     let (spec, wiring) = (plan.spec, plan.wiring);
     numbered(plan)?;
@@ -73,7 +73,7 @@ pub(super) fn prepare(plan: &Plan) -> Result<Prepared, BuildError> {
     Ok(Prepared { paths, faults, all_faults, forks, look_ahead })
 }
 
-/// Checks that all places, all queues, and the lists of virtual output queues, can be numbered.
+/// Checks that places, queues and the lists of virtual output queues fit their number types.
 fn numbered(plan: &Plan) -> Result<(), BuildError> {
     let (ports, flows) = (plan.wiring.peer.len(), plan.spec.flows.len());
     if plan.places() > Event::MAX_PLACES {

@@ -1,4 +1,4 @@
-//! Transfers that begin when others have ended: the host that starts each, and the ends that it observes.
+//! Transfers that start at the end of others: the host that starts each, and the ends that it observes.
 
 use crate::build::Part;
 use crate::build::whole::WHOLE;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use units::Time;
 use workload::Due;
 
-/// By flow, of each row of its list the number among those to the same destination.
+/// By flow: the index of each transfer among the transfers to its destination.
 #[derive(Default)]
 struct Numbers(BTreeMap<u32, Vec<u32>>);
 
@@ -33,7 +33,7 @@ impl Numbers {
     }
 }
 
-/// By destination, the transfers of the flow of this number that connections carry.
+/// Returns, by destination, the transfers of a flow that connections carry.
 pub fn due(
     (number, flow): (u32, &FlowSpec),
     destinations: usize,
@@ -54,7 +54,7 @@ pub fn due(
     lists.into_iter().map(Arc::from).collect()
 }
 
-/// The transfers that wait at the part's hosts.
+/// Adds the transfers that wait at the part's hosts.
 pub fn add(part: &Part, fabric: &mut Fabric) {
     let spec = part.plan.spec;
     let (mut releases, mut numbers) = (Releases::default(), Numbers::default());

@@ -1,13 +1,14 @@
-//! Routes that avoid what is down: found before the run, taken by each source on its own at their time.
+//! Routes that avoid failed links and nodes. They are computed before the run, and each source applies its own changes
+//! at their times.
 //!
-//! Some time after a link goes down (until routing has converged) flows whose path leads over it take a
-//! shortest path without failed links, and as long after it is back their old one. A flow that has no other
-//! way stays where it is and loses its frames at the failed link. So do frames that are on their way when the
-//! routes change.
+//! The delay after a failure is the time of convergence. Flows whose path contains the failed link then take a shortest
+//! path without failed links; the same delay after the repair, they return to their old path. A flow without another
+//! path keeps its path and loses its frames at the failed link. Frames in flight when the routes change keep their path
+//! too.
 //!
-//! Not modelled: the protocol and the messages by which routing learns, routes that differ between switches
-//! meanwhile; flows with a route of their own keep it, and so do those whose paths are not listed: each switch then
-//! passes over links of its own that are down.
+//! Not modelled: the routing protocol and its messages, and differences between switches during convergence. Flows with
+//! an explicit route keep it. Flows whose paths are not listed are not rerouted either: each switch excludes its own
+//! failed links.
 
 use crate::build::fault_plan::FaultPlan;
 use crate::build::paths::Paths;
@@ -21,7 +22,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::Time;
 
-/// All changes of routes: when, at which source's place, which path. Appends new routes to the table of hops.
+/// Returns all route changes: time, place of the source, and new path. Appends new routes to the table of hops.
 pub(crate) fn changes(
     spec: &Spec,
     wiring: &Wiring,
@@ -43,7 +44,8 @@ pub(crate) fn changes(
     changes
 }
 
-/// Returns the times at which routing learns of other failed links, and by link the number of reasons for its failure.
+/// Returns the times at which routing detects a change of failed links, with the number of failures that affect each
+/// link.
 pub(crate) fn outages(spec: &Spec, wiring: &Wiring, plan: &FaultPlan) -> Vec<(Time, Vec<u32>)> {
     let mut steps: BTreeMap<Time, Vec<(u32, bool)>> = BTreeMap::new();
     let mut view = |link: u32, (from, until): (Time, Time), after: Option<Time>| {
@@ -75,7 +77,7 @@ pub(crate) fn outages(spec: &Spec, wiring: &Wiring, plan: &FaultPlan) -> Vec<(Ti
 struct PathsInUse<'a> {
     spec: &'a Spec,
     wiring: &'a Wiring,
-    /// By path: the first way and those found later, as starts in the table of hops; and the one in use.
+    /// By path: the starts in the table of hops of the first route and of those added later.
     known: Vec<Vec<u32>>,
     used: Vec<u32>,
     /// The first path of each flow.
@@ -94,7 +96,7 @@ impl<'a> PathsInUse<'a> {
         PathsInUse { spec, wiring, known, used: paths.starts.clone(), first: first.collect() }
     }
 
-    /// Paths that change when these links are down, and where they begin then.
+    /// Returns the paths that change when these links are down, with their new starts in the table of hops.
     fn without(&mut self, down: &[u32], paths: &mut Paths) -> Vec<(u32, u32)> {
         let is_down = |link: u32| down[link as usize] != 0;
         let is_host = |node: frame::NodeId| matches!(self.spec.nodes[node.at()].role, Role::Host(_));
@@ -129,7 +131,7 @@ impl<'a> PathsInUse<'a> {
         changed
     }
 
-    /// Where this way of a path begins; appends it if it is new.
+    /// Returns the start of this route of a path in the table of hops; appends the route if it is new.
     fn start_of(&mut self, path: usize, ports: &[PortId], hops: &mut Vec<u32>) -> u32 {
         let same =
             |&&start: &&u32| path_from(hops, start).iter().copied().eq(ports.iter().map(|port| port.0));

@@ -1,4 +1,4 @@
-//! Schedulers that a port gets while the simulation runs: other weights, another table.
+//! Schedulers that a port gets during a run, with other weights or another table.
 
 use crate::build::Plan;
 use crate::run::state::faults::Action;
@@ -6,7 +6,7 @@ use crate::spec::FaultSpec;
 use scheduling::{Configuration, Scheduler};
 use units::Time;
 
-/// When, at which port, which scheduler; and the schedulers, with nothing served yet.
+/// Returns the changes (time, port, action) and the new schedulers, which have served nothing yet.
 pub(crate) fn changes(plan: &Plan) -> (Vec<(Time, u32, Action)>, Vec<Scheduler>) {
     let (mut actions, mut schedulers) = (Vec::new(), Vec::new());
     for fault in &plan.spec.faults {

@@ -1,4 +1,4 @@
-//! Which time series are recorded.
+//! Selects the time series that are recorded.
 
 use crate::build::distributions::choice;
 use crate::build::headroom::frame_bounds;
@@ -21,24 +21,24 @@ use std::sync::Arc;
 use transport::Transport;
 use units::Time;
 
-/// Series that take more memory than this together, all of one kind, are not recorded.
+/// Maximum memory of all series of a kind, in bytes. If they need more, none is recorded.
 pub const MEMORY: u64 = 64 << 20;
-/// Maximum number of series of each kind, the busiest ones, unless the scenario chooses. The key `bin` names this limit and
-/// the next.
+/// Maximum number of series of each kind, chosen by load, if the scenario selects none. The key `bin` names this limit
+/// and the next.
 pub const MAX_SERIES: usize = 256;
-/// Bins of all series of one metric together; each becomes a row of some hundred bytes in the result.
+/// Maximum number of bins of all series of one metric; each becomes a row of some hundred bytes in the result.
 pub const MAX_BINS: u64 = 1_000_000;
 
-/// A run has at least this many bins by default,
+/// Minimum number of bins of a run by default.
 const MIN_BINS: u64 = 50;
-/// and at most this many, which fill a plot,
+/// Maximum number of bins of a run by default: enough to fill a plot.
 const BINS: u64 = 500;
-/// and a bin holds at least this many of the longest frames on the slowest link: shorter ones show frames, not rates, and
-/// recording them takes longer than the run.
+/// Minimum width of a default bin, in longest frames on the slowest link. A narrower bin shows single frames rather
+/// than rates, and recording it takes longer than the run.
 const FRAMES: u64 = 12;
 
-/// Width of bins where the scenario gives none: a 500th of the duration, or the time of twelve of the longest frames on the
-/// slowest link if that is longer, but at most a 50th of the duration; rounded up to whole nanoseconds.
+/// Default width of bins: a 500th of the duration, or the time of twelve of the longest frames on the slowest link if
+/// that is longer, but at most a 50th of the duration; rounded up to whole nanoseconds.
 pub fn default_bin(spec: &Spec) -> Time {
     let longest = u64::from(frame_bounds(spec).1);
     let of_link = |link: &LinkSpec| {
@@ -51,7 +51,7 @@ pub fn default_bin(spec: &Spec) -> Time {
     Time::from_ns(width.div_ceil(1_000).max(1))
 }
 
-/// Prepares the recordings of each part; returns those that are too large, in words.
+/// Prepares the recordings of each part; returns descriptions of those that are too large.
 pub fn record(spec: &Spec, wiring: &Wiring, parts: &mut [Fabric], path_flow: &Arc<[u32]>) -> Vec<String> {
     record_pauses(spec, parts, path_flow);
     let mut recording = Recording { spec, wiring, left_out: Vec::new() };
@@ -66,7 +66,7 @@ pub fn record(spec: &Spec, wiring: &Wiring, parts: &mut [Fabric], path_flow: &Ar
     recording.left_out
 }
 
-/// The recordings of a scenario, and those left out as too large.
+/// The recordings of a scenario, and the omitted ones that are too large.
 pub struct Recording<'a> {
     pub spec: &'a Spec,
     pub wiring: &'a Wiring,
@@ -74,7 +74,7 @@ pub struct Recording<'a> {
 }
 
 impl Recording<'_> {
-    /// Returns true if `series` of one kind, of `bytes` a bin each, fit the memory for it. Their bins are `widths`.
+    /// Returns true if series of one kind fit its memory limit; `bytes` per bin, bins as wide as `widths`.
     fn fits(&mut self, what: &str, bytes: u64, widths: impl Iterator<Item = Time>) -> bool {
         let (mut series, mut all) = (0u64, 0u64);
         for width in widths {
@@ -85,7 +85,8 @@ impl Recording<'_> {
         series > 0 && fits
     }
 
-    /// Returns true if this many bytes fit the memory for one kind of recording; if not, notes that it is left out.
+    /// Returns true if this many bytes fit the memory limit of a kind of recording; otherwise notes that the recording
+    /// is omitted.
     pub fn fits_bytes(&mut self, what: &str, bytes: u64) -> bool {
         if bytes > MEMORY {
             self.left_out.push(format!(
@@ -102,11 +103,11 @@ impl Recording<'_> {
         self.wiring.port_name(PortId(port), |node| &self.spec.nodes[node.at()].name)
     }
 
-    /// The width of bins at a port, if it is recorded.
+    /// Bin width at a port; `None` if the port is not recorded.
     fn at_port(&self, what: Watched, port: u32) -> Option<Time> {
         width(self.spec, what, |pattern| pattern.names_port(&self.port_name(port)))
     }
-    /// Bin width of series of a class of a port, where they are recorded.
+    /// Bin width of series of a class of a port; `None` if it is not recorded.
     fn at_class(&self, what: Watched, port: u32, class: u32) -> Option<Time> {
         let names = |pattern: &Pattern| pattern.names_queue(&self.port_name(port), &class.to_string());
         width(self.spec, what, names)
@@ -197,7 +198,7 @@ impl Recording<'_> {
         }
     }
 
-    /// Returns the bin width of the series of bits sent by a port, if there is one and only one class is in use there.
+    /// Returns the bin width of the bits sent by a port, if it is recorded and exactly one class is in use there.
     fn lone_class_series(&self, part: &Fabric, port: u32, used: u32) -> Option<Time> {
         let local = PortIx::of(port - part.numbering.first_port, WHOLE);
         let alone = part.links.ports[local].classes.classes_of(used).count_ones() == 1;
@@ -245,7 +246,7 @@ impl Recording<'_> {
         }
     }
 
-    /// Prepares the path state of connections over TCP and queue pairs; by endpoint.
+    /// Prepares the path state of connections over TCP and queue pairs, by endpoint.
     fn connections(&mut self, parts: &mut [Fabric], path_flow: &[u32]) {
         let of_flow = |flow: &FlowSpec| {
             width(self.spec, Watched::Flow, |pattern| pattern.names_flow(&flow.name)).zip(of_kind(flow))
@@ -288,7 +289,7 @@ impl Recording<'_> {
         }
     }
 
-    /// Rates of limiters, as series of flows; a limiter of several has all of them, or none.
+    /// Prepares the rates of limiters, as series of flows. All flows of a shared limiter have a series, or none has.
     fn limiters(&mut self, parts: &mut [Fabric]) {
         let own = |name: &str| width(self.spec, Watched::Flow, |pattern| pattern.names_flow(name));
         let widths: Vec<Vec<Option<Time>>> = parts
@@ -315,17 +316,17 @@ impl Recording<'_> {
 /// Kind of recording of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EndKind {
-    /// Window and round trip.
+    /// Window and round-trip time.
     Tcp,
-    /// Queue pairs.
+    /// State of queue pairs.
     Pairs,
 }
 
-/// Returns the kind of recording for the ends of a flow; `None`: nothing.
+/// Returns the kind of recording for the ends of a flow; `None`: not recorded.
 fn of_kind(flow: &FlowSpec) -> Option<EndKind> {
     let connection = flow.transport.as_ref()?;
     match connection.transport()? {
-        // Transfers over TCP have rows by transfer.
+        // Transfers over TCP have one row each.
         Transport::Tcp(_) if flow.source.transfers().is_some() => None,
         Transport::Tcp(_) => Some(EndKind::Tcp),
         Transport::Uet(_) if flow.source.transfers().is_some() => None,
@@ -334,7 +335,7 @@ fn of_kind(flow: &FlowSpec) -> Option<EndKind> {
     }
 }
 
-/// Returns the bin width of a series, if it is recorded: that of the first probe whose pattern `names` it.
+/// Returns the bin width of a series: that of the first probe whose pattern `names` it. `None`: not recorded.
 pub fn width(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -> Option<Time> {
     if spec.probes.chosen.is_none() {
         return spec.probes.bin;
@@ -342,7 +343,7 @@ pub fn width(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -> Op
     choice(spec, what, names).and_then(|(_, probe)| probe.every.or(spec.probes.bin))
 }
 
-/// For each queue of a part, by port of the whole and class.
+/// Calls a function for each queue of a part, with the port number in the whole fabric and the class.
 fn by_queue<T>(part: &Fabric, of: impl Fn(u32, u32) -> T) -> Vec<T> {
     let mut all = Vec::with_capacity(part.buffers.queues.len());
     for port in part.links.ports.keys(WHOLE) {
@@ -352,7 +353,7 @@ fn by_queue<T>(part: &Fabric, of: impl Fn(u32, u32) -> T) -> Vec<T> {
     all
 }
 
-/// The widths of queues that are in use.
+/// The bin widths of queues that are in use.
 fn used_only(part: &Fabric, widths: &[Option<Time>], used: u32) -> Vec<Time> {
     let in_use = by_queue(part, |port, class| {
         let own = &part.links.ports[PortIx::of(port - part.numbering.first_port, WHOLE)];
@@ -361,7 +362,7 @@ fn used_only(part: &Fabric, widths: &[Option<Time>], used: u32) -> Vec<Time> {
     widths.iter().zip(in_use).filter_map(|(width, used)| width.filter(|_| used)).collect()
 }
 
-/// Prepares the recording of pauses, and of the flows present where they begin and take effect.
+/// Prepares the recording of pauses, and of the flows present where pauses begin and take effect.
 fn record_pauses(spec: &Spec, parts: &mut [Fabric], path_flow: &Arc<[u32]>) {
     let sends = |part: &Fabric| !part.pause_senders.is_empty();
     let credits = spec.nodes.iter().any(|node| node.credits().is_some());

@@ -1,8 +1,8 @@
-//! A fabric in parts, one a thread.
+//! Partition of a fabric, with one part per thread.
 //!
-//! A part holds the nodes that it runs, and nothing of the others: what the parts have together (the table of hops, the
-//! forwarding table) never changes and is there once. So memory does not grow with threads. What leaves a part is a
-//! frame or a pause on its way to a port of another; its event names the port as the owner counts (`numbering`).
+//! A part holds only its own nodes. The data that all parts share (the table of hops, the forwarding table) never
+//! changes and exists once, so memory does not grow with the number of threads. Only frames and pauses cross from one
+//! part to another; their event names the port by the number that it has in the receiving part (`numbering`).
 
 use crate::build::paths::Paths;
 use crate::run::fabric::Fabric;
@@ -14,8 +14,8 @@ use frame::{NodeId, PortId};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Cost of sending a frame from a node, and the additional cost of making it, and of counting it at its destination,
-/// relative to each other: approximate ratios of the run times of fat-trees with 16 and 32 ports.
+/// Relative costs of sending a frame from a node, of creating it, and of counting it at its destination: approximate
+/// ratios of the run times of fat-trees with 16 and 32 ports.
 const HOP: u64 = 4;
 const MORE_TO_MAKE: u64 = 1;
 const MORE_TO_COUNT: u64 = 2;
@@ -23,16 +23,15 @@ const MORE_TO_COUNT: u64 = 2;
 /// Assignment of nodes to parts: contiguous ranges.
 #[derive(Debug)]
 pub(crate) struct Split {
-    /// By node.
+    /// Part of each node.
     pub owner_of: Arc<[u8]>,
-    /// The first node and port of each part, and at the end how many there are.
+    /// First node and first port of each part, followed by the totals.
     first_node: Vec<u32>,
     first_port: Vec<u32>,
 }
 
 impl Split {
-    /// Cuts the nodes into ranges (topologies number neighbours close together) so that each part has about the same
-    /// to do.
+    /// Cuts the nodes into ranges of about equal load. Topologies number neighbours close together.
     pub fn new(wiring: &Wiring, paths: &Paths, parts: usize) -> Split {
         let mut load: Vec<u64> = vec![1; wiring.nodes()];
         for &start in paths.starts.iter().filter(|_| parts > 1) {
@@ -64,7 +63,7 @@ impl Split {
     pub fn parts(&self) -> usize {
         self.first_node.len() - 1
     }
-    /// The part that runs a node.
+    /// The part that owns a node.
     pub fn part_of(&self, node: NodeId) -> usize {
         usize::from(self.owner_of[node.at()])
     }
@@ -79,7 +78,7 @@ impl Split {
 }
 
 const _: () = {
-    // Parts move between threads.
+    // Checks that parts can move between threads.
     const fn can_be_sent<T: Send>() {}
     can_be_sent::<Shard<Fabric>>();
     can_be_sent::<Event>();
@@ -92,7 +91,7 @@ mod tests {
 
     #[test]
     fn parts_are_ranges_of_nodes_and_ports_that_share_the_load() {
-        // Hosts 0 to 3 around node 4; each sends to the next.
+        // Hosts 0 to 3 around node 4; each host sends to the next.
         let links: Vec<_> = (0..4).map(|host| (NodeId(host), NodeId(4))).collect();
         let wiring = Wiring::new(5, &links);
         let first = |node: usize| wiring.first_port[node];
@@ -103,7 +102,7 @@ mod tests {
             flows: (0..4).collect(),
             destinations: (0..4).map(|host| Some(NodeId((host + 1) % 4))).collect(),
         };
-        // A host has a load of 8, the switch of 17. Of five parts one has no node: nothing is left for it.
+        // A host has a load of 8, the switch of 17. With five parts, one part has no node left.
         for (parts, owners) in [(1, [0; 5]), (2, [0, 0, 0, 0, 1]), (5, [0, 0, 1, 2, 3])] {
             let split = Split::new(&wiring, &paths, parts);
             assert_eq!(split.owner_of[..], owners, "{parts} parts");

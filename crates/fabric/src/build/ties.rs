@@ -1,12 +1,12 @@
-//! Ties between hosts with inexact clocks.
+//! Arrival ties between hosts with inexact clocks.
 
 use super::frame_bounds;
 use crate::spec::Spec;
 use units::Time;
 
-/// Largest distance that clocks alone put between two frames which would otherwise arrive at the same time. Two
-/// clocks differ by twice their tolerance, over the time in which a frame and the one before it go to the slowest
-/// link. Zero: clocks are exact.
+/// Maximum offset that clocks alone cause between two frames that would otherwise arrive at the same time. Two clocks
+/// differ by up to twice their tolerance, over the time in which a frame and the one before it travel to the slowest
+/// link. Zero if all clocks are exact.
 pub(crate) fn apart(spec: &Spec) -> Time {
     let ppb = spec.nodes.iter().map(|node| node.clock_tolerance.ppb()).max().unwrap_or_default();
     if ppb == 0 {

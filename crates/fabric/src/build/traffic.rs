@@ -29,7 +29,7 @@ use transport::{ConnectionSpec, Endpoint, PathFacts, Protocol, PullPacer, Shared
 use units::{BitRate, Time};
 use workload::{Source, TransferList};
 
-/// Room for the sources and endpoints of a part, which are many in large fabrics.
+/// Reserves memory for the sources and endpoints of a part, which are many in large fabrics.
 pub fn make_room(part: &Part, fabric: &mut Fabric) {
     let flows = &part.plan.spec.flows;
     let connected = |flow: &&FlowSpec| flow.transport.is_some();
@@ -41,7 +41,7 @@ pub fn make_room(part: &Part, fabric: &mut Fabric) {
     fabric.hosts.sources = memory::with_room(flows.iter().filter(|flow| part.owns(flow.from)).count()).into();
 }
 
-/// The sources of the part's hosts.
+/// Adds the sources of the part's hosts.
 pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     let (plan, spec) = (part.plan, part.plan.spec);
     let mut first_path = 0;
@@ -79,7 +79,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
                 flags: Flags::new(kind, Ecn::NotCapable).bypassable(flow.bypassable).at(flow.priority),
                 limit,
                 several_ports: host.is_some() && plan.wiring.ports(flow.from).len() > 1,
-                // A scheduler that counts every frame must not see a queue run empty between two.
+                // A scheduler that counts every frame must not observe an empty queue between two frames.
                 keeps: if consults { 2 } else { 1 },
                 silent: flow.transport.is_some(),
                 limited: false,
@@ -100,7 +100,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     name_sources(spec, paths, fabric);
 }
 
-/// Writes the source of each path, as this part counts; those of others have numbers beyond.
+/// Writes the source of each path by its number in this part; sources of other parts have higher numbers.
 fn name_sources(spec: &Spec, paths: &Paths, fabric: &mut Fabric) {
     let sources = &fabric.hosts.sources;
     let mut own = vec![None; spec.flows.len()];
@@ -112,14 +112,14 @@ fn name_sources(spec: &Spec, paths: &Paths, fabric: &mut Fabric) {
     fabric.routes.path_source = paths.flows.iter().map(source_of).collect();
 }
 
-/// Marks the ports of a host: a frame that leaves makes room in its NIC for a waiting source or endpoint.
+/// Marks the ports of a host: a frame that leaves frees space in the NIC for a waiting source or endpoint.
 pub fn set_feeds(part: &Part, fabric: &mut NodeView, host: NodeId) {
     for port in part.plan.wiring.ports(host) {
         fabric.links.ports[part.port(port.0)].features.set(PortFeatures::FEEDS, true);
     }
 }
 
-/// The ends of connections at the part's hosts.
+/// Adds the endpoints of connections at the part's hosts.
 pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
     let spec = part.plan.spec;
     if spec.flows.iter().all(|flow| flow.transport.is_none()) {
@@ -127,7 +127,7 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
     }
     fabric.hosts.endpoints_of_path = vec![[None; 2]; paths.flows.len()];
     fabric.hosts.lossless = lossless_ports(part);
-    // Connections that share a description are of one application.
+    // Connections that share a description belong to one application.
     let mut groups: BTreeMap<(NodeId, *const ConnectionSpec), GroupIx> = BTreeMap::new();
     let mut shared = Shared::new(spec);
     let awaited = spec.awaited();
@@ -142,7 +142,7 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
         let mut met: BTreeMap<NodeId, u32> = BTreeMap::new();
         for to in destinations.iter().copied() {
             let name = &spec.nodes[to.at()].name;
-            // Of several ways to a host each has connections, and draws, of its own.
+            // Each of several paths to a host has its own connections and random draws.
             let way = met.entry(to).and_modify(|way| *way += 1).or_default();
             let of = match (destinations.len(), *way) {
                 (1, _) => String::new(),
@@ -182,7 +182,7 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
     }
 }
 
-/// An endpoint is one of those at its host whose steps wait for each other.
+/// Adds an endpoint to the group at its host whose steps wait for each other.
 fn join_group(
     fabric: &mut NodeView,
     state: &mut EndpointState,
@@ -193,11 +193,11 @@ fn join_group(
     fabric.hosts.peers[group].push(fabric.hosts.endpoints.next_key(WHOLE));
 }
 
-/// Traffic classes that ports of switches trim.
+/// Traffic classes that the ports of switches trim.
 struct TrimmedClasses {
-    /// False if no switch trims.
+    /// True if any switch trims.
     any: bool,
-    /// By port.
+    /// Classes by port, bit n for class n, as looked up so far.
     known: BTreeMap<u32, u8>,
 }
 
@@ -206,7 +206,7 @@ impl TrimmedClasses {
         let any = spec.nodes.iter().filter_map(NodeSpec::switch).any(|switch| switch.trimming.is_some());
         TrimmedClasses { any, known: BTreeMap::new() }
     }
-    /// Returns true if every port of a switch on a path trims frames of this priority, and there is one.
+    /// Returns true if a path has switch ports and all of them trim frames of this priority.
     fn all(&mut self, plan: &Plan, path: &[u32], priority: Priority) -> bool {
         if !self.any {
             return false;
@@ -226,9 +226,9 @@ impl TrimmedClasses {
 /// Resources that all endpoints of a host share, by host, and facts about all endpoints.
 struct Shared {
     trimmed: TrimmedClasses,
-    /// Those of hosts whose NIC has limits.
+    /// By host, the shared state of a NIC with limits.
     nics: BTreeMap<NodeId, SharedNic>,
-    /// The pacers of grants.
+    /// By host, the pacer of its grants.
     pacers: BTreeMap<NodeId, PullPacer>,
 }
 
@@ -254,7 +254,7 @@ impl Shared {
     }
 }
 
-/// Passes the sending port to each end of FCoE.
+/// Passes the sending port to both ends of a connection over FCoE.
 fn withhold(plan: &Plan, path: &[u32], priority: Priority, ends: [&mut Endpoint; 2]) {
     let ports = [path.first().copied(), path.last().map(|&port| plan.wiring.peer[port as usize].0)];
     for (end, port) in ends.into_iter().zip(ports) {
@@ -273,7 +273,7 @@ fn lossless_ports(part: &Part) -> NodeLocal<PortIx, u8> {
     part.ports().map(|port| lossless_at(part.plan, port)).collect()
 }
 
-/// The priorities that flow control keeps from loss at a port, bit n for priority n.
+/// Priorities that flow control makes lossless at a port, bit n for priority n.
 fn lossless_at(plan: &Plan, port: u32) -> u8 {
     let at = port as usize;
     let is_lossless =
@@ -281,7 +281,7 @@ fn lossless_at(plan: &Plan, port: u32) -> u8 {
     (0..8).filter(is_lossless).fold(0, |all, n| all | 1 << n)
 }
 
-/// Time of a frame of this length through these egress ports, over links and switches, without queues.
+/// Time for a frame of this length through these egress ports, over links and switches, without queueing.
 pub(crate) fn one_way(plan: &Plan, ports: &mut dyn Iterator<Item = u32>, bytes: u16) -> Time {
     ports.fold(Time::ZERO, |sum, port| {
         let link = plan.link(port);
@@ -292,7 +292,8 @@ pub(crate) fn one_way(plan: &Plan, ports: &mut dyn Iterator<Item = u32>, bytes: 
     })
 }
 
-/// [`facts`] of a path that begins there in the table of hops, with the links of either end over which each packet may go.
+/// [`facts`] of a path that starts at this place in the table of hops, with the links of either end over which packets
+/// may be sent.
 fn facts_over_links(
     part: &Part,
     fabric: &NodeView,
@@ -307,8 +308,8 @@ fn facts_over_links(
     [PathFacts { planes: links(from, to), ..near }, PathFacts { planes: links(to, from), ..far }]
 }
 
-/// Facts about the path between the ends of a connection, the near end first: the rate of their link, and how long a full
-/// frame and what answers it take there and back, on links and in switches, without queues.
+/// Facts about the path between the ends of a connection, near end first: the rate of the link of each end, and the
+/// round-trip time of a full frame and its answer over links and switches.
 fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> [PathFacts; 2] {
     let back: Vec<u32> = path.iter().rev().map(|&port| plan.wiring.peer[port as usize].0).collect();
     let (full, answer) = connection.round_trip_frames();
@@ -325,7 +326,7 @@ fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> [PathFacts; 
     [from(path, &back), from(&back, path)]
 }
 
-/// The faults of the part's nodes, of which `events` are those of the whole fabric.
+/// Adds the faults of the part's nodes. `events` are those of the whole fabric.
 pub fn add_faults(part: &Part, events: &[Event], fabric: &mut Fabric) {
     let ports = part.plan.wiring.peer.len() as u32;
     let (own, first) = (part.ports(), fabric.links.len());
@@ -341,7 +342,7 @@ pub fn add_faults(part: &Part, events: &[Event], fabric: &mut Fabric) {
         events.iter().filter_map(|event| Some(event.at(here(event.place(WHOLE))?))).collect();
 }
 
-/// Adds the receivers that count the frames of each path that ends at one of the part's nodes, or at any.
+/// Adds the receivers that count the frames of each path that ends at a node of the part, or at any node.
 pub fn add_receivers(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     let mut receivers = 0_usize;
     let receiver_of = |&destination: &Option<NodeId>| {
@@ -361,7 +362,7 @@ pub fn add_receivers(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     fabric.hosts.stream_counts = StreamCounts::new(streams);
 }
 
-/// The transfers that end in a part.
+/// Returns the transfers that end in a part.
 fn completions(flows: &[FlowSpec], hosts: &Hosts) -> Completions {
     let mut first_path = 0;
     let paths = flows.iter().map(|flow| {
@@ -369,7 +370,7 @@ fn completions(flows: &[FlowSpec], hosts: &Hosts) -> Completions {
         first_path += flow.paths();
         (first, flow)
     });
-    // Transfers over connections are tracked by their endpoints.
+    // Endpoints track transfers over connections themselves.
     let pushed = paths.filter(|(_, flow)| flow.transport.is_none());
     let lists: Vec<(usize, &TransferList)> =
         pushed.filter_map(|(first, flow)| Some((first, &**flow.source.transfers()?))).collect();
@@ -382,7 +383,7 @@ fn completions(flows: &[FlowSpec], hosts: &Hosts) -> Completions {
     Completions::new(hosts.receivers.len(), frames)
 }
 
-/// The first events: each source and endpoint at its first time, and all faults.
+/// Schedules the first event of each source and endpoint, and all faults.
 pub(crate) fn start(fabric: &mut Fabric, events: &mut EventQueue) {
     fabric.start_endpoints(events);
     jobs::start(fabric, events);

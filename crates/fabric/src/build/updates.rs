@@ -4,7 +4,8 @@ use crate::build::Part;
 use crate::run::fabric::Fabric;
 use crate::run::state::port::PortFeatures;
 
-/// Polls credit updates on links where they cost nothing, cannot be lost, and both ends are in this part.
+/// Sets credit updates to be polled on links where updates take no bandwidth and cannot be lost, and both ends are in
+/// this part.
 pub(super) fn set_polled_updates(part: &Part, fabric: &mut Fabric) {
     let wiring = &part.plan.wiring;
     let is_polled = |fabric: &Fabric, port: u32| {

@@ -1,18 +1,20 @@
-//! Paths of transfers between two hosts: each transfer has a five-tuple, whose hash at each switch is known before the run.
+//! Paths of transfers between two hosts. Each transfer has a five-tuple, so its hash at each switch is known before the
+//! run.
 //!
-//! A source of transfers has a path, and so a place in all counters by path, for each set of transfers to a host that no
-//! switch can distinguish. Frames carry their path as those of other flows do: nothing is hashed while they travel.
+//! A source of transfers has a path, and therefore its own counters, for each set of transfers to a host that no switch
+//! can distinguish. As for other flows, frames carry the number of their path: nothing is hashed while they travel.
 //!
-//! - Where all switches hash, or go by digits of the destination, that is a set for each way through the fabric, while links
-//!   are down as well: transfers that a failure would part are two sets.
-//! - Where some switches choose for each frame, and one of them hashes or has flowlets, it is a set for each tuple.
-//! - Where no switch reads tuples, or UET has several contexts to a host, there is one set.
+//! - If all switches hash, or route by digits of the destination, there is a set for each path through the fabric.
+//!   Paths while links are down count too: transfers that a failure would separate are in two sets.
+//! - If some switches choose for each frame, and at least one of them hashes or has flowlets, there is a set for each
+//!   tuple.
+//! - If no switch reads tuples, or UET has several contexts to a host, there is one set.
 //!
-//! Over TCP each set has its connections. A transfer that takes a free connection has the tuple of that connection, and its
-//! path.
+//! Over TCP, each set has its own connections. A transfer that takes a free connection uses the tuple of that
+//! connection, and its path.
 //!
-//! Not modelled: more sets than [`MOST_WAYS`] in a fabric, or [`MOST_TUPLES`] where tuples are apart. Transfers beyond take a
-//! way that one before them between the same hosts has.
+//! Not modelled: more sets than [`MOST_WAYS`] in a fabric, or [`MOST_TUPLES`] where each tuple is a set. Additional
+//! transfers use the path of an earlier transfer between the same hosts.
 
 use crate::build::fault_plan::FaultPlan;
 use crate::build::reroute::outages;
@@ -29,15 +31,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use workload::{Arrivals, Destinations, TransferList};
 
-/// Sets of transfers that are kept apart, 0.2 kB each.
+/// Maximum number of sets of transfers; each takes 0.2 kB.
 const MOST_WAYS: usize = 1 << 20;
-/// Maximum number of sets where each tuple is a set: as many as the flowlet table of a switch has entries (CONGA, SIGCOMM
-/// 2014, section 3.4).
+/// Maximum number of sets where each tuple is a set: the number of entries in the flowlet table of a switch (CONGA,
+/// SIGCOMM 2014, section 3.4).
 const MOST_TUPLES: usize = 1 << 16;
 
 impl Spec {
-    /// Draws the ports of transfers that have none, and gives each source of transfers a destination for each path that they
-    /// take. Idempotent.
+    /// Draws the ports of transfers that have none, and gives each source of transfers a destination for each path that
+    /// its transfers take. Idempotent.
     pub fn tell_ways_apart(&mut self) {
         let is_new = |flow: &FlowSpec| flow.source.transfers().is_some() && flow.tuples.is_empty();
         let new: Vec<usize> = (0..self.flows.len()).filter(|&nth| is_new(&self.flows[nth])).collect();
@@ -78,13 +80,13 @@ impl Spec {
     }
 }
 
-/// Separated transfers of a source.
+/// Transfers of a source, separated into sets.
 struct Parted {
     /// Destination of each set; a node may be present several times.
     destinations: Vec<NodeId>,
     /// By destination, the tuple of the first transfer that goes there.
     tuples: Vec<Tuple>,
-    /// By transfer, its destination.
+    /// Index of the destination of each transfer.
     numbers: Vec<u32>,
 }
 
@@ -96,14 +98,14 @@ enum Apart {
     Never,
 }
 
-/// Finds the ways of transfers.
+/// Computes the paths of transfers.
 struct Ways<'a> {
     spec: &'a Spec,
     wiring: &'a Wiring,
     apart: Apart,
-    /// With all links, then with each set of links that are known to be down at some time.
+    /// Forwarding tables: with all links, then with each set of links that are known to be down at some time.
     tables: Vec<(Routes<'a>, ForwardingTable)>,
-    /// Number of sets that may still be made.
+    /// Number of further sets that are allowed.
     left: usize,
 }
 
@@ -130,7 +132,7 @@ impl<'a> Ways<'a> {
         };
         let mut tables = Vec::new();
         if apart == Apart::ByWay {
-            // What cannot be planned is refused later.
+            // A plan with errors is refused later.
             let plan = FaultPlan::new(spec).ok();
             let down = plan.map_or_else(Vec::new, |plan| outages(spec, wiring, &plan));
             let different: BTreeSet<Vec<bool>> = down
@@ -145,16 +147,16 @@ impl<'a> Ways<'a> {
         Ways { spec, wiring, apart, tables, left }
     }
 
-    /// Parts the transfers of a flow; `None`: it has none.
+    /// Separates the transfers of a flow into sets; `None` if it has no transfers.
     fn part(&mut self, flow: &FlowSpec) -> Option<Parted> {
         let list: &TransferList = flow.source.transfers()?;
         let nodes = flow.source.destinations.nodes();
         let base: Vec<Tuple> = (0..nodes.len() as u32).map(|nth| self.spec.tuple(flow, Some(nth))).collect();
-        // Several contexts of UET take messages in turn, whichever path they would have.
+        // Several contexts of UET take messages in turn, regardless of path.
         let uet = flow.transport.as_deref().and_then(|own| own.uet());
         let in_turn = uet.is_some_and(|uet| uet.contexts > 1);
         let apart = if flow.way == Way::Shortest && !in_turn { self.apart } else { Apart::Never };
-        // By destination, the sets so far, and whether there is one alone.
+        // By destination, the sets so far, and true if all its transfers form one set.
         let mut sets: Vec<BTreeMap<Vec<u32>, u32>> = vec![BTreeMap::new(); nodes.len()];
         let mut alone = vec![apart == Apart::Never; nodes.len()];
         let (mut of, mut tuples): (Vec<usize>, Vec<Tuple>) = (Vec::new(), Vec::new());
@@ -195,7 +197,7 @@ impl<'a> Ways<'a> {
             of.push(nth);
             tuples.push(base[nth]);
         }
-        // Sets of one host follow each other, and hosts keep their order.
+        // Sets of one host are consecutive, in the order of the hosts.
         let mut order: Vec<usize> = (0..of.len()).collect();
         order.sort_by_key(|&set| of[set]);
         let mut place = vec![0; of.len()];
@@ -207,8 +209,8 @@ impl<'a> Ways<'a> {
         })
     }
 
-    /// Appends the ports of all ways of a tuple: with all links, and with each set of links down that is on the way. Whether
-    /// some switch had a choice.
+    /// Appends the ports of all paths of a tuple: with all links, and with each set of failed links that affects the
+    /// path. Returns true if any switch had a choice.
     fn way(&self, from: NodeId, to: NodeId, tuple: &Tuple, ports: &mut Vec<u32>) -> bool {
         let mut chose = false;
         let mut first = 0..0;
@@ -219,7 +221,7 @@ impl<'a> Ways<'a> {
                 let equal = table.candidates(node, to);
                 chose |= equal.len() > 1;
                 let place = routes.choice(equal.iter().copied(), tuple, node, to);
-                // No way at all: the flow is refused, or stays on its way while links are down.
+                // No path: the flow is refused, or keeps its path while links are down.
                 let Some(port) = equal.get(place) else { break };
                 ports.push(port.0);
                 node = self.wiring.neighbour(*port);

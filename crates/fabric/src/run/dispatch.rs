@@ -1,15 +1,14 @@
-//! The fabric at work: its state, and which part an event goes to.
+//! The event loop of a fabric: its state, and the dispatch of events to steps.
 //!
-//! The way of a frame is a file a step, in this order: `sources` and `nics` at its host; `forward`, at each port on its way: straight to
-//! the link if the port is free and nothing waits; `egress`, its queue; `selection`, when the port is free again; `transmission`,
-//! onto the link; `arrival`, where its route leads on; `delivery`, at the end.
+//! The path of a frame has one file per step, in this order: `sources` and `nics` at its host; `forward` at each port,
+//! directly to the link if the port is idle and nothing is queued; `egress`, its queue; `selection`, when the port is
+//! idle again; `transmission`, onto the link; `arrival`, at the next node; `delivery`, at the end.
 //!
-//! One event a frame-hop: a free port sends at once and needs no event for the end of the transmission; a
-//! decision is scheduled only while something waits.
+//! A frame-hop takes one event: an idle port sends at once and needs no event for the end of the transmission. A
+//! decision is scheduled only while frames are queued.
 //!
-//! A frame waits from its entry into an egress queue to the start of its transmission, and only as long
-//! does it occupy memory. Line overhead goes ahead of the frame: the last bit of the frame is the last
-//! that the link carries of it.
+//! A frame waits from its entry into an egress queue to the start of its transmission, and occupies memory only in this
+//! time. Line overhead precedes the frame: the last bit of the frame is the last that the link carries of it.
 
 use crate::Whole;
 use crate::run::state::admitted::AtEgress;
@@ -38,14 +37,14 @@ use crate::run::steps::storms;
 use crate::run::steps::tags;
 use units::Time;
 
-/// An event, at its node.
+/// Dispatches an event at its node.
 #[inline(always)]
 pub fn dispatch(here: &mut NodeView, event: Event, whole: Whole, events: &mut EventQueue) {
     if event.is(Kind::Frame) {
         arrival::arrive(here, event.port(whole), event, events);
     } else if event.is_decision() {
-        // Decisions and polls for credits are not part of the fingerprint: a lazy port omits some, and a poll changes
-        // nothing. Arrivals and timers cover all that can be seen.
+        // Decisions and polls for credits are not part of the fingerprint: a lazy port omits some decisions, and a poll
+        // changes nothing. Arrivals and timers cover everything observable.
         let port = event.port(whole);
         if here.links.ports[port].decision.fires(event.time) {
             here.deciding = true;
@@ -55,7 +54,7 @@ pub fn dispatch(here: &mut NodeView, event: Event, whole: Whole, events: &mut Ev
         let (place, now) = (event.place(whole), event.time);
         let source = here.source_at(place);
         let flow = here.hosts.sources[source].flow;
-        // Written out, as it has no frame to be looked at.
+        // Separate code, since there is no frame to hash.
         let number = here.numbering.source(flow);
         fingerprints::note(
             here,
@@ -72,7 +71,7 @@ pub fn dispatch(here: &mut NodeView, event: Event, whole: Whole, events: &mut Ev
     }
 }
 
-/// Runs the steps that a step has deferred, and those that they defer, depth first.
+/// Runs deferred steps, and the steps that these defer, depth first.
 #[inline(never)]
 pub fn run_deferred(here: &mut NodeView, now: Time, events: &mut EventQueue) {
     while let Some(step) = here.deferred.next() {
@@ -102,12 +101,12 @@ pub fn run_deferred(here: &mut NodeView, now: Time, events: &mut EventQueue) {
     }
 }
 
-/// The other kinds, compiled apart from those that every frame needs.
+/// Dispatches the less frequent kinds, compiled separately from the code that every frame needs.
 #[inline(never)]
 fn dispatch_slow(here: &mut NodeView, event: Event, whole: Whole, events: &mut EventQueue) {
     let (place, port, now) = (event.place(whole), event.port(whole), event.time);
-    // Like decisions these are not part of the fingerprint, but their effects are. A timer that was moved still fires at its first time,
-    // without effect.
+    // Like decisions, these timers are not part of the fingerprint, but their effects are. A rescheduled timer still
+    // fires at its first time, without effect.
     match event.what() {
         What::Crossed => return crossings::crossed(here, port, now, events),
         What::Match => return crossings::match_due(here, port, now, events),

@@ -1,4 +1,4 @@
-//! A part of a fabric, as the run loop, the builder and the results see it: all nodes at once.
+//! A part of a fabric with access to all of its nodes, for the run loop, the builder and the results.
 
 use crate::Whole;
 use crate::run::dispatch;
@@ -18,7 +18,8 @@ use std::ops::{Deref, DerefMut};
 use transport::Protocol;
 use units::Time;
 
-/// All state of a simulation, or of the nodes that one thread runs. Steps do not receive it: they receive the [`NodeView`] of their event.
+/// All state of a simulation, or of the nodes that one thread runs. Steps do not receive it: they receive the
+/// [`NodeView`] of their event.
 #[derive(Debug)]
 pub(crate) struct Fabric {
     view: NodeView,
@@ -26,23 +27,24 @@ pub(crate) struct Fabric {
 }
 
 impl Fabric {
-    /// Of nodes in this state.
+    /// Wraps the state of nodes.
     pub fn new(view: NodeView, whole: Whole) -> Fabric {
         Fabric { view, whole }
     }
 
-    /// The token for access to all of them.
+    /// The token that grants access to all nodes.
     pub fn whole(&self) -> Whole {
         self.whole
     }
 
-    /// Number of frames that are in this part and on no link, computed from counters.
+    /// Number of frames in this part that are not on a link, computed from counters.
     pub fn frames_kept(&self) -> u64 {
         let crossing: usize = self.crossbars().map(|bar| bar.frames_underway().count()).sum();
         self.buffers.pool.used() + self.hosts.frames_at_work() + crossing as u64
     }
 
-    /// Frames that wait here, at ports, in crossbars, to be taken in by hosts and to be repeated by link-level retry.
+    /// Frames that wait here: at ports, in crossbars, for the processing of hosts, and for retransmission by link-level
+    /// retry.
     pub fn frames_at_rest(&self) -> impl Iterator<Item = &Frame> {
         let receiving = self.hosts.receiving.all(self.whole).iter().flatten();
         let crossing = self.crossbars().flat_map(|bar| {
@@ -55,7 +57,7 @@ impl Fabric {
         self.buffers.all_frames().chain(crossing).chain(received).chain(repeated)
     }
 
-    /// Invariants while no event runs; checked after building and at the end of a run.
+    /// Checks invariants between events, after building and at the end of a run.
     pub fn check(&self) {
         self.links.check();
         let crossing: u64 = self.crossbars().map(Crossbar::frames_waiting).sum();
@@ -66,8 +68,8 @@ impl Fabric {
         self.check_slots();
     }
 
-    /// Begins measuring `now`: counts at zero, levels as they are. Pauses stay: those that last on may be consequences
-    /// of those that are over.
+    /// Restarts measurement at `now`: counts are reset, levels are kept. Pauses that have ended are kept too, as pauses
+    /// still in force may be their consequences.
     pub fn restart(&mut self, now: Time) -> Crossings {
         let on_link_until: Vec<Time> =
             self.links.ports.keys(self.whole).map(|port| queues::on_link_until(self, port)).collect();
@@ -84,7 +86,7 @@ impl Fabric {
         self.links.restart(now, &on_link_until)
     }
 
-    /// Gives back what tables that have their final length took while they grew.
+    /// Releases the spare capacity of tables that have reached their final length.
     pub fn shrink(&mut self) {
         let whole = self.whole;
         self.node_of.0.all_mut(whole).shrink_to_fit();
@@ -92,12 +94,12 @@ impl Fabric {
         self.hosts.shrink();
     }
 
-    /// Bytes of what the parts of a fabric have together.
+    /// Bytes of the tables that all parts of a fabric share.
     pub fn shared_bytes(&self) -> usize {
         self.routes.shared_bytes() + self.faults.shared_bytes() + self.copies.shared_bytes()
     }
 
-    /// Bytes of all other tables, series included; small allocations behind them (names, watermarks) are not.
+    /// Bytes of all other tables, including series; excludes small allocations of their entries (names, watermarks).
     pub fn memory_bytes(&self) -> usize {
         let crossbars = self.crossbars().map(Crossbar::memory_bytes).sum::<usize>();
         crossbars
@@ -117,7 +119,7 @@ impl Fabric {
             + self.probes.memory_bytes()
     }
 
-    /// Pushes the first events of endpoints.
+    /// Schedules the first events of endpoints.
     pub fn start_endpoints(&mut self, events: &mut EventQueue) {
         for nth in self.hosts.endpoints.keys(self.whole) {
             let place = self.place_of_endpoint(nth);
@@ -154,10 +156,10 @@ impl Fabric {
         self.nodes.all(self.whole).iter().filter_map(|node| node.architecture.crossbar())
     }
 
-    /// Checks that each NIC counts the pulled frames that wait there, and that no class holds more of them than it may.
+    /// Checks that each NIC counts the pulled frames queued there, and that no class holds more of them than its limit.
     ///
     /// # Panics
-    /// If a NIC counts wrong: a bug in the simulator.
+    /// If a count is wrong: a bug in the simulator.
     fn check_nics(&self) {
         for (egress, nic) in self.links.nics.enumerated(self.whole) {
             let Some(nic) = nic else { continue };
@@ -181,8 +183,8 @@ impl Fabric {
         }
     }
 
-    /// Invariants while no event runs: every copy at a switch that has not begun to leave, or at the input of a
-    /// crossbar, has its part of a slot, and no slot is held for any other.
+    /// Checks between events that every slot of a multicast frame is in use: exactly the copies that wait at a switch,
+    /// and those at the input of a crossbar, hold a share of a slot.
     fn check_slots(&self) {
         if self.copies.inputs.is_empty() {
             return;
@@ -228,7 +230,7 @@ impl World for Fabric {
         self.nodes.len()
     }
     fn places(&self) -> usize {
-        // Windows are as wide in all parts.
+        // Event windows have the same number of places in all parts.
         self.numbering.all_places as usize
     }
     #[inline]

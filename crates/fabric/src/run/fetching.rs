@@ -1,9 +1,9 @@
-//! Fetches memory into the cache before the event that needs it, in large fabrics.
+//! Prefetches memory into the cache before the event that needs it, in large fabrics.
 //!
-//! A frame or a decision touches a chain of places: the event names a port, the port a queue, the queue its first frame, and
-//! the creation time of that selects a bin of the histogram of waits. Each step here reads what the step before has fetched,
-//! and fetches the next place; the engine takes it some events later (`engine::World::fetch`). Fetching changes no state,
-//! and a guess may be wrong: until the event runs, other frames arrive at the port.
+//! A frame or a decision touches a chain of places: the event names a port, the port a queue, the queue its first
+//! frame, and the creation time of that frame selects a histogram bin. Each step here reads what the previous step
+//! fetched, and fetches the next place. The engine runs the step some events later (`engine::World::fetch`). Fetching
+//! changes no state. A guess may be wrong, because other frames arrive at the port before the event runs.
 
 use crate::run::fabric::Fabric;
 use crate::run::state::event::{Event, Kind};
@@ -16,17 +16,19 @@ use frame::{Frame, Heading, PathId, Priority};
 use memory::{fetch, fetch_all, fetch_all_at, fetch_at};
 use units::Time;
 
-/// A fabric is large if its tables exceed the caches: memory accesses are then slow, and prefetched. Tests have small ones.
+/// Minimum size of the tables of a large fabric, in bytes: they exceed the caches, so memory accesses are slow and
+/// worth prefetching. The limit is low in tests, whose fabrics are small.
 const LARGE: usize = if cfg!(debug_assertions) { 1 << 16 } else { 24 << 20 };
-/// Limit with queue pairs or contexts of UET, whose packets, headers and acknowledgements are no part of the tables: 1,024 hosts that each
-/// send to another have 14.5 MB of tables, and run 1.3 times as fast with fetches (queue pairs 1.13 times); 432 with 6.1 MB are up to a
-/// tenth slower.
+/// Limit with queue pairs or contexts of UET, whose packets, headers and acknowledgements are not part of the tables.
+/// With 14.5 MB of tables (1,024 hosts that each send to another), prefetching makes runs 1.3 times as fast (1.13 times
+/// with queue pairs); with 6.1 MB (432 hosts), up to a tenth slower.
 const LARGE_WITH_CONTEXTS: usize = if cfg!(debug_assertions) { 1 << 16 } else { 12 << 20 };
 
-/// In place of an egress port: the frame has come to its end.
+/// In place of an egress port: the frame has reached its destination.
 const END: u32 = u32::MAX;
 
-/// Returns true if the tables that grow with ports, flows and connections exceed the cache, so that fetching ahead pays.
+/// Returns true if the tables that grow with ports, flows and connections exceed the cache, so that prefetching is
+/// worthwhile.
 pub fn is_large(here: &Fabric) -> bool {
     let ports =
         size_of_val(here.links.ports.all(here.whole())) + size_of_val(here.links.cold.all(here.whole()));
@@ -42,7 +44,7 @@ pub fn is_large(here: &Fabric) -> bool {
     tables > LARGE || tables > LARGE_WITH_CONTEXTS && has_contexts()
 }
 
-/// Takes one step of the fetches for an event.
+/// Runs one step of the prefetches for an event.
 #[inline(always)]
 pub fn fetch_for(here: &Fabric, step: usize, event: &Event, found: u32) -> u32 {
     if event.is(Kind::Frame) || event.is(Kind::Head) {
@@ -71,7 +73,7 @@ pub fn fetch_for(here: &Fabric, step: usize, event: &Event, found: u32) -> u32 {
     }
 }
 
-/// Fetches the route; the port there, or its receiver; the queue of that port.
+/// Fetches the route; then the egress port or the receiver; then the queue of that port.
 #[inline(always)]
 fn fetch_for_frame(here: &Fabric, step: usize, event: &Event, found: u32) -> u32 {
     let frame = event.frame();
@@ -129,7 +131,7 @@ fn fetch_for_frame(here: &Fabric, step: usize, event: &Event, found: u32) -> u32
     }
 }
 
-/// The port that a frame leaves through, or [`END`].
+/// Returns the egress port of a frame, or [`END`].
 #[inline(always)]
 fn leaves_through(here: &Fabric, frame: &Frame) -> u32 {
     match frame.route.heading() {
@@ -152,7 +154,7 @@ fn fetch_receiver(here: &Fabric, path: PathId) {
     }
 }
 
-/// The bin of a frame that arrives then.
+/// Fetches the latency bin of a frame that arrives at this time.
 #[inline(always)]
 fn fetch_latency(here: &Fabric, frame: &Frame, arrives: Time) {
     if let Some(receiver) = receiver_at(here, frame.path) {
@@ -171,14 +173,14 @@ fn fetch_queue_for(here: &Fabric, egress: PortIx, priority: Priority, now: Time)
     }
 }
 
-/// Returns true if frames that leave through a port are counted at once at their destination.
+/// Returns true if frames that leave through a port are counted at their destination immediately.
 #[inline(always)]
 fn leads_to_receiver(here: &Fabric, egress: PortIx) -> bool {
     here.links.ports.get(egress).is_some_and(|port| port.features.has(PortFeatures::COUNTED_AHEAD))
 }
 
-/// Fetches the waiting frames that an arrival touches: the last frame, which this one follows, and, where frames are sent
-/// ahead, the first one, which may have left.
+/// Fetches the queued frames that an arrival touches: the last frame, which the new one follows, and, where frames are
+/// sent ahead, the first frame, which may have left.
 #[inline(always)]
 fn fetch_waiting(here: &Fabric, egress: PortIx, frame: &Frame) {
     let Some(port) = here.links.ports.get(egress) else { return };
@@ -196,7 +198,7 @@ fn fetch_waiting(here: &Fabric, egress: PortIx, frame: &Frame) {
     }
 }
 
-/// The bin of the first frame that waits there, and that of the frame at its receiver.
+/// Fetches the waiting-time bin of the first queued frame, and the latency bin of the frame at its receiver.
 #[inline(always)]
 fn fetch_waits(here: &Fabric, egress: PortIx, frame: &Frame, now: Time) {
     let Some(port) = here.links.ports.get(egress) else { return };
@@ -211,7 +213,7 @@ fn fetch_waits(here: &Fabric, egress: PortIx, frame: &Frame, now: Time) {
     }
 }
 
-/// The bin of the first frame that waits at a port, the frame behind it, and where that one came in.
+/// Fetches the waiting-time bin of the first frame queued at a port, the frame behind it, and its ingress port.
 #[inline(always)]
 fn fetch_first_wait(here: &Fabric, port: &Port, now: Time) -> Option<Frame> {
     let queue = here.buffers.queues.all(here.whole()).get(first_queue(port))?;
@@ -225,8 +227,8 @@ fn fetch_first_wait(here: &Fabric, port: &Port, now: Time) -> Option<Frame> {
     Some(first.frame)
 }
 
-/// Fetches for a decision: the port; its queue; the frame that leaves; the counters of its wait and of the frame. At a NIC
-/// also the next entry of the wait queue.
+/// Fetches the data for a decision: the port; its queue; the frame that leaves; the counters of its wait and of the
+/// frame. At a NIC also the next entry of the wait queue.
 #[inline(always)]
 fn fetch_for_decision(here: &Fabric, step: usize, egress: PortIx, now: Time) {
     let Some(port) = here.links.ports.get(egress) else { return };
@@ -266,7 +268,8 @@ fn fetch_for_decision(here: &Fabric, step: usize, egress: PortIx, now: Time) {
     }
 }
 
-/// Fetches the NIC; its state of a class; the number of the first endpoint in the wait queue; the endpoint.
+/// Fetches the NIC; then its state of a class; then the number of the first endpoint in the wait queue; then the
+/// endpoint.
 #[inline(never)]
 fn fetch_line(here: &Fabric, step: usize, egress: PortIx, class: usize) {
     if step == 1 {
@@ -281,7 +284,8 @@ fn fetch_line(here: &Fabric, step: usize, egress: PortIx, class: usize) {
     }
 }
 
-/// Fetches the source; the start of its path, and its receiver; the port there, and its queue. Of several paths, the first.
+/// Fetches the source; then the start of its path, and its receiver; then the first port, and its queue. For a source
+/// with several paths, the first path.
 #[inline(always)]
 fn fetch_for_source(here: &Fabric, step: usize, place: PlaceIx, now: Time) {
     let source = place.at().wrapping_sub(here.links.len());
@@ -310,7 +314,7 @@ fn fetch_for_source(here: &Fabric, step: usize, place: PlaceIx, now: Time) {
     }
 }
 
-/// The highest class of a port with frames waiting, which goes first without a scheduler.
+/// Returns the highest class of a port with queued frames, which strict priority sends first.
 #[inline(always)]
 fn first_class(port: &Port) -> usize {
     (u32::BITS - 1).wrapping_sub(port.waiting.leading_zeros()) as usize

@@ -1,4 +1,4 @@
-//! The data of a fabric: its parts, with the methods that need only their own fields.
+//! The data of a fabric: structs, with the methods that need only their own fields.
 
 pub(crate) mod admitted;
 pub(crate) mod ahead;

@@ -1,4 +1,4 @@
-//! The steps of a frame through a fabric, and what goes with them: pauses, credits, faults, observation.
+//! The steps of a frame through a fabric, and related mechanisms: pauses, credits, faults, observation.
 
 pub(crate) mod ahead;
 pub(crate) mod arrival;

@@ -1,4 +1,4 @@
-//! Credits of the whole fabric: what must hold before and after a run.
+//! Credits of the whole fabric: the invariants before and after a run.
 
 use crate::build::BuildError;
 use crate::run::state::credits::CreditState;
@@ -14,7 +14,8 @@ impl Simulation {
         self.cold(port).control.credits()
     }
 
-    /// A circle of channels that wait for each other is a deadlock sooner or later: an error, unless deadlocks are counted.
+    /// Returns an error if channels may wait for each other in a cycle, which deadlocks sooner or later; unless
+    /// deadlocks are counted.
     pub(crate) fn refuse_circle_of_credits(&self) -> Result<(), BuildError> {
         let counted = self.spec.guards.on_deadlock == OnDeadlock::Count;
         if counted || !self.spec.nodes.iter().any(|node| node.credits().is_some()) {
@@ -26,8 +27,8 @@ impl Simulation {
         })
     }
 
-    /// Every credit that a sender misses is with a frame on the link, in the buffer at its other end, or on its way
-    /// back. The first that is not.
+    /// Checks that every credit that a sender lacks is with a frame on the link, in the buffer at its other end, or
+    /// being returned. Returns the first violation.
     pub(crate) fn credits_missing(&mut self) -> Option<Failure> {
         if (0..self.ports() as u32).all(|port| self.credits_of(port).is_none()) {
             return None;
@@ -51,9 +52,9 @@ impl Simulation {
         })
     }
 
-    /// Credits of the frames on the link towards each port, by channel.
+    /// Credits of the frames on the link towards each port, by credit counter.
     fn credits_on_links(&mut self) -> Vec<[u64; COUNTS]> {
-        // Events between two threads are delivered first, so that each is counted once, at its receiver.
+        // Events between two threads are delivered first, so that each is counted once, at its destination.
         if let Some(workers) = &mut self.workers {
             workers.deliver(&mut self.shards);
         }
@@ -83,7 +84,7 @@ impl Simulation {
     }
 }
 
-/// A circle of queues in words.
+/// Describes a cycle of queues.
 pub fn circle(cycle: &[String]) -> String {
     let around =
         cycle.iter().chain(cycle.first()).map(String::as_str).collect::<Vec<_>>().join(" waits for ");

@@ -1,9 +1,9 @@
-//! Runs that end before their time.
+//! Runs that end early.
 //!
-//! Some steps are done ahead of their time, where no state is read before the end of the run window: arrivals at hosts that
-//! only count them, departures from NICs with one source and from ports without stages to consult. A run that is cut short
-//! goes on until all of these times have passed, and does no further steps ahead: then its state is that of one time, and
-//! equal on any number of threads.
+//! Some steps are performed ahead of their time, if no state is read before the end of the run window: arrivals at
+//! hosts that only count them, departures from NICs with a single source and from ports without stages to consult. A
+//! run that is cut short continues until all of these times have passed, and performs no further steps ahead. Its state
+//! is then that of one point in time, and equal on any number of threads.
 
 use crate::run::state::outcome::SimulationError;
 use crate::simulation::Simulation;
@@ -11,25 +11,25 @@ use engine::RunStatus;
 use units::Time;
 
 impl Simulation {
-    /// Ends a run before its time, on request: to be called before the tables of a simulation are read that is
-    /// [`State::Running`](crate::State::Running). It goes on for some frames, to the end of the warm-up or of the run at
-    /// most.
+    /// Ends a run early, on request. To be called before reading the tables of a simulation that is
+    /// [`State::Running`](crate::State::Running). The run continues for some frames, at most to the end of the warm-up
+    /// or of the run.
     ///
     /// # Errors
-    /// As [`Simulation::advance`].
+    /// As for [`Simulation::advance`].
     pub fn cut_short(&mut self) -> Result<(), SimulationError> {
-        // One that has not begun, or is over, has no steps ahead.
+        // A run that has not started, or has ended, has no steps ahead.
         if self.events() == 0 || self.ended_by_deadlock() {
             return Ok(());
         }
         self.come_to_rest(self.now(), self.next_stop())
     }
 
-    /// Goes on until the steps done ahead before `from`, and in the look-ahead after it, have taken place, or to `limit`. No
-    /// thread has come further than that. Broken guarantees meanwhile are recorded.
+    /// Continues until the steps performed ahead before `from`, and in the look-ahead after it, have taken place, or
+    /// until `limit`. No thread is further ahead than that. Violated guarantees are recorded.
     ///
     /// # Errors
-    /// If a guarantee was broken: the first failure.
+    /// If a guarantee was violated: the first failure.
     pub(crate) fn come_to_rest(&mut self, from: Time, limit: Time) -> Result<(), SimulationError> {
         let until = from.saturating_add(self.reach).min(limit);
         self.series_stop_at(until);

@@ -1,23 +1,25 @@
-//! Deadlock: queues that wait for each other in a cycle, found while the simulation runs.
+//! Deadlock: queues that wait for each other in a cycle, detected while the simulation runs.
 //!
-//! A stopped queue is dead if the counter that keeps it stopped cannot fall to its low watermark, because too
-//! much of what is counted there waits in queues that are dead themselves. The largest set of queues for which
-//! this holds is found by taking all stopped queues and striking out those that can still be released, until
-//! nothing changes. What is left contains a cycle. It closed when the last of its pauses took effect.
+//! A stopped queue is deadlocked (dead) if the counter that keeps it stopped cannot fall to its low watermark, because
+//! too much of the counted data waits in queues that are themselves dead. The largest such set of queues is found by
+//! starting from all stopped queues and removing those that can still be released, until nothing changes. The remaining
+//! set contains a cycle, which closed when the last of its pauses took effect.
 //!
-//! With credits a queue is dead if its next frame needs more of them than its channel would have with all back that
-//! are not held by frames in dead queues. In a switch with a crossbar these frames wait at inputs, for outputs without room.
+//! With credits, a queue is dead if its next frame needs more credits than its channel would have if all credits were
+//! returned except those held by frames in dead queues. In a switch with a crossbar, these frames wait at inputs, for
+//! outputs without space.
 //!
-//! The state is checked periodically in simulated time, and once more at the end. The time at which a cycle closed does not
-//! depend on when it is detected. A fabric whose graph of buffer dependencies has no cycle is not checked.
+//! The state is checked periodically in simulated time, and once more at the end. The time at which a cycle closed does
+//! not depend on when it is detected. A fabric whose graph of buffer dependencies has no cycle is not checked.
 //!
-//! A deadlock lasts for ever if pauses are renewed. Without renewal they run out: the cycle then moves on, into
-//! the headroom and perhaps into losses, and closes again. A watchdog that drops or forwards ends it too.
+//! If pauses are renewed, a deadlock lasts for ever. Without renewal they expire: the blocked frames then move on, into
+//! the headroom and possibly into losses, and the cycle closes again. A watchdog that drops or forwards also ends a
+//! deadlock.
 //!
-//! Source: Dally and Seitz 1987; Hu et al., Deadlocks in datacenter networks, HotNets 2016 (cyclic buffer
-//! dependency is necessary, and sufficient only with the traffic for it).
+//! Source: Dally and Seitz 1987; Hu et al., Deadlocks in datacenter networks, HotNets 2016 (cyclic buffer dependency is
+//! necessary, and sufficient only with the traffic for it).
 //!
-//! Not modelled: starvation under strict priority, which can hold a queue as long but is no circle.
+//! Not modelled: starvation under strict priority, which can hold a queue as long but is no cycle.
 
 use crate::run::state::ingress::IngressPort;
 use crate::run::state::node::Node;
@@ -29,37 +31,37 @@ use units::Time;
 
 type QueuePlace = (u32, u8);
 
-/// Where the search for deadlocks is.
+/// Progress of the search for deadlocks.
 #[derive(Debug)]
 pub(crate) struct DeadlockWatch {
-    /// Time of the next check; never, if no deadlock can occur.
+    /// Time of the next check; [`Time::NEVER`] if no deadlock can occur.
     pub next: Time,
     pub interval: Time,
     pub found: Vec<Deadlock>,
 }
 
-/// A cycle of queues each of which waits for the next.
+/// A cycle of queues, each of which waits for the next.
 #[derive(Clone, Debug)]
 pub(crate) struct Deadlock {
     pub closed: Time,
     pub seen: Time,
-    /// When it was seen to be over.
+    /// Time at which it was found to have ended; `None` while it lasts.
     pub ended: Option<Time>,
     pub members: Vec<Member>,
 }
 
-/// A queue of a deadlock, as it was when it was seen.
+/// A queue of a deadlock, in the state in which it was detected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member {
     pub queue: QueuePlace,
     pub waiting: Occupancy,
-    /// Since when it has been stopped.
+    /// Time since which it has been stopped.
     pub since: Time,
-    /// Its frames' successors: what of the counter that stops it waits in the next queue.
+    /// Frames in the next queue that count towards the counter that stops this one.
     pub counted: Occupancy,
 }
 
-/// A stopped queue: since when, and what its counter holds in each dead queue.
+/// A stopped queue: the time since which it is stopped, and the data that its counter holds in each dead queue.
 struct Dead {
     since: Time,
     waits_for: BTreeMap<QueuePlace, Occupancy>,
@@ -69,7 +71,7 @@ struct Dead {
 type Content = BTreeMap<(u32, u8), Occupancy>;
 
 impl Simulation {
-    /// Looks for deadlocks now; true if there is one, seen before or not.
+    /// Searches for a deadlock now. Returns true if there is one, whether new or known.
     pub fn look_for_deadlock(&mut self) -> bool {
         let dead = self.dead_queues();
         let now = self.now();
@@ -98,7 +100,7 @@ impl Simulation {
         !dead.is_empty()
     }
 
-    /// The first deadlock that lasts, in words.
+    /// Describes the first deadlock that has not ended.
     pub fn deadlock(&self) -> Option<String> {
         let deadlock = self.watch.found.iter().find(|deadlock| deadlock.ended.is_none())?;
         let name = |member: &Member| format!("{}/{}", self.port_name(member.queue.0), member.queue.1);
@@ -121,10 +123,10 @@ impl Simulation {
         ))
     }
 
-    /// Queues between switches that can never send again unless something outside of them changes.
+    /// Returns the queues between switches that can never send again without an external change.
     fn dead_queues(&self) -> BTreeMap<QueuePlace, Dead> {
         let mut stopped = self.stopped_queues();
-        // Cheap first: a queue can only be dead if one at the other end of its link is stopped too.
+        // The cheap condition first: a queue can be dead only if a queue at the other end of its link is also stopped.
         let node_of = |port: u32| self.wiring.node_of[port as usize];
         loop {
             let nodes: std::collections::BTreeSet<NodeId> =
@@ -147,7 +149,7 @@ impl Simulation {
         }
     }
 
-    /// Queues between switches that have frames and are paused.
+    /// Returns the queues between switches that have frames and are stopped.
     fn stopped_queues(&self) -> Vec<QueuePlace> {
         let now = self.now();
         let mut stopped = Vec::new();
@@ -177,7 +179,7 @@ impl Simulation {
         content
     }
 
-    /// Calls for each frame that cannot go on while a queue cannot, with the port that it came in through.
+    /// Calls a function for each frame that is blocked while a queue is, with its ingress port.
     fn kept_by(&self, (port, class): QueuePlace, mut each: impl FnMut(u32, &Frame)) {
         let (part, local) = self.part_at(port);
         if let Some(bar) = self.node_at(port).architecture.crossbar() {
@@ -188,8 +190,8 @@ impl Simulation {
         came_in.for_each(|(one, ingress)| ingress.into_iter().for_each(|ingress| each(ingress, &one.frame)));
     }
 
-    /// Returns the reason for which a queue cannot be released, given the frames in queues that may be dead; `None` if it
-    /// can.
+    /// Returns the reason why a queue cannot be released, given the frames in queues that may be dead; `None` if it can
+    /// be.
     fn death(&self, (port, class): QueuePlace, contents: &BTreeMap<QueuePlace, Content>) -> Option<Dead> {
         let now = self.now();
         let sender = self.peer(port);
@@ -223,8 +225,8 @@ impl Simulation {
         dead
     }
 
-    /// The queues whose frames keep the credits that the next frame of a queue lacks; with a bypass queue, both that may be
-    /// the next.
+    /// Returns the queues whose frames hold the credits that the next frame of a queue lacks. With a bypass queue,
+    /// there are two candidates for the next frame.
     fn waits_by_credits(
         &self,
         (port, class): QueuePlace,
@@ -258,7 +260,7 @@ impl Simulation {
         waits
     }
 
-    /// The queues that keep a priority of the port behind `sender` paused, where each queue counts for itself.
+    /// Returns the queues that keep a priority of the port behind `sender` paused, with egress accounting.
     fn waits_by_egress(
         &self,
         node: &Node,
@@ -313,7 +315,8 @@ fn waits_by_ingress(
     if total.within(port.levels.xon) { BTreeMap::new() } else { waits }
 }
 
-/// Returns the cycles found by going, from each dead queue, on to the one that holds most of the frames it waits for.
+/// Returns the cycles found by following, from each dead queue, the queue that holds most of the frames for which it
+/// waits.
 fn cycles(dead: &BTreeMap<QueuePlace, Dead>) -> Vec<Vec<QueuePlace>> {
     let next = |queue: &QueuePlace| {
         let most = dead

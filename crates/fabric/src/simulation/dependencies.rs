@@ -1,18 +1,18 @@
-//! Which queue may have to wait for which: the graph of buffer dependencies, before anything runs.
+//! The graph of buffer dependencies, built before a run: which queue may have to wait for which.
 //!
-//! A queue waits for another if frames that it sends fill a counter which pauses it, and wait in the other.
-//! With ingress accounting, and with credits, these are the consecutive queues of each path; with egress accounting a queue stops
-//! all ports but its own, whether frames come from there or not. If the graph has no cycle, no deadlock can
-//! occur (Dally and Seitz, Deadlock-free message routing, 1987, theorem 1); if it has one, a deadlock needs
-//! only the traffic.
+//! A queue waits for another if frames that it sends fill a counter which pauses it, and wait in the other queue. With
+//! ingress accounting, and with credits, these are the consecutive queues of each path; with egress accounting, a queue
+//! stops all ports but its own, whether frames arrive from there or not. If the graph has no cycle, no deadlock can
+//! occur (Dally and Seitz, Deadlock-free message routing, 1987, theorem 1); if it has one, a deadlock needs only the
+//! traffic.
 //!
-//! The bypass queue of a virtual channel counts as a queue of its own, behind all others: it waits for the ordered one, whose
-//! frames a bypassable one does not pass, and for bypass queues; nothing ordered waits for it.
+//! The bypass queue of a virtual channel counts as a separate queue, numbered after all others. It waits for the
+//! ordered queue, whose frames a bypassable frame does not pass, and for bypass queues; no ordered queue waits for it.
 //!
-//! Scope: queues between switches whose priorities are lossless. A host never waits for what it receives
-//! before it reads, so no cycle passes one.
+//! Scope: queues between switches whose priorities are lossless. Before a host reads a received frame it waits for
+//! nothing, so no cycle includes a host.
 //!
-//! Not modelled: that a switch's shared buffer may couple queues that no path connects.
+//! Not modelled: coupling by a switch's shared buffer of queues that no path connects.
 
 use crate::build::BuildError;
 use crate::run::state::faults::Action;
@@ -22,13 +22,13 @@ use crate::spec::detours::Detours;
 use crate::spec::{FlowSpec, ProbeSpec, Spec};
 use frame::{NodeId, PortId, Priority, TrafficClass};
 
-/// Sorting out what is there twice begins at this many edges.
+/// Number of edges at which duplicates are first removed.
 const FIRST_SORT: usize = 1 << 20;
-/// The shortest cycle is looked for through at most this many queues.
+/// Maximum number of queues from which the shortest cycle is searched.
 const MOST_STARTS: usize = 256;
 
-/// The search builds the fabric: in one with more links than this, or with as many ports at one node, it
-/// would take longer than a warning is worth.
+/// Maximum number of links of a fabric, and of ports of a node. The search builds the fabric, which takes longer than a
+/// warning is worth in larger ones.
 const MOST_LINKS: usize = 20_000;
 const MOST_PORTS: u32 = 512;
 
@@ -39,7 +39,7 @@ pub(crate) fn takes_long(spec: &Spec) -> bool {
     spec.links.len() > MOST_LINKS || ports.iter().any(|&ports| ports > MOST_PORTS)
 }
 
-/// The shortest circle of queues that may come to wait for each other, by name; `None` if there is none.
+/// Returns the shortest cycle of queues that may wait for each other, by name; `None` if there is none.
 ///
 /// # Errors
 /// If the description cannot be built.
@@ -48,7 +48,7 @@ pub fn dependency_cycle(spec: &Spec) -> Result<Option<Vec<String>>, BuildError> 
     Ok(Simulation::in_parts(&Spec { probes, ..spec.clone() }, 1, None)?.dependency_cycle())
 }
 
-/// The shortest cycle found, as queue numbers, from the lowest on; `None` if there is none.
+/// Returns the shortest cycle found, as queue numbers starting with the lowest; `None` if there is none.
 pub(crate) fn cycle(fabric: &Simulation) -> Option<Vec<u32>> {
     let own = |flow: u32| Kind::of(&fabric.spec.flows[flow as usize]);
     let credits = fabric.spec.nodes.iter().any(|node| node.credits().is_some());
@@ -62,14 +62,14 @@ pub(crate) fn cycle(fabric: &Simulation) -> Option<Vec<u32>> {
         along_path(fabric, ports, own(flow), &mut used, &mut edges);
         let answers = Kind::of_answers(&fabric.spec.flows[flow as usize]);
         if !answers.is_empty() {
-            // What the far end sends takes the same links back.
+            // Frames from the far end take the same links in the other direction.
             let back: Vec<u32> = ports.iter().rev().map(|&port| fabric.peer(port)).collect();
             for kind in answers {
                 along_path(fabric, &back, kind, &mut used, &mut edges);
             }
         }
     }
-    // The routes that paths take while links are down.
+    // The routes of paths while links are down.
     let first = &fabric.shards[0].world;
     for action in &*first.faults.actions {
         if let Action::Path { path, start } = *action {
@@ -99,7 +99,7 @@ impl Kind {
     fn of(flow: &FlowSpec) -> Kind {
         Kind { priority: flow.priority, bypassable: flow.bypassable }
     }
-    /// Of what the far end of a connection sends.
+    /// Kinds of the frames that the far end of a connection sends.
     fn of_answers(flow: &FlowSpec) -> Vec<Kind> {
         let Some(connection) = &flow.transport else { return Vec::new() };
         let all = std::iter::once(flow.priority).chain(connection.reply_priorities());
@@ -130,12 +130,13 @@ fn is_switch(fabric: &Simulation, port: u32) -> bool {
     !fabric.node_at(port).is_host
 }
 
-/// Between two switches.
+/// Returns true if the link of a port connects two switches.
 fn is_transit(fabric: &Simulation, port: u32) -> bool {
     is_switch(fabric, port) && is_switch(fabric, fabric.peer(port))
 }
 
-/// The queue of a port that frames wait in; their bypass queue, if they have one, has its number behind those of all.
+/// Returns the number of the queue of a port in which frames wait. A bypass queue has a number after those of all
+/// queues.
 fn queue(fabric: &Simulation, port: u32, kind: Kind) -> u32 {
     let class = fabric.port(port).classes.class(kind.priority);
     let ordered = fabric.queue_number(port, class);
@@ -144,8 +145,8 @@ fn queue(fabric: &Simulation, port: u32, kind: Kind) -> u32 {
     if bypass { ordered + fabric.queues() as u32 } else { ordered }
 }
 
-/// The queues of a port that stop with any of these priorities, as the other end of its link numbers them: the priorities of frames
-/// from there on.
+/// Returns the queues of a port that pauses of any of these priorities stop. Priorities are those at the other end of
+/// the link, where the frames have been remapped.
 fn stopped_with(fabric: &Simulation, port: u32, priorities: u8) -> impl Iterator<Item = u32> {
     let classes = fabric.node_at(port).classes;
     let first = fabric.queue_number(port, TrafficClass(0));
@@ -155,7 +156,7 @@ fn stopped_with(fabric: &Simulation, port: u32, priorities: u8) -> impl Iterator
         .map(move |class| first + u32::from(class))
 }
 
-/// The queues of a port whose frames may lack credits while such frames are held at the other end.
+/// Returns the queues of a port whose frames may lack credits while such frames are held at the other end.
 fn short_with(fabric: &Simulation, port: u32, kind: Kind) -> impl Iterator<Item = u32> {
     let priority = kind.priority;
     let (classes, credits) = (fabric.port(port).classes, fabric.cold(port).control.credits());
@@ -191,7 +192,7 @@ fn along_path(fabric: &Simulation, ports: &[u32], mut kind: Kind, used: &mut [bo
     }
 }
 
-/// Where switches choose: every port that a frame may take, with every port that it may take next.
+/// Adds the edges of frames whose path switches choose: from every port that they may take to every possible next one.
 fn by_choice(fabric: &Simulation, spreading: &Spreading, used: &mut [bool], edges: &mut Edges) {
     let ends = |(flow, to): (&FlowSpec, Vec<NodeId>)| {
         let from = flow.from;
@@ -201,7 +202,7 @@ fn by_choice(fabric: &Simulation, spreading: &Spreading, used: &mut [bool], edge
     };
     let mut wanted: Vec<(Kind, NodeId)> = fabric.spec.free_flows().flat_map(ends).collect();
     if fabric.spec.remaps() {
-        // Which priority a frame has at a port depends on its way: any of those that it may have.
+        // The priority of a frame at a port may depend on its path, so all possible ones are used.
         let all = wanted.iter().flat_map(|&(kind, end)| {
             let any = fabric.spec.made_of(kind.priority);
             any.map(move |priority| (Kind { priority, ..kind }, end))
@@ -228,7 +229,8 @@ fn by_choice(fabric: &Simulation, spreading: &Spreading, used: &mut [bool], edge
     }
 }
 
-/// Where frames may go over a third group: all ways with at most two global links. Whether a frame takes one of them depends on queues.
+/// Adds the edges of detours over a third group: all paths with at most two global links. Which of them a frame takes
+/// depends on queues.
 fn by_detours(fabric: &Simulation, detours: &Detours, used: &mut [bool], edges: &mut Edges) {
     let mut kinds: Vec<Kind> = Vec::new();
     for (flow, _) in fabric.spec.free_flows() {
@@ -244,9 +246,10 @@ fn by_detours(fabric: &Simulation, detours: &Detours, used: &mut [bool], edges: 
     }
 }
 
-/// Destinations of a priority. The last hop to a host is no transit: one host of each edge group represents all.
+/// Destinations of a priority. The last hop to a host is not between switches, so one host of each edge group
+/// represents all.
 struct Destinations {
-    /// Edge group and host, in the order of groups.
+    /// Edge group and host, sorted by group.
     hosts: Vec<(u32, NodeId)>,
     switches: Vec<NodeId>,
 }
@@ -262,7 +265,8 @@ impl Destinations {
         Destinations { hosts, switches }
     }
 
-    /// Without those to which both nodes send as to one before: a row of the forwarding table has long runs.
+    /// Returns the destinations without those that both nodes reach over the same ports as an earlier one: rows of the
+    /// forwarding table have long runs.
     fn that_differ(&self, spreading: &Spreading, node: NodeId, next: NodeId) -> Vec<NodeId> {
         let turns = [node, next].into_iter().flat_map(|node| spreading.table.turns(node));
         let mut firsts: Vec<usize> =
@@ -274,7 +278,7 @@ impl Destinations {
     }
 }
 
-/// Egress accounting: each used queue stops all ports but its own.
+/// Adds the edges of egress accounting: each used queue stops all ports but its own.
 fn by_egress(fabric: &Simulation, used: &[bool], edges: &mut Edges) {
     for (first_port, pause_sender) in fabric.pause_senders().filter(|(_, sender)| !sender.by_ingress()) {
         let ports = || first_port..first_port + pause_sender.levels.len() as u32;
@@ -297,8 +301,8 @@ fn by_egress(fabric: &Simulation, used: &[bool], edges: &mut Edges) {
     }
 }
 
-/// The shortest cycle of a graph given as sorted edges, among those through the first queues that lie on one or
-/// lead from one to another.
+/// Returns the shortest cycle of a graph given as sorted edges, among those through the first queues that are part of a
+/// cycle or between two.
 fn shortest(edges: &[(u32, u32)]) -> Option<Vec<u32>> {
     let core = peel(edges);
     let after = |from: u32| {
@@ -337,7 +341,7 @@ fn shortest(edges: &[(u32, u32)]) -> Option<Vec<u32>> {
     })
 }
 
-/// The edges that are left when queues without edges in or without edges out are taken away, again and again.
+/// Removes queues without incoming edges or without outgoing edges repeatedly. Returns the remaining edges.
 fn peel(edges: &[(u32, u32)]) -> Vec<(u32, u32)> {
     let mut left = without_ends(edges.to_vec());
     left.iter_mut().for_each(|edge| *edge = (edge.1, edge.0));
@@ -348,7 +352,7 @@ fn peel(edges: &[(u32, u32)]) -> Vec<(u32, u32)> {
     left
 }
 
-/// Takes away all edges that lead, sooner or later, only to an end. Edges are sorted.
+/// Removes all edges from which every path ends. Edges are sorted.
 fn without_ends(edges: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
     let size = edges.iter().map(|edge| edge.0.max(edge.1) as usize + 1).max().unwrap_or(0);
     let mut out = vec![0u32; size];
@@ -381,14 +385,14 @@ mod tests {
         assert_eq!(shortest(&[]), None);
         assert_eq!(shortest(&[(0, 1), (1, 2), (0, 2)]), None);
         assert_eq!(shortest(&[(1, 2), (2, 3), (3, 1)]), Some(vec![1, 2, 3]));
-        // Tails on either side, and a longer cycle beside.
+        // A graph with tails on either side of its cycle, and a longer cycle.
         let edges = [(0, 5), (2, 9), (3, 4), (4, 6), (5, 3), (6, 3), (6, 7), (7, 5)];
         assert_eq!(shortest(&edges), Some(vec![3, 4, 6]));
         assert_eq!(shortest(&[(4, 4)]), Some(vec![4]));
     }
 
     proptest! {
-        /// Edges that lead upwards only make no cycle; one edge back along a path makes one.
+        /// Edges that only lead upwards form no cycle; one edge back along a path forms one.
         #[test]
         fn an_order_has_no_cycle(edges: Vec<(u8, u8)>, back: prop::sample::Index) {
             let mut edges: Vec<(u32, u32)> =

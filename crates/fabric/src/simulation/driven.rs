@@ -1,6 +1,8 @@
-//! A run that a session drives: requests go in at the present or later, notices come out in the order of time.
+//! A run driven by a session: requests are added at the present time or later, notices are returned in the order of
+//! time.
 //!
-//! The run stops in the instant of a notice, with no node ahead of another, so that a request at any host may follow from it at once.
+//! The run stops at the time of a notice, with no node ahead of another, so that a request at any host may follow
+//! immediately.
 
 use crate::run::state::event::{Event, Kind};
 use crate::run::state::index::RankIx;
@@ -13,25 +15,25 @@ use units::Time;
 /// Outcome of a step of a driven run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// There are notices.
+    /// There are notices to collect.
     Notices,
-    /// The time that was given has come.
+    /// The given time has been reached.
     Until,
-    /// The budget of events is used up; call again.
+    /// The budget of events is exhausted; call again.
     More,
-    /// No event is pending: without another request nothing will happen any more.
+    /// No event is pending: nothing will happen without another request.
     Idle,
-    /// The run is at the end of its duration, or in a deadlock.
+    /// The run has reached the end of its duration, or a deadlock.
     Finished,
 }
 
 impl Simulation {
-    /// From now on a session drives the run; it has not begun, and uses one thread.
+    /// Hands control of the run to a session. The run must not have started, and must use one thread.
     pub fn drive(&mut self) {
         self.driven = true;
     }
 
-    /// Adds a request to rank `rank` of job `job`, at `at` or at the present if that is later, and returns its label.
+    /// Adds a request to rank `rank` of job `job`, at `at` or now, whichever is later. Returns its label.
     pub fn request(&mut self, (job, rank): (u32, u32), at: Time, request: Request) -> u32 {
         let at = at.max(self.now());
         self.jobs.still = false;
@@ -48,7 +50,7 @@ impl Simulation {
         }
         let state = &mut ranks[from];
         let calls_at = state.machine.calls_at();
-        // One that has not begun is called at its start.
+        // A rank that has not started is called at its start.
         if calls_at < state.wakes_at {
             state.wakes_at = calls_at;
             let event = Event::bare(Kind::Rank, calls_at.max(at), state.port);
@@ -57,16 +59,16 @@ impl Simulation {
         label
     }
 
-    /// On one thread ranks lie in the order of jobs and of their numbers.
+    /// Index of a rank: on one thread, ranks are sorted by job and number.
     fn rank_index(&self, job: u32, rank: u32) -> RankIx {
         let before = self.spec.jobs[..job as usize].iter().map(|own| own.hosts.len()).sum::<usize>();
         RankIx::of(before as u32 + rank, self.shards[0].world.whole())
     }
 
-    /// Goes on to the next notices, to `until`, or for about `budget` events.
+    /// Advances to the next notices, to `until`, or by about `budget` events.
     ///
     /// # Errors
-    /// As [`Simulation::advance`].
+    /// As for [`Simulation::advance`].
     pub fn step(&mut self, until: Time, budget: u64) -> Result<Step, SimulationError> {
         if self.shards[0].world.hosts.ranks.notices.is_empty() {
             if self.now() >= until {
@@ -85,14 +87,15 @@ impl Simulation {
         })
     }
 
-    /// Takes the notices of the present instant, by job, rank, kind, peer and label.
+    /// Takes the notices of the present time, sorted by job, rank, kind, peer and label.
     pub fn take_notices(&mut self) -> Vec<(u32, u32, Notice)> {
         let mut notices = std::mem::take(&mut self.shards[0].world.hosts.ranks.notices);
         notices.sort_by_key(|&(job, rank, own)| (own.time, job, rank, own.kind, own.peer, own.label));
         notices
     }
 
-    /// Why a message from one rank to another is not through, as the end of a sentence; empty if nothing holds it.
+    /// Describes why a message from one rank to another has not completed, as the end of a sentence; empty if nothing
+    /// holds it.
     pub fn held_text(&self, job: u32, (from, to): (u32, u32)) -> String {
         match self.held(job, (from, to)) {
             Held::ConnectionFailed => ": its connection has failed after all retries".to_string(),
@@ -106,7 +109,7 @@ impl Simulation {
         }
     }
 
-    /// No further request comes: the run goes on to the end of what it has.
+    /// Declares that no further request follows: the run completes its pending work.
     pub fn close(&mut self) {
         let now = self.now();
         let world = &mut self.shards[0].world;

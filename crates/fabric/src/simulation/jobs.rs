@@ -1,7 +1,8 @@
-//! Jobs of a simulation: whether they can go on, and what their ranks wait for.
+//! Progress of jobs: whether they can continue, and what their ranks wait for.
 //!
-//! Jobs are looked at between windows, at fixed simulated times. A run in which nothing but jobs sends is over when all of them are; and
-//! when one of them can never go on: no event is pending, or no message is in flight and no rank works.
+//! Jobs are checked between windows, at fixed simulated times. A run in which only jobs send ends when all of them have
+//! ended. It also ends when one of them can never continue: no event is pending, or no message is in flight and no rank
+//! is computing.
 
 use crate::run::state::hosts::Receiver;
 use crate::run::state::index::EndpointIx;
@@ -13,37 +14,39 @@ use std::collections::BTreeMap;
 use transport::{Endpoint, Protocol};
 use units::Time;
 
-/// Looks at the jobs of a run.
+/// Periodic checks of the jobs of a run.
 #[derive(Debug)]
 pub(crate) struct JobWatch {
     /// Time of the next check; [`Time::NEVER`] without jobs.
     pub next: Time,
     interval: Time,
-    /// Events until the last check.
+    /// Number of events at the last check.
     events: u64,
-    /// No event was pending at the last look.
+    /// True if no event was pending at the last check.
     pub still: bool,
-    /// The run is over: all jobs are, or none can go on.
+    /// True if the run is over: all jobs have ended, or none can continue.
     pub over: bool,
-    /// By job, iterations that had ended at the last check, and true if the mean time of an iteration had the requested precision.
+    /// By job, number of iterations that had ended at the last check, and true if the mean time of an iteration had the
+    /// requested precision.
     pub(super) known: Vec<(usize, bool)>,
-    /// By job, frames that its ranks had got at the last sample, and the first sample at which they had as many.
+    /// By job, number of frames that its ranks had received at the last sample, and the time of the first sample with
+    /// that number.
     progress: Vec<(u64, Time)>,
-    /// When the next sample is taken, and the time between two.
+    /// Time of the next sample, and interval between samples.
     samples: (Time, Time),
 }
 
-/// Samples of the progress of jobs in a run, at most.
+/// Maximum number of samples of the progress of jobs in a run.
 const SAMPLES: u64 = 16;
-/// Looks in a run, at most.
+/// Maximum number of checks in a run.
 const LOOKS: u64 = 4_096;
 
 impl JobWatch {
-    /// Time between two looks in a run of this duration.
+    /// Interval between checks in a run of this duration.
     pub fn interval(duration: Time) -> Time {
         Time::from_ps((duration.ps() / LOOKS).max(Time::from_us(10).ps()))
     }
-    /// A watch over jobs in a run of this duration, if there are any.
+    /// Creates the checks for a run of this duration; none without jobs.
     pub fn new(jobs: bool, duration: Time) -> JobWatch {
         let interval = JobWatch::interval(duration);
         JobWatch {
@@ -60,68 +63,69 @@ impl JobWatch {
 }
 
 impl JobWatch {
-    /// It is `now`, as time without skipping counts, and `skipped` of it was left out: looks are at the times of a run that skips nothing.
+    /// Reschedules the checks after skipping: `now` is the time of the whole run, of which `skipped` was skipped.
+    /// Checks occur at the times of a run that skips nothing.
     pub fn skip_to(&mut self, now: Time, skipped: Time) {
         let looks = now.ps() / self.interval.ps() + 1;
         self.next = self.interval * looks - skipped;
     }
 }
 
-/// Why a message that was posted has not been delivered, or its acknowledgement has not come.
+/// Reason why a posted message has not been delivered, or not been acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
-    /// Its connection is in error and sends nothing any more.
+    /// Its connection is in the error state and no longer sends.
     ConnectionFailed,
-    /// The link of a port on its way is down. The port is one of the whole.
+    /// A link on its path is down. The port is numbered in the whole fabric.
     LinkDown(u32),
-    /// Its class is paused at a port on its way.
+    /// Its class is paused at a port on its path.
     Paused(u32),
-    /// Its class lacks credits at a port on its way.
+    /// Its class lacks credits at a port on its path.
     NoCredits(u32),
-    /// Its receiver was not ready for it.
+    /// Its receiver was not ready (RNR).
     ReceiverNotReady,
-    /// Its connection waits to send packets again.
+    /// Its connection waits to retransmit packets.
     Retransmitting,
-    /// It is on its way.
+    /// It is in flight.
     InFlight,
     /// Lost, and not retransmitted: no frame of it is in flight.
     Lost,
 }
 
-/// The wait of a rank.
+/// What a rank waits for.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum WaitCause {
-    /// It has not begun: its job starts later.
+    /// The start of its job.
     NotStarted,
-    /// Its processor works.
+    /// The end of a computation.
     Working,
     /// A message that its sender has not posted yet.
     NotPosted,
-    /// A message that its sender never posts: the sender has ended.
+    /// A message that will never be posted, because the sender has ended.
     PeerEnded,
-    /// A message of any rank, and none that matches has been posted.
+    /// A message from any rank, while no matching message has been posted.
     AnyPeer,
-    /// A message that its sender has posted.
+    /// A message that has been posted.
     Message(Held),
-    /// The acknowledgement of a message that it has posted.
+    /// The acknowledgement of a message that the rank has posted.
     Acknowledgement(Held),
 }
 
-/// A rank that has not ended, and the first thing that it waits for.
+/// A rank that has not ended, and the first event that it waits for.
 #[derive(Clone, Debug)]
 pub(crate) struct RankWait {
     pub job: u32,
     pub rank: u32,
-    /// Iterations that are over.
+    /// Number of iterations that have ended.
     pub finished: usize,
-    /// The rank at the other end, label and bytes of the message; `None`: it waits for no message.
+    /// The rank at the other end, label and bytes of the message; `None` if it does not wait for a message.
     pub message: Option<(u32, u32, u64)>,
     pub since: Time,
     pub cause: WaitCause,
 }
 
 impl Simulation {
-    /// Ranks of all jobs, by job and number.
+    /// The ranks of all jobs, sorted by job and number.
     pub(crate) fn ranks(&self) -> Vec<&RankState> {
         let mut ranks: Vec<&RankState> =
             self.parts().flat_map(|part| part.hosts.ranks.ranks.all(part.whole())).collect();
@@ -129,7 +133,7 @@ impl Simulation {
         ranks
     }
 
-    /// Looks whether jobs can go on. Returns true if the run is over.
+    /// Checks whether jobs can continue. Returns true if the run is over.
     pub(super) fn look_at_jobs(&mut self) -> bool {
         let interval = self.jobs.interval;
         self.jobs.next = self.jobs.next.saturating_add(interval);
@@ -139,7 +143,7 @@ impl Simulation {
         }
         let ranks = self.ranks();
         let done = ranks.iter().all(|state| state.machine.is_done());
-        // Frames that have left without a transport may still be in flight.
+        // Frames sent without a transport may still be in flight.
         let over_frames = self.spec.jobs.iter().any(|job| self.spec.is_over_frames(job));
         let rests = !over_frames
             && ranks.iter().all(|state| {
@@ -149,7 +153,7 @@ impl Simulation {
         let of_jobs: usize = self.spec.jobs.iter().map(|job| job.flows.iter().flatten().count()).sum();
         let alone = of_jobs == self.spec.flows.len();
         let events = self.events();
-        // To look for pending events takes longer than to count those that ran.
+        // Counting processed events is faster than searching for pending ones.
         let still = std::mem::replace(&mut self.jobs.events, events) == events;
         self.jobs.still = still && self.is_quiet();
         let open = self.ranks().iter().any(|state| state.machine.is_open());
@@ -160,7 +164,7 @@ impl Simulation {
         self.jobs.over
     }
 
-    /// Takes a sample of the frames that each job has got.
+    /// Takes a sample of the frames that each job has received.
     fn sample_progress(&mut self) {
         let (now, got) = (self.now(), self.frames_got());
         self.jobs.samples.0 = now.saturating_add(self.jobs.samples.1);
@@ -171,7 +175,8 @@ impl Simulation {
             got.iter().enumerate().map(|(job, &frames)| (frames, since(job, frames))).collect();
     }
 
-    /// By job, the frames of data that its ranks have got: those that were discarded, or wait for others, left out.
+    /// By job, the number of data frames that its ranks have received, without those that were discarded or wait for
+    /// others.
     fn frames_got(&self) -> Vec<u64> {
         let mut job_of = vec![None; self.spec.flows.len()];
         for (number, job) in self.spec.jobs.iter().enumerate() {
@@ -193,7 +198,7 @@ impl Simulation {
         got
     }
 
-    /// By job, for how long until now none of its ranks has got a frame, in steps of a sample.
+    /// By job, the time until now in which none of its ranks has received a frame, at the resolution of a sample.
     pub(crate) fn stalled(&self) -> Vec<Time> {
         let now = self.now();
         let since = |(job, frames): (usize, u64)| match self.jobs.progress.get(job) {
@@ -208,7 +213,7 @@ impl Simulation {
         self.shards.iter_mut().all(|shard| shard.runner.windows().pending().next().is_none())
     }
 
-    /// The wait of a rank; `None`: it has ended.
+    /// Returns what a rank waits for; `None` if it has ended.
     fn wait_of(&self, ranks: &[&RankState], state: &RankState) -> Option<RankWait> {
         let own = &state.machine;
         if own.is_done() {
@@ -261,7 +266,8 @@ impl Simulation {
         Some(wait(Some((peer, tag, bytes)), posted, cause))
     }
 
-    /// Returns true if a message with this label, or with any, has left a rank without a transport and has not arrived at another one.
+    /// Returns true if a message with this label (`None`: with any label), sent by a rank without a transport, has not
+    /// arrived at another rank.
     fn is_undelivered(&self, job: u32, (from, to): (u32, u32), tag: Option<u32>) -> bool {
         let ends = self.path_of_ranks(job, (from, to)).and_then(|(_, path)| self.ends_of(path));
         let Some((Endpoint::FrameSender(near), Endpoint::FrameReceiver(far))) = ends else { return false };
@@ -269,8 +275,8 @@ impl Simulation {
         missing.any(|(_, &label)| tag.is_none_or(|tag| tag == label))
     }
 
-    /// Of a run in which nothing but jobs sends, the bytes of messages that are posted and not acknowledged: no more of them wait in
-    /// queues. `None`: there is other traffic.
+    /// Bytes of messages that are posted and not acknowledged, which bounds the bytes in queues. `None` unless only
+    /// jobs send.
     pub fn posted_bytes(&self) -> Option<u64> {
         let of_jobs: usize = self.spec.jobs.iter().map(|job| job.flows.iter().flatten().count()).sum();
         let unsent = |state: &RankState| {
@@ -282,7 +288,7 @@ impl Simulation {
         (of_jobs == self.spec.flows.len() && !over_frames).then(|| self.ranks().into_iter().map(unsent).sum())
     }
 
-    /// By flow of a job, the frames of all of its messages to each destination.
+    /// By flow of a job, the number of frames of all its messages to each destination.
     pub(super) fn frames_of_jobs(&self) -> BTreeMap<u32, Vec<u64>> {
         let mut frames = BTreeMap::new();
         for (number, job) in (0..).zip(&self.spec.jobs) {
@@ -303,13 +309,13 @@ impl Simulation {
         frames
     }
 
-    /// The wait of every rank that has not ended, by job and rank.
+    /// What each rank that has not ended waits for, sorted by job and rank.
     pub(crate) fn rank_waits(&self) -> Vec<RankWait> {
         let ranks = self.ranks();
         ranks.iter().filter_map(|state| self.wait_of(&ranks, state)).collect()
     }
 
-    /// The flow and the path of messages from one rank to another; `None`: there are none.
+    /// Flow and path of the messages from one rank to another; `None` if there are none.
     fn path_of_ranks(&self, job: u32, (from, to): (u32, u32)) -> Option<(usize, usize)> {
         let (flow, peers) = self.spec.jobs[job as usize].flows[from as usize].as_ref()?;
         let nth = peers.binary_search(&to).ok()?;
@@ -317,7 +323,7 @@ impl Simulation {
         Some((flow, self.source(flow).first_path as usize + nth))
     }
 
-    /// Why a message from one rank to another is not through.
+    /// Returns the reason why a message from one rank to another has not completed.
     pub(super) fn held(&self, job: u32, (from, to): (u32, u32)) -> Held {
         let Some((flow, path)) = self.path_of_ranks(job, (from, to)) else { return Held::InFlight };
         let pairs = |part: &crate::run::fabric::Fabric, at: EndpointIx| {

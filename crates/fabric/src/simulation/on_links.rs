@@ -1,13 +1,13 @@
-//! Frames on links: those of pending arrivals, and those that link-level retry has to repeat.
+//! Frames on links: those of pending arrivals, and those that link-level retry has to retransmit.
 
 use crate::run::fabric::Fabric;
 use crate::simulation::Simulation;
 use engine::Shard;
 
 impl Simulation {
-    /// Frames on the link towards each port: how many, how many bytes.
+    /// Number of frames, and their bytes, on the link towards each port.
     pub(crate) fn in_flight(&mut self) -> Vec<(u64, u64)> {
-        // Events between two threads are delivered first, so that each is counted once, at its receiver.
+        // Events between two threads are delivered first, so that each is counted once, at its destination.
         if let Some(workers) = &mut self.workers {
             workers.deliver(&mut self.shards);
         }
@@ -22,16 +22,16 @@ impl Simulation {
                 }
             }
         }
-        // Those sent ahead that still wait are not on a link.
+        // Frames sent ahead that are still queued are not on a link.
         for port in 0..self.ports() as u32 {
             let towards = self.peer(port) as usize;
             for waiting in self.committed(port) {
                 let (frames, bytes) = &mut in_flight[towards];
-                // Before a run has come to rest some of them are counted where they will arrive.
+                // Before a run has come to rest, some of them are counted at their destination.
                 *frames = frames.saturating_sub(1);
                 *bytes = bytes.saturating_sub(waiting.frame.bytes.into());
             }
-            // Those that link-level retry has to repeat have left as well.
+            // Frames that link-level retry has to retransmit have left as well.
             for frame in self.cold(port).retry.iter().flat_map(|retry| retry.held()) {
                 let (frames, bytes) = &mut in_flight[towards];
                 *frames += 1;
@@ -41,7 +41,8 @@ impl Simulation {
         in_flight
     }
 
-    /// Number of frames that have left and not arrived. Negative while more have arrived ahead of time than have left.
+    /// Number of frames that have left and not arrived. Negative if more arrivals than departures have been counted
+    /// ahead of their time.
     pub(super) fn frames_on_links(&mut self) -> i64 {
         let pending = self.shards.iter_mut().flat_map(|shard| shard.runner.windows().pending());
         let pending = pending.filter(|event| event.has_frame()).count() as i64;

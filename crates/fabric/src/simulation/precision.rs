@@ -1,12 +1,12 @@
-//! Jobs that end when the time of an iteration is known precisely enough.
+//! Ending jobs when the time of an iteration is known with the requested precision.
 
 use crate::run::state::ranks::RankState;
 use crate::simulation::Simulation;
 use jobs::{Precision, Rank};
 use units::Time;
 
-/// Returns the times of the iterations of a job that all of its ranks have ended: from the end of the one before, the first from the
-/// begin of its first rank. Their mean is `step_ns` of the table `jobs`.
+/// Returns the times of the iterations of a job that all of its ranks have ended. The first is measured from the start
+/// of its first rank, others from the end of the previous one. Their mean is `step_ns` of the table `jobs`.
 pub(crate) fn step_times(ranks: &[&RankState]) -> Vec<Time> {
     let of = |machine: fn(&Rank) -> Option<Time>| ranks.iter().filter_map(move |own| machine(&own.machine));
     let mut before = of(|own| own.times().first().map(|one| one.began)).min().unwrap_or_default();
@@ -20,14 +20,14 @@ pub(crate) fn step_times(ranks: &[&RankState]) -> Vec<Time> {
 }
 
 impl Simulation {
-    /// Ends all jobs with the iterations that have begun, if each of them has ended or its time of an iteration is known at this
-    /// precision. The state is looked at between windows, at fixed simulated times.
+    /// Ends all jobs after the iterations in progress, if each of them has ended or has the time of its iterations at
+    /// this precision. The state is checked between windows, at fixed simulated times.
     pub(super) fn end_jobs_at(&mut self, precision: Precision) {
         let mut known = std::mem::take(&mut self.jobs.known);
         known.resize(self.spec.jobs.len(), (0, false));
         let ranks = self.ranks();
         let of_jobs: Vec<&[&RankState]> = ranks.chunk_by(|one, next| one.job == next.job).collect();
-        // Units at switches come behind the ranks.
+        // Reduction units at switches are after the ranks.
         let of_ranks = of_jobs.iter().zip(&self.spec.jobs).map(|(all, spec)| &all[..spec.ranks() as usize]);
         let (mut all_done, mut all_known) = (true, true);
         for (ranks, (iterations, is_known)) in of_ranks.zip(&mut known) {
@@ -53,7 +53,7 @@ impl Simulation {
         }
     }
 
-    /// Iterations of a job, after which it ends.
+    /// Number of iterations after which a job ends.
     pub(crate) fn iterations_of(&self, job: u32) -> u64 {
         self.parts()
             .flat_map(|part| part.hosts.ranks.ranks.all(part.whole()))

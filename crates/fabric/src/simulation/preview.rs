@@ -1,12 +1,12 @@
-//! A preview: the jobs of a scenario at flow level, in place of packets.
+//! A preview: the jobs of a scenario simulated at flow level instead of packet level.
 //!
-//! The ranks are those of the run, with their programs and host costs. Each pair of ranks has one fluid flow, which sends its messages
-//! one after the other at the max-min fair rate of [`Fluid`]. The rates change when a flow begins or ends. A message is delivered when
-//! its last bit has left, and has crossed the links of an empty path; it is acknowledged after the way back. Flows whose packets switches
-//! spread use their links in equal parts.
+//! The ranks are those of the run, with their programs and host costs. Each pair of ranks has one fluid flow, which
+//! sends its messages one after the other at the max-min fair rate of [`Fluid`]. The rates change when a flow starts or
+//! ends. A message is delivered when its last bit has left and has crossed the links of an idle path; it is
+//! acknowledged after the return delay. Flows whose packets switches spread use their links in equal parts.
 //!
-//! Not modelled: queues, congestion control, windows, losses, pauses and what they make wait, acknowledgements on the links, faults,
-//! traffic that is no job but greedy flows.
+//! Not modelled: queues, congestion control, windows, losses, pauses and their effects, acknowledgements on the links,
+//! faults, and traffic other than jobs and greedy flows.
 
 pub(crate) mod fluid;
 
@@ -23,54 +23,54 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use units::Time;
 use workload::{Arrivals, Framing};
 
-/// Bytes of an acknowledgement on a link.
+/// Bytes of an acknowledgement on a link, including overhead.
 const ACKNOWLEDGEMENT: u64 = 84;
 
 /// Totals of a preview.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PreviewCounts {
-    /// Messages that were delivered.
+    /// Number of messages delivered.
     pub messages: u64,
-    /// Times at which rates were computed anew.
+    /// Number of times that rates were recomputed.
     pub rate_changes: u64,
 }
 
 /// Messages from one rank to another.
 struct Flow {
-    /// Job, and numbers of the ranks in it.
+    /// Job. `ranks` are the numbers of sender and receiver in it.
     job: u32,
     ranks: [u32; 2],
     usage: Usage,
     framing: Framing,
-    /// Time from the last bit of a message at the first port to its delivery, and to its acknowledgement; without a transport the
-    /// latter is 0.
+    /// Time from the last bit of a message at the first port to its delivery, and to its acknowledgement. The latter is
+    /// 0 without a transport.
     delays: [Time; 2],
     waiting: VecDeque<(u32, u64)>,
-    /// Bits of the first of them that have not left.
+    /// Bits of the first waiting message that have not left.
     left: f64,
     rate: f64,
 }
 
-/// A notice that is on its way: when, order, flow, label, whether it is the delivery.
+/// A pending notice: time, sequence number, flow, label, and true for the delivery of a message.
 type Coming = Reverse<(Time, u64, u32, u32, bool)>;
 
-/// A preview at work.
+/// A preview in progress.
 struct Preview<'a> {
-    /// By job and number.
+    /// Ranks, sorted by job and number.
     ranks: Vec<&'a mut RankState>,
-    /// By job, its first rank.
+    /// Index of the first rank of each job.
     first_rank: Vec<u32>,
-    /// Calls of ranks, some of which may be out of date; by rank, the time of its last one.
+    /// Calls of ranks, some of which may be outdated. `called` is the time of the latest call of each rank.
     calls: BinaryHeap<Reverse<(Time, u32)>>,
     called: Vec<Time>,
-    /// Ranks that may have messages to post, or another call.
+    /// Ranks that may have messages to post, or need another call.
     touched: Vec<u32>,
     fluid: Fluid,
     flows: Vec<Flow>,
     by_ranks: BTreeMap<(u32, u32, u32), u32>,
-    /// Flows that send, ascending.
+    /// Flows that send, in ascending order.
     active: Vec<u32>,
-    /// Greedy flows beside the jobs.
+    /// Greedy flows of other traffic.
     beside: Vec<Usage>,
     coming: BinaryHeap<Coming>,
     order: u64,
@@ -79,8 +79,8 @@ struct Preview<'a> {
 }
 
 impl Simulation {
-    /// Runs the jobs at flow level, in place of the run. Then tables of jobs, collectives, messages and waits are those of the preview;
-    /// no other is.
+    /// Simulates the jobs at flow level, in place of the run. The tables of jobs, collectives, messages and waits are
+    /// then those of the preview; other tables are not available.
     pub fn preview(&mut self) -> PreviewCounts {
         let (fluid, flows, beside) = self.flows_of_preview();
         let duration = self.spec.duration;
@@ -114,7 +114,7 @@ impl Simulation {
         counts
     }
 
-    /// Flows of the scenario that a preview leaves out, by name.
+    /// Names of the flows of the scenario that a preview ignores.
     pub fn not_previewed(&self) -> Vec<String> {
         let of_jobs: Vec<u32> =
             self.spec.jobs.iter().flat_map(|job| job.flows.iter().flatten().map(|own| own.0)).collect();
@@ -166,7 +166,7 @@ impl Simulation {
         (fluid, flows, beside)
     }
 
-    /// Resources of a path, and the delays of a message there and of its acknowledgement.
+    /// Resources of a path, and the delays of a message and of its acknowledgement on it.
     fn way_of_preview(
         &self,
         (plan, fluid): (&Plan<'_>, &mut Fluid),
@@ -188,7 +188,7 @@ impl Simulation {
             let (link, rate) = (plan.link(ports[0]), plan.rate(ports[0]));
             let node = plan.node(ports[0]);
             let on_link = |bytes: u64| Time::from_ps((bytes as f64 * 8e12 / rate.bps_f64()).round() as u64);
-            // At the first port the last frame has left already; a switch that cuts through does not wait for it.
+            // The last frame has already left the first port. A cut-through switch does not wait for the whole frame.
             let waits = hop > 0 && !node.cuts_through();
             let there = if waits { on_link(u64::from(frame + link.overhead)) } else { Time::ZERO };
             delays[0] = delays[0] + there + link.delay + node.latency();
@@ -198,7 +198,7 @@ impl Simulation {
     }
 }
 
-/// Returns true if a flow takes all that the links give, to one host.
+/// Returns true if a flow sends as much as the links allow, to a single host.
 fn is_greedy(flow: &FlowSpec) -> bool {
     let source = &flow.source;
     let greedy =
@@ -206,7 +206,7 @@ fn is_greedy(flow: &FlowSpec) -> bool {
     greedy && flow.transport.is_none() && source.start == Time::ZERO && flow.source.destinations.count() == 1
 }
 
-/// Queues of a port that share its rate as one, and their weight; `None`: they are strict.
+/// Group of queues of a port that share the rate, and weight in it; `None` for strict priority.
 fn share(plan: &Plan<'_>, port: u32, queue: u8) -> (u8, Option<f64>) {
     match plan.scheduler(port) {
         SchedulerSpec::Fifo => (0, Some(1.0)),
@@ -215,7 +215,7 @@ fn share(plan: &Plan<'_>, port: u32, queue: u8) -> (u8, Option<f64>) {
             let class =
                 ets.classes.iter().position(|class| class.queues.contains(&queue.into())).unwrap_or(0);
             let weight = match ets.classes[class].selection {
-                // A class of 0 % has what others leave.
+                // A class of 0 % gets what others leave.
                 Selection::Percent(percent) => Some(f64::from(percent).max(1e-6)),
                 Selection::Strict | Selection::CreditBased { .. } => None,
             };
@@ -228,7 +228,7 @@ fn share(plan: &Plan<'_>, port: u32, queue: u8) -> (u8, Option<f64>) {
     }
 }
 
-/// The resource of a class of a port.
+/// Returns the resource of a class of a port.
 fn resource(plan: &Plan<'_>, fluid: &mut Fluid, port: u32, TrafficClass(class): TrafficClass) -> u32 {
     let (class, weight) = share(plan, port, class);
     let Fluid { resources, numbers, .. } = fluid;
@@ -267,7 +267,7 @@ impl Preview<'_> {
         }
     }
 
-    /// Ranks whose time has come. Returns true if there are any.
+    /// Calls the ranks whose time has come. Returns true if there are any.
     fn call_ranks(&mut self) -> bool {
         let mut any = false;
         while let Some(&Reverse((at, rank))) = self.calls.peek()
@@ -282,7 +282,7 @@ impl Preview<'_> {
         any
     }
 
-    /// Notices that are due. Returns true if there are any.
+    /// Handles the notices that are due. Returns true if there are any.
     fn take_coming(&mut self) -> bool {
         let mut any = false;
         while let Some(&Reverse((at, _, flow, tag, delivered))) = self.coming.peek()
@@ -306,7 +306,7 @@ impl Preview<'_> {
         any
     }
 
-    /// Messages that ranks post go to their flows. Returns true if there are any.
+    /// Assigns the messages that ranks post to their flows. Returns true if there are any.
     fn post(&mut self) -> bool {
         let mut any = false;
         let mut touched = std::mem::take(&mut self.touched);
@@ -333,7 +333,8 @@ impl Preview<'_> {
         any
     }
 
-    /// The first messages of flows that have none begin. Returns true if the set of flows that send has changed.
+    /// Starts the next message of each flow that has none in progress. Returns true if the set of sending flows has
+    /// changed.
     fn begin_flows(&mut self) -> bool {
         let before = self.active.len();
         let flows = &mut self.flows;
@@ -345,14 +346,14 @@ impl Preview<'_> {
                 && let Some(&(_, bytes)) = own.waiting.front()
             {
                 own.left = own.framing.frame_bytes(bytes.max(1)) as f64 * 8.0;
-                // One that has a rate goes on with it.
+                // A flow that has a rate keeps it.
                 changed |= own.rate == 0.0;
             }
         }
         changed
     }
 
-    /// When the next message has left; at least a picosecond from now.
+    /// Time at which the next message will have left; at least a picosecond from now.
     fn next_end(&self) -> Time {
         let sending = self.active.iter().map(|&flow| &self.flows[flow as usize]).filter(|own| own.rate > 0.0);
         let first = sending.map(|own| own.left / own.rate).fold(f64::INFINITY, f64::min);
@@ -363,14 +364,14 @@ impl Preview<'_> {
         }
     }
 
-    /// Flows send up to a time, at which messages may have left.
+    /// Advances the flows to a time, at which messages may have left.
     fn send_until(&mut self, until: Time) {
         let secs = (until - self.now).as_secs_f64();
         self.now = until;
         for &flow in &self.active {
             let own = &mut self.flows[flow as usize];
             own.left -= own.rate * secs;
-            // Half a bit is none: times are whole picoseconds.
+            // Less than half a bit is a rounding error: times are whole picoseconds.
             if own.left > 0.5 {
                 continue;
             }

@@ -1,12 +1,13 @@
-//! Recurrence of the state of a run whose jobs repeat: at which iterations it equals an earlier one but for a shift in time.
+//! Recurrence of the state of a run with repeating jobs: detects iterations whose state equals that of an earlier one,
+//! apart from a shift in time.
 //!
-//! If the whole dynamic state at one boundary equals that at an earlier one, what follows is the same, shifted. A boundary is the beginning of
-//! an iteration of a job at its last rank; the state is taken a fixed time later, when the run comes back. A state with a part that has no
-//! class yet equals no other one, and the result names that part.
+//! If the whole dynamic state at one boundary equals that at an earlier one, the following events are equal too,
+//! shifted in time. A boundary is the start of an iteration of a job at its last rank; the state is taken a fixed time
+//! later, when the run returns. A state with an unsupported part equals no other state, and the result names that part.
 //!
-//! A recurrence counts once another period has confirmed it: the same digest, after the same time. Digests are taken where the work of a
-//! digest is small beside that of the frames since the last one, so that short iterations are looked at now and then. Both depend on
-//! simulated quantities alone: the result is the same on any number of threads.
+//! A recurrence counts once another period has confirmed it: an equal digest after an equal time. A digest is taken
+//! only if its cost is small compared with that of the frames since the last one, so that not all short iterations have
+//! one. Both rules depend on simulated quantities alone: the result is equal on any number of threads.
 
 mod growth;
 mod history;
@@ -24,42 +25,43 @@ use phases::PhaseWatch;
 use state::State;
 use units::Time;
 
-/// Frames that links carry for each word of a digest, at least, unless iterations are to be skipped: digests take less than a hundredth
-/// of the time then.
+/// Minimum number of frame-hops for each word of a digest, unless iterations are to be skipped. Digests then take less
+/// than a hundredth of the time.
 const HOPS_A_WORD: u64 = 32;
-/// Digests that are taken at consecutive boundaries, so that short periods are found.
+/// Number of digests taken at consecutive boundaries, to find short periods.
 const BURST: u64 = 8;
-/// States with a part that has no class after which no more are looked at.
+/// Number of states with an unsupported part after which no more digests are taken.
 const UNKNOWN: usize = 3;
-/// With skipping: digests without a match, after which only every second boundary is looked at, after as many more every fourth, and so on.
+/// With skipping: number of digests without a match after which only every second boundary has a digest; after as many
+/// more only every fourth, and so on.
 const MISSES: usize = 16;
-/// The least share of the boundaries that is looked at, as a power of one half.
+/// Minimum fraction of the boundaries that have a digest, as a power of one half.
 const RAREST: usize = 6;
 
-/// Looks for recurrences.
+/// State of the search for recurrences.
 #[derive(Debug)]
 pub(crate) struct RecurrenceWatch {
-    /// Time of the next digest; [`Time::NEVER`]: none is due.
+    /// Time of the next digest; [`Time::NEVER`] if none is due.
     pub next: Time,
     /// Time from a boundary to its digest.
     offset: Time,
     jobs: Vec<JobHistory>,
     phases: PhaseWatch,
-    /// End of the period of iterations that is recorded now, or was last.
+    /// End of the latest recorded period of iterations.
     recorded_until: Time,
-    /// Time of all that was left out, and the frame-hops in it.
+    /// Total time that was skipped. `skipped_hops` is the number of frame-hops in it.
     skipped: Time,
     skipped_hops: u64,
-    /// Digests that are left of a burst, and the number and the work of all so far.
+    /// Number of remaining digests of a burst. `digests` and `words` are the number and the work of all digests so far.
     burst: u64,
     digests: u64,
     words: u64,
-    /// The states of the last digest and of the one before.
+    /// The states of the last two digests.
     states: [State; 2],
 }
 
 impl RecurrenceWatch {
-    /// A watch over so many jobs, which looks at them at this interval.
+    /// Creates the search for this many jobs. `offset`: time from a boundary to its digest.
     pub fn new(jobs: usize, offset: Time) -> RecurrenceWatch {
         RecurrenceWatch {
             next: Time::NEVER,
@@ -83,7 +85,7 @@ impl RecurrenceWatch {
 }
 
 impl Simulation {
-    /// Notes boundaries that have passed since the last look, and schedules their digests.
+    /// Records boundaries that have passed since the last check, and schedules their digests.
     pub(super) fn look_for_boundaries(&mut self) {
         self.look_for_phases();
         self.recurrence.schedule();
@@ -106,7 +108,7 @@ impl Simulation {
         let watch = &mut self.recurrence;
         for ((history, (iteration, at)), spec) in watch.jobs.iter_mut().zip(begun).zip(&self.spec.jobs) {
             let due = at + watch.offset;
-            // One that was noticed too late would be taken too late.
+            // A boundary that was noticed too late would have its digest too late.
             let is_between = iteration > 0 && iteration < spec.iterations as usize;
             if due > now && is_between && takes(history, iteration) {
                 history.due = Some((iteration, due));
@@ -115,7 +117,7 @@ impl Simulation {
         watch.schedule();
     }
 
-    /// Returns true if iterations are to be skipped, and none has been so far.
+    /// Returns true if iterations are to be skipped, and none has been skipped so far.
     fn is_to_skip(&self) -> bool {
         self.spec.guards.skip.leaves_out()
             && self.spec.guards.until.is_none()
@@ -123,18 +125,18 @@ impl Simulation {
             && self.ranks().iter().all(|own| own.machine.skipped().is_none())
     }
 
-    /// Returns true if frames are recorded, of which those of skipped iterations would have no rows.
+    /// Returns true if frames are logged: skipped iterations would have no rows.
     fn records_frames(&self) -> bool {
         self.parts().any(|part| part.probes.frames.is_some())
     }
 
-    /// Returns true if a digest may be taken: within a burst, or if enough frames have been carried for another one.
+    /// Returns true if a digest may be taken: within a burst, or if enough frame-hops have passed since the last one.
     fn can_afford(&mut self) -> bool {
         if self.recurrence.burst > 0 {
             return true;
         }
         let endpoints: usize = self.parts().map(|part| part.hosts.endpoints.len()).sum();
-        // Before the first one, what its parts may take.
+        // Estimate of the work before the first digest.
         let guess = (3 * self.ports() + endpoints) as u64 * 64;
         let each = self.recurrence.words.checked_div(self.recurrence.digests).unwrap_or(guess);
         if self.frame_hops() < (self.recurrence.words + each * BURST) * HOPS_A_WORD {
@@ -144,7 +146,7 @@ impl Simulation {
         true
     }
 
-    /// By job, the last iteration that has begun at all of its ranks, counted with those that were left out, and when it did.
+    /// By job, the last iteration that has started at all of its ranks, skipped ones included, and its start time.
     fn iterations_begun(&self) -> Vec<(usize, Time)> {
         let ranks = self.ranks();
         let of_job = |ranks: &[&RankState]| {
@@ -188,7 +190,7 @@ impl Simulation {
             let (begun, counters, snapshot) = (begun.clone(), None, None);
             let mark = Mark { iteration, at, digest, begun, counters, snapshot };
             let is_consistent = history.add(mark);
-            debug_assert!(is_consistent, "equal states are followed by equal times");
+            debug_assert!(is_consistent, "equal states are followed by equal periods");
             history.contradicted |= !is_consistent;
         }
         watch.states.swap(0, 1);
@@ -201,7 +203,8 @@ impl Simulation {
         }
     }
 
-    /// Compares what the period that ends with a mark of this time has added to counters and fingerprints with the one before.
+    /// Compares the growth of counters and fingerprints in the period that ends with a mark of this time with that of
+    /// the previous period.
     fn compare_counters(&mut self) {
         let now = self.now();
         for job in 0..self.recurrence.jobs.len() {
@@ -213,9 +216,9 @@ impl Simulation {
         }
     }
 
-    /// Notes the counters at marks of this time whose states are those of earlier ones: a period that may be skipped begins.
+    /// Records the counters at marks of this time whose states recur: a period that may be skipped begins.
     fn note_counters(&mut self) {
-        // They begin anew after the warm-up, and one period is recorded at a time.
+        // Counters restart after the warm-up, and only one period is recorded at a time.
         if !self.warmed_up || self.now() < self.recurrence.recorded_until {
             return;
         }
@@ -236,8 +239,8 @@ impl Simulation {
         }
     }
 
-    /// Periods of this time that all jobs have left before their last iterations; `None` if there are none, or if they do not fit into the
-    /// run. `known`: only jobs that have finished one.
+    /// Number of periods of this length that all jobs have left before their last iterations; `None` if there are none,
+    /// or if they exceed the duration of the run. `known`: counts only jobs that have finished a period.
     fn periods_left(&self, of_jobs: &[usize], takes: Time, known: bool) -> Option<usize> {
         let (mut periods, mut rest) = (None, Time::ZERO);
         for own in self.ranks() {
@@ -254,8 +257,9 @@ impl Simulation {
         periods.filter(|&periods| periods > 0 && fits)
     }
 
-    /// Leaves out as many periods as all jobs have before their last iterations, if the present state is confirmed to recur. An earlier
-    /// recurrence does not suffice: another job may have ended since. Returns true if some were left out.
+    /// Skips the periods that all jobs have left before their last iterations, if the present state is confirmed to
+    /// recur. An earlier recurrence does not suffice, because another job may have ended since. Returns true if any
+    /// were skipped.
     fn skip_iterations(&mut self) -> bool {
         let job = self.recurrence.jobs.iter().position(|job| job.current.is_some());
         let Some(job) = job.filter(|_| self.warmed_up) else { return false };
@@ -278,7 +282,7 @@ impl Simulation {
                 }
             }
         }
-        // Boundaries that have passed and whose digests are due.
+        // Boundaries that have passed and whose digests are due are shifted too.
         for (history, period) in self.recurrence.jobs.iter_mut().zip(&of_jobs) {
             history.due.iter_mut().for_each(|due| due.0 += period * periods);
         }
@@ -286,27 +290,27 @@ impl Simulation {
         true
     }
 
-    /// Time of the iterations and phases that were left out, which does not pass.
+    /// Total time of the iterations and phases that were skipped.
     pub fn skipped_time(&self) -> Time {
         self.recurrence.skipped
     }
 
-    /// The time of the last event of a kind (see [`Growth::last`]), as that of a run that skips nothing.
+    /// Converts the time of the last event of a kind (see [`Growth::last`]) to that of a run that skips nothing.
     pub(crate) fn whole_time(&self, last: Time) -> Time {
         Time::from_ps(last.ps().wrapping_add(self.recurrence.skipped.ps()))
     }
 
-    /// Frame-hops of the iterations and phases that were left out, which [`Simulation::frame_hops`] counts.
+    /// Frame-hops of the iterations and phases that were skipped, which [`Simulation::frame_hops`] includes.
     pub fn skipped_hops(&self) -> u64 {
         self.recurrence.skipped_hops
     }
 
-    /// End of the run, if it has warmed up: the time of what was left out does not pass.
+    /// End of the run, earlier by the skipped time once the warm-up is over.
     pub(super) fn end(&self) -> Time {
         self.spec.duration - self.recurrence.skipped
     }
 
-    /// Compares iterations with those that they repeat, from the confirmation of a recurrence on.
+    /// Compares iterations with those that they repeat, once a recurrence is confirmed.
     pub(super) fn check_recurrence(&self) -> Result<(), SimulationError> {
         let ranks = self.ranks();
         for (number, history) in (0..).zip(&self.recurrence.jobs) {
@@ -320,7 +324,7 @@ impl Simulation {
                 );
                 return Err(SimulationError { message });
             }
-            // A rank that has ended sends no more: from then on nothing has to repeat.
+            // A rank that has ended sends no more frames, so the following periods need not be equal.
             let ended = |own: &&RankState| {
                 own.machine.times().last().filter(|_| own.machine.is_done()).map(|it| it.ended)
             };
@@ -348,13 +352,13 @@ impl Simulation {
         Ok(())
     }
 
-    /// The recurrence at the boundaries of a job, if one is confirmed.
+    /// The confirmed recurrence at the boundaries of a job, if any.
     pub fn recurrence_of(&self, job: usize) -> Option<&Recurrence> {
         self.recurrence.jobs.get(job)?.found.as_ref()
     }
 
-    /// Why the state of a run has not recurred at the boundaries of a job, as the end of a sentence; empty if it has, or if fewer than
-    /// two states were compared.
+    /// Describes why the state of a run has not recurred at the boundaries of a job, as the end of a sentence; empty if
+    /// it has, or if fewer than two states were compared.
     pub fn not_recurred(&self, job: usize) -> String {
         let watch = &self.recurrence;
         let Some(history) = watch.jobs.get(job).filter(|own| own.found.is_none()) else {

@@ -1,9 +1,9 @@
-//! Checks that sources keep their rates, at the end of each run of a build with debug assertions.
+//! Checks that sources do not exceed their rates, at the end of each run of a build with debug assertions.
 
 use super::Simulation;
 
 impl Simulation {
-    /// No source has made more than its rate, its bursts and chance allow.
+    /// Checks that no source has sent more than its rate, its bursts and its random variation allow.
     ///
     /// # Panics
     /// If one has, which is a defect.

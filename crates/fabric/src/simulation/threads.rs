@@ -1,4 +1,4 @@
-//! How many threads a run uses, and whether more than one pay.
+//! The number of threads of a run, and the decision whether several are faster.
 
 use crate::run::fabric::Fabric;
 use crate::run::state::outcome::SimulationError;
@@ -10,10 +10,11 @@ use units::Time;
 /// Number of threads of a run. The result does not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// This many from the beginning to the end, 1 to 255 and at most one a node: for tests and measurements. It may be
-    /// many times slower than one.
+    /// This many threads from start to end, 1 to 255 and at most one per node: for tests and measurements. May be many
+    /// times slower than one thread.
     Always(usize),
-    /// One at first, up to this many once the beginning of the run shows that they pay, and one again while they do not.
+    /// One thread at first, up to this many once the start of the run shows that they are faster, and one again while
+    /// they are not.
     UpTo(usize),
 }
 
@@ -23,22 +24,22 @@ impl From<usize> for Threads {
     }
 }
 
-/// The beginning of a run on one thread, from which it is judged.
+/// Measurements of the start of a run on one thread, on which the decision is based.
 pub(crate) struct Pilot {
-    /// Threads that may be used.
+    /// Maximum number of threads.
     most: usize,
     /// Time for building the fabric, and for the run so far.
     built: Duration,
     pub ran: Duration,
-    /// Run time after which it is judged.
+    /// Run time after which the next decision is made.
     judged_at: Duration,
-    /// State at the previous judgement: only what came since then counts, as a run may begin with less load.
+    /// State at the previous decision: only the progress since then counts, as a run may start with less load.
     before: Judged,
-    /// Trials that several threads have lost.
+    /// Number of trials in which several threads were not faster.
     lost: u32,
 }
 
-/// Progress of a run when it was judged.
+/// Progress of a run at a decision.
 #[derive(Clone, Copy, Debug, Default)]
 struct Judged {
     events: u64,
@@ -47,52 +48,54 @@ struct Judged {
     ran: Duration,
 }
 
-/// Judgement of the beginning of a run.
+/// Decision based on the start of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Verdict {
-    /// Too little is left.
+    /// Stay on one thread: too little of the run is left.
     Stay,
-    /// Too little happens at a time, so far.
+    /// Decide again later: too few events per look-ahead so far.
     Later,
-    /// This many threads may pay. They have to take at most this fraction of one thread's time per event.
+    /// Try this many threads. They may take at most this fraction of one thread's time per event.
     Try(usize, f64),
 }
 
 impl Pilot {
-    /// Minimum run time before it is judged: this, or one part in `OF_BUILDING` of the time for building, if that is longer.
+    /// Minimum run time before a decision: this, or one part in `OF_BUILDING` of the time for building, if that is
+    /// longer.
     pub const LONG_ENOUGH: Duration = Duration::from_millis(5);
     const OF_BUILDING: u32 = 16;
-    /// After this time the beginning of a trial is conclusive, and the rest of a long trial is omitted.
+    /// Time after which the start of a trial is conclusive, so that a long trial is cut off.
     const SEEN: Duration = Duration::from_millis(20);
     /// Events between two readings of the clock.
     pub const BUDGET: u64 = 1 << 16;
-    /// Events of a look-ahead that justify a thread, and those with which it all but surely pays.
+    /// Number of events per look-ahead that justify a thread. With `SURE`, threads are almost certain to be
+    /// faster.
     const EVENTS_A_THREAD: u64 = 100;
     const SURE: u64 = 3 * Pilot::EVENTS_A_THREAD;
-    /// Building the parts and running the beginning again may take one part in `WORTH` of the remaining run: that time is
-    /// lost if threads turn out not to pay. `WORTH_IF_SURE` applies if they all but surely pay.
+    /// Building the parts and repeating the start may take one part in `WORTH` of the remaining run: this time is lost
+    /// if threads turn out not to be faster. `WORTH_IF_SURE` applies if they are almost certain to be.
     const WORTH: u32 = 20;
     const WORTH_IF_SURE: u32 = 5;
-    /// Limit after a trial that was lost; the next one is after `PATIENCE` times the run time.
+    /// Limit after a lost trial; the next one follows after `PATIENCE` times the run time.
     const WORTH_AGAIN: u32 = 33;
     const PATIENCE: u32 = 4;
 
-    /// Maximum ratio of the threads' time to that of one thread; where threads surely pay, the trial, which is short, need
-    /// not show it.
+    /// Maximum ratio of the threads' time to that of one thread. If threads are almost certain to be faster, the trial,
+    /// which is short, need not show it.
     const FASTER: f64 = 0.9;
 
-    /// At the beginning, after building.
+    /// Creates the measurements of a new run, after building.
     pub fn new(most: usize, built: Duration) -> Pilot {
         let judged_at = Pilot::LONG_ENOUGH.max(built / Pilot::OF_BUILDING);
         Pilot { most, built, ran: Duration::ZERO, judged_at, before: Judged::default(), lost: 0 }
     }
 
-    /// Returns true if it has run long enough to be judged.
+    /// Returns true if the run has taken long enough for a decision.
     pub fn is_over(&self) -> bool {
         self.ran >= self.judged_at
     }
 
-    /// Returns the verdict for the rest of the run, if that resembles what has come since the last judgement.
+    /// Returns the decision for the rest of the run, assumed to resemble the progress since the last decision.
     pub fn verdict(&self, runner: &Runner<Fabric>, duration: Time) -> Verdict {
         let rounds = runner.rounds().saturating_sub(self.before.rounds);
         let a_round = runner.events().saturating_sub(self.before.events) / rounds.max(1);
@@ -122,8 +125,7 @@ impl Pilot {
         }
     }
 
-    /// To be judged again when it has taken twice as long, and after a trial that was lost four times: what begins later may
-    /// be more.
+    /// Schedules the next decision after twice the time, or four times after a lost trial: the load may grow later.
     fn later(mut self, events: u64, rounds: u64, now: Time, lost: bool) -> Pilot {
         self.lost += u32::from(lost);
         self.judged_at = self.ran * if lost { Pilot::PATIENCE } else { 2 };
@@ -133,8 +135,8 @@ impl Pilot {
 }
 
 impl Simulation {
-    /// Once the beginning has been long enough and threads may pay: runs it again on several. If they are faster, they
-    /// go on from there; if not, the one goes on.
+    /// If the start has been long enough and threads may be faster, repeats it on several threads. If they are faster,
+    /// they continue the run; otherwise the single thread does.
     pub(super) fn decide_threads(&mut self) -> Result<State, SimulationError> {
         let Some(pilot) = self.pilot.take_if(|pilot| pilot.is_over()) else {
             return Ok(State::Running);
@@ -152,7 +154,8 @@ impl Simulation {
         let mut state = State::Running;
         while state == State::Running {
             state = again.advance(Pilot::BUDGET)?;
-            // Several go on to the end of a piece, which may be behind that of the one: what an event takes is compared.
+            // Several threads run to the end of a round, which may be behind the position of the single one, so the
+            // time per event is compared.
             let took = begun.elapsed();
             let one = pilot.ran.mul_f64(again.events() as f64 / self.events().max(1) as f64);
             let is_slower = took > one.mul_f64(faster);
@@ -201,7 +204,7 @@ mod tests {
 
     #[test]
     fn threads_are_tried_where_enough_is_left_for_what_happens_at_a_time() {
-        // A millisecond took 5 ms, building as long: 20 and 5 times both are 200 and 50 ms.
+        // A simulated millisecond took 5 ms, and building as long: 20 and 5 times both are 200 and 50 ms.
         let verdict = |events, ms| pilot(5, 5).judge(events, Time::from_ms(1), Time::from_ms(ms));
         assert_eq!([verdict(300, 40), verdict(300, 41)], [Verdict::Stay, Verdict::Try(2, 0.9)]);
         assert_eq!([verdict(800, 10), verdict(800, 11)], [Verdict::Stay, Verdict::Try(2, 1.0)]);
@@ -211,13 +214,13 @@ mod tests {
 
     #[test]
     fn a_run_that_begins_with_less_load_is_judged_by_what_came_since() {
-        // The first 10 of 100 ms took 5 ms: too little is left. The next one took 5 ms alone: 445 ms are left.
+        // The first 10 of 100 simulated ms took 5 ms: too little is left. The eleventh took 5 ms: 445 ms are left.
         let (now, duration) = (Time::from_ms(11), Time::from_ms(100));
         assert_eq!(pilot(5, 5).judge(800, Time::from_ms(10), duration), Verdict::Stay);
         let again =
             Pilot { ran: Duration::from_millis(10), ..pilot(5, 5).later(0, 0, Time::from_ms(10), false) };
         assert_eq!(again.judge(800, now, duration), Verdict::Try(2, 1.0));
-        // A second trial needs a larger gain: 33 times 15 ms.
+        // A second trial requires a larger gain: 33 times 15 ms.
         let lost =
             Pilot { ran: Duration::from_millis(10), ..pilot(5, 5).later(0, 0, Time::from_ms(10), true) };
         assert_eq!(lost.judge(800, now, duration), Verdict::Stay);

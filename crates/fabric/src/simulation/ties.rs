@@ -5,19 +5,19 @@ use crate::spec::{FlowSpec, Way};
 use transport::TransportSpec;
 use units::{ClockTolerance, Time};
 
-/// Ties are reported if there is at least one per this many losses.
+/// Ties are reported if there is at least one for this many losses.
 const WORTH_TELLING: u64 = 100;
 
-/// Remedy that desynchronises the frames of a flow.
+/// A remedy that desynchronises the frames of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Remedy {
-    /// The source has a rate, and frames that are due.
+    /// For a source with a rate, which sends at scheduled times.
     Jitter,
-    /// It sends when the link is free: only the clock of its host is its own.
+    /// For a source that sends when the link is idle: only the clock of its host distinguishes it.
     Clock,
-    /// The sender over TCP waits for a random time.
+    /// For a sender over TCP: a random delay before sending.
     SendJitter,
-    /// It answers what comes, and nothing about it is random.
+    /// For a sender without randomness that responds to arrivals.
     Start,
 }
 
@@ -72,7 +72,7 @@ impl Simulation {
         if advice.is_empty() { "compare several seeds".to_string() } else { advice.join("; ") }
     }
 
-    /// The flows that have a path through a port, in either direction, or may have.
+    /// The flows that have, or may have, a path through a port in either direction.
     fn flows_through(&self, port: u32) -> Vec<&FlowSpec> {
         let back = self.peer(port);
         let mut passes = vec![false; self.spec.flows.len()];
@@ -95,7 +95,7 @@ fn remedy_for(flow: &FlowSpec) -> Option<Remedy> {
         }
         return (flow.source.jitter == Time::ZERO).then_some(Remedy::Jitter);
     };
-    // Windows, requests and queue pairs: nothing of theirs is random.
+    // Windows, requests and queue pairs have no randomness.
     let jitter = connection.transport().and_then(|transport| TransportSpec::jitter(&transport));
     jitter.map_or(Some(Remedy::Start), of_tcp)
 }

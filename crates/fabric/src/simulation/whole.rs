@@ -1,6 +1,6 @@
-//! The fabric as a whole, regardless of its parts: the source of results.
+//! Access to the whole fabric, regardless of its parts, for results.
 //!
-//! Nodes, ports, queues, paths and flows have the numbers of the whole here.
+//! Nodes, ports, queues, paths and flows are numbered in the whole fabric here.
 
 use crate::run::fabric::Fabric;
 use crate::run::state::buffers::Queue;
@@ -54,12 +54,12 @@ impl Simulation {
         (part, PortIx::of(port - part.numbering.first_port, part.whole()))
     }
 
-    /// Returns the crossbar input of a port: counts of the frames that have waited there.
+    /// Returns the crossbar input of a port, with the counts of frames that have waited there.
     pub(crate) fn crossbar_input(&self, port: u32) -> Option<&Input> {
         let bar = self.node_at(port).architecture.crossbar()?;
         Some(&bar.inputs[(port - self.first_port_beside(port)) as usize])
     }
-    /// Bytes and frames that waited there on average.
+    /// Mean bytes and frames waiting at a crossbar input.
     pub(crate) fn waiting_at_input(&self, port: u32, took: Time, end: Time) -> [f64; 2] {
         let Some(bar) = self.node_at(port).architecture.crossbar() else { return [0.0; 2] };
         let input = (port - self.first_port_beside(port)) as usize;
@@ -84,12 +84,12 @@ impl Simulation {
         let (part, port) = self.part_at(port);
         &part.links.cold[port]
     }
-    /// The network card of a host's port.
+    /// The NIC of a host's port.
     pub(crate) fn nic(&self, port: u32) -> Option<&Nic> {
         let (part, port) = self.part_at(port);
         part.links.nics[port].as_ref()
     }
-    /// Bytes and frames that have been sent through a port with these priorities or channels (bit n for number n).
+    /// Bytes and frames sent through a port with these priorities or channels (bit n for number n).
     pub(crate) fn sent(&self, port: u32, numbers: u32) -> (u64, u64) {
         let (part, port) = self.part_at(port);
         part.links.sent_of(port, numbers)
@@ -104,7 +104,7 @@ impl Simulation {
         let (part, port) = self.part_at(port);
         part.links.time_on_wire(port)
     }
-    /// The cold state of all ports.
+    /// The cold state of all ports, with their numbers.
     pub(crate) fn cold_ports(&self) -> impl Iterator<Item = (u32, &ColdPort)> {
         (0..).zip(self.parts().flat_map(|part| part.links.cold.all(part.whole())))
     }
@@ -112,11 +112,11 @@ impl Simulation {
     pub(crate) fn link_spec(&self, port: u32) -> &LinkSpec {
         &self.spec.links[self.wiring.link_of[port as usize] as usize]
     }
-    /// The rate at which a port sends at the beginning.
+    /// Initial rate of a port.
     pub(crate) fn initial_rate(&self, port: u32) -> BitRate {
         self.link_spec(port).rate_from(self.wiring.node_of[port as usize])
     }
-    /// The port at the other end.
+    /// The port at the other end of the link.
     pub(crate) fn peer(&self, port: u32) -> u32 {
         self.wiring.peer[port as usize].0
     }
@@ -137,12 +137,12 @@ impl Simulation {
     pub(crate) fn node_at(&self, port: u32) -> &Node {
         self.node(self.wiring.node_of[port as usize])
     }
-    /// The part that sends pauses at the node of a port.
+    /// The pause sender at the node of a port.
     pub(crate) fn pause_sender_at(&self, port: u32) -> Option<&PauseSender> {
         let (part, port) = self.part_at(port);
         part.pause_sender_of(port)
     }
-    /// All parts of nodes that send pauses, each with the number of its first port.
+    /// All pause senders, each with the number of its node's first port.
     pub(crate) fn pause_senders(&self) -> impl Iterator<Item = (u32, &PauseSender)> {
         self.parts().flat_map(|part| {
             part.pause_senders
@@ -151,7 +151,7 @@ impl Simulation {
                 .map(|sender| (part.numbering.port(sender.first_port), sender))
         })
     }
-    /// The first port of the node of a port.
+    /// The first port of a port's node.
     pub(crate) fn first_port_beside(&self, port: u32) -> u32 {
         self.wiring.first_port[self.wiring.node_of[port as usize].at()]
     }
@@ -172,7 +172,7 @@ impl Simulation {
     pub(crate) fn queues(&self) -> usize {
         self.parts().map(|part| part.buffers.queues.len()).sum()
     }
-    /// The queues of a port, by class.
+    /// The queues of a port, in the order of classes.
     pub(crate) fn port_queues(&self, port: u32) -> &[Queue] {
         let (part, local) = self.part_at(port);
         let first = part.links.ports[local].first_queue.at();
@@ -181,22 +181,22 @@ impl Simulation {
     pub(crate) fn queue(&self, port: u32, class: u8) -> &Queue {
         &self.port_queues(port)[usize::from(class)]
     }
-    /// The frames that wait in a queue. The port that one came in through is called as the part calls it.
+    /// The frames in a queue. Their ingress ports are numbered in the part.
     pub(crate) fn frames_in(&self, port: u32, class: u8) -> impl Iterator<Item = &Waiting> {
         let (part, local) = self.part_at(port);
         part.buffers.frames(part.links.ports[local].queue(TrafficClass(class)))
     }
-    /// Returns the frames that wait at a port and have been sent ahead of their time.
+    /// Returns the frames queued at a port that have been sent ahead of their time.
     pub(crate) fn committed(&self, port: u32) -> impl Iterator<Item = &Waiting> {
         let (part, local) = self.part_at(port);
         queues::committed(part, local)
     }
-    /// Until when the frame takes that is on the link of a port.
+    /// End of the frame on the link of a port.
     pub(crate) fn on_link_until(&self, port: u32) -> Time {
         let (part, local) = self.part_at(port);
         queues::on_link_until(part, local)
     }
-    /// Lists the frames of [`Simulation::frames_in`], each with its ingress port; none if it began its way there.
+    /// Returns the frames of [`Simulation::frames_in`], each with its ingress port; `None` if it originates there.
     pub(crate) fn frames_with_ingress(
         &self,
         port: u32,
@@ -214,8 +214,9 @@ impl Simulation {
         let at = sources.partition_point(|state| (state.flow as usize) < flow);
         &sources[at]
     }
-    /// Counts hops of a run whose only traffic is scheduled transfers: hops of their delivered frames, and of all of them,
-    /// without retransmissions and acknowledgements. `None`: there is other traffic, or counts were reset after `warmup`.
+    /// Counts frame-hops of a run whose only traffic is scheduled transfers: hops of the delivered frames, and of all
+    /// frames, without retransmissions and acknowledgements. `None` if there is other traffic, or if counts were reset
+    /// after `warmup`.
     pub fn transfer_hops(&self) -> Option<(u64, u64)> {
         if self.measured_from() > Time::ZERO {
             return None;
@@ -242,7 +243,8 @@ impl Simulation {
         Some((done, all))
     }
 
-    /// Counts of received frames of a path, at its destination; if the path is not listed, at the hosts of each part.
+    /// Counts of received frames of a path at its destination; for a path that is not listed, at the hosts of each
+    /// part.
     pub(crate) fn receivers(&self, path: usize) -> impl Iterator<Item = &Receiver> {
         self.parts_of_end(path)
             .map(move |part| &part.hosts.receivers[part.hosts.receiver_of(PathId(path as u32))])
@@ -257,24 +259,24 @@ impl Simulation {
         }
         all
     }
-    /// Frames of a path that is not listed which later ones have overtaken; `None`: they are not counted.
+    /// Number of frames of an unlisted path that later ones have overtaken; `None` if they are not counted.
     pub(crate) fn overtaken(&self, path: usize) -> Option<u64> {
         if !can_overtake(&self.spec) {
             return Some(0);
         }
         self.parts().map(|part| Some(part.hosts.overtaking.as_ref()?.frames(path))).sum()
     }
-    /// Frames that are missing of the n-th transfer of a path, and when the last one arrived.
+    /// Number of missing frames of the n-th transfer of a path, and arrival time of the last frame.
     pub(crate) fn completion(&self, path: usize, nth: u32) -> (u64, Option<Time>) {
         let hosts = &self.part_of_end(path).hosts;
         hosts.completions.get(hosts.receiver_of(PathId(path as u32)), nth)
     }
-    /// The two ends of what carries the transfers of a path; `None`: they are pushed.
+    /// Both ends of the transport that carries the transfers of a path; `None` if they are pushed.
     pub(crate) fn transfer_ends(&self, path: usize) -> Option<TransferEnds<'_>> {
         let (near, far) = self.ends_of(path)?;
         TransferEnds::of(near, far)
     }
-    /// The two ends of the connection of a path; `None`: it has none.
+    /// Both ends of the connection of a path; `None` if it has none.
     pub(crate) fn ends_of(&self, path: usize) -> Option<(&Endpoint, &Endpoint)> {
         let from = self.spec.flows[self.path_flow[path] as usize].from;
         let end =
@@ -284,7 +286,7 @@ impl Simulation {
         let far = far.endpoints.get(end(self.part_of_end(path), 1)?)?;
         Some((&near.endpoint, &far.endpoint))
     }
-    /// The part where a path ends.
+    /// The part in which a path ends.
     fn part_of_end(&self, path: usize) -> &Fabric {
         let from = self.spec.flows[self.path_flow[path] as usize].from;
         let last = self.path_of(path).last();
@@ -299,8 +301,8 @@ impl Simulation {
     pub(crate) fn is_listed(&self, path: usize) -> bool {
         self.spec.flows[self.path_flow[path] as usize].way != Way::ByDestination
     }
-    /// Width and bits of the bins that begin before `end`, of what of a path has arrived (0) or has been read (1) in each
-    /// part where it may end, if that is recorded.
+    /// Bin width, and bits of a path that have arrived (0) or been read (1) in each bin that begins before `end`, if
+    /// recorded; one entry per part in which the path may end.
     pub(crate) fn arrived(
         &self,
         path: usize,
@@ -313,7 +315,8 @@ impl Simulation {
             series.get(receiver)?.bins(&part.probes.grids, end)
         })
     }
-    /// Returns true if the host at the end of a path takes time to read, or if any host does where the path is not listed.
+    /// Returns true if the host at the end of a path takes time to read; for a path that is not listed, if any host
+    /// does.
     pub(crate) fn is_read_slowly(&self, path: usize) -> bool {
         if !self.is_listed(path) {
             return self
@@ -324,17 +327,18 @@ impl Simulation {
         let (part, port) = self.part_at(self.peer(last));
         part.hosts.receiving.get(port).is_some_and(Option::is_some)
     }
-    /// Width of the bins, and bits per bin sent by a port, in bins that begin before `end`; `None`: not recorded.
+    /// Bin width, and bits sent by a port in each bin that begins before `end`; `None` if not recorded.
     pub(crate) fn sent_series(&self, port: u32, end: Time) -> Option<(Time, Vec<u64>)> {
         let (part, local) = self.part_at(port);
         part.probes.links.get(local.at())?.sent().bins(&part.probes.grids, end)
     }
-    /// Width of the bins, and bits per bin received from this port by its peer, in bins that begin before `end`.
+    /// Bin width, and bits received from this port by its peer in each bin that begins before `end`; `None` if not
+    /// recorded.
     pub(crate) fn received_series(&self, port: u32, end: Time) -> Option<(Time, Vec<u64>)> {
         let (part, local) = self.part_at(port);
         part.probes.links.get(local.at())?.received().bins(&part.probes.grids, end)
     }
-    /// Width of the bins, and bits per bin sent by a class of the port, in bins that begin before `end`.
+    /// Bin width, and bits sent by a class of the port in each bin that begins before `end`; `None` if not recorded.
     pub(crate) fn class_series(&self, port: u32, class: u8, end: Time) -> Option<(Time, Vec<u64>)> {
         let (part, local) = self.part_at(port);
         match part.probes.classes.get(queue_at(part, local, class))? {
@@ -343,7 +347,7 @@ impl Simulation {
             ClassSeries::Off => None,
         }
     }
-    /// Width of the bins, and the most bytes (0) or frames (1) of a queue in those that begin before `end`.
+    /// Bin width, and maximum bytes (0) or frames (1) of a queue in each bin that begins before `end`.
     pub(crate) fn queue_levels(
         &self,
         port: u32,
@@ -354,24 +358,24 @@ impl Simulation {
         let (part, local) = self.part_at(port);
         part.probes.queues.get(queue_at(part, local, class))?.bins(nth, &part.probes.grids, end)
     }
-    /// Its manager.
+    /// The manager of a queue.
     pub(crate) fn managed(&self, port: u32, class: u8) -> Option<&Managed> {
         let (part, local) = self.part_at(port);
         part.links.managers.of(part.links.ports[local].queue(TrafficClass(class)))
     }
-    /// Width of the bins, and frames that the manager of the queue has marked in those that begin before `end`.
+    /// Bin width, and number of frames marked by the manager of the queue in each bin that begins before `end`.
     pub(crate) fn queue_marks(&self, port: u32, class: u8, end: Time) -> Option<(Time, Vec<u64>)> {
         let (part, local) = self.part_at(port);
         part.probes.marks.get(queue_at(part, local, class))?.bins(&part.probes.grids, end)
     }
-    /// The ends of all connections, near and far, by path.
+    /// Near and far end of each connection, in the order of paths.
     pub(crate) fn connections(&self) -> Vec<(&EndpointState, &EndpointState)> {
         let mut ends: Vec<&EndpointState> =
             self.parts().flat_map(|part| part.hosts.endpoints.all(part.whole())).collect();
         ends.sort_by_key(|state| state.number);
         ends.chunks_exact(2).map(|ends| (ends[0], ends[1])).collect()
     }
-    /// All rate limiters by number, each with the part that has it.
+    /// All rate limiters by number, each with its part of the fabric.
     pub(crate) fn limiters(&self) -> Vec<(&Fabric, &Limiter)> {
         let of_part = |part| move |limiter| (part, limiter);
         let mut all: Vec<_> = self
@@ -381,15 +385,15 @@ impl Simulation {
         all.sort_by_key(|(_, limiter)| limiter.number);
         all
     }
-    /// The egress ports of a path, as it goes now. Where it begins is known to the part that runs its source.
+    /// The egress ports of the present route of a path. The part of its source has the start of the route.
     pub(crate) fn path_of(&self, path: usize) -> &[u32] {
         let flow = self.path_flow[path] as usize;
         let routes = &self.part_of(self.spec.flows[flow].from).routes;
         routes.path(routes.path_start[path])
     }
 
-    /// Where switches choose the path of each frame, of the frames of a path the n-th egress port: all that it may be.
-    /// `None`: their path is known before the run.
+    /// If switches choose the path of each frame, all possible n-th egress ports of the frames of a path, for each n.
+    /// `None` if the path is known before the run.
     pub(crate) fn equal_ports(&self, path: usize) -> Option<Vec<Vec<u32>>> {
         let spreading = self.parts().next()?.routes.spreading.as_ref()?;
         let ends = spreading.ends[path]?;
@@ -407,7 +411,7 @@ impl Simulation {
         Some(stages)
     }
 
-    /// Returns the frames queued at a root, a queue or port of the whole fabric, in the time of its pauses, by flow and
+    /// Number of frames at a root (a queue or port of the whole fabric) while its pauses were in force, by flow and
     /// priority.
     pub(crate) fn frames_at_root(&self, place: RootPlace<u32, u32>) -> BTreeMap<(u32, u8), u64> {
         let (part, place) = match place {
@@ -422,13 +426,13 @@ impl Simulation {
         };
         part.probes.culprits.as_ref().map_or_else(BTreeMap::new, |culprits| culprits.frames(place))
     }
-    /// Returns the flows that a pause in force holds back now, and since when they are queued.
+    /// Returns the flows that a pause in force holds back now, with the time since which they have been queued.
     pub(crate) fn standing_at(&self, stopped: Stopped<u32>, now: Time) -> Vec<(u32, Time)> {
         let (part, port) = self.part_at(stopped.port);
         victims::standing(part, stopped.at(port), now)
     }
 
-    /// The ledgers of all parts together.
+    /// The ledgers of all parts, combined.
     pub(crate) fn ledger(&self) -> Ledger {
         let mut all = Ledger::default();
         for part in self.parts() {

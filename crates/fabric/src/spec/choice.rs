@@ -1,44 +1,45 @@
-//! Path choice: which of several equal paths a frame takes, decided at each switch.
+//! Path choice: the selection among equal paths for a frame, made at each switch.
 //!
-//! - `hash`: a hash of the five-tuple and a seed; all frames of a flow take one path (ECMP). `tuple` has fields and seeds.
+//! - `hash`: a hash of the five-tuple and a seed; all frames of a flow take one path (ECMP). `tuple` describes fields
+//!   and seeds.
 //! - `d_mod_k`: the port of a digit of the destination; all frames to a host take one path (`digits.rs`).
-//! - `spray`: for each frame a port drawn at random (random packet spraying).
-//! - `round_robin`: the ports in turn, one turn a list of equal ports. Each turn begins at a drawn port, because
-//!   switches that all began with their first would send the first frames of all hosts to one core.
-//! - `least_queued`: the port with the fewest bytes waiting; among equals one drawn at random, or the first
-//!   port would carry all of a light load.
-//! - `adaptive`: among ports that are not paused those with the shortest queue, in steps of `quantum`; among equals one drawn at
-//!   random. With `two_choices` two ports drawn at random are compared, in place of all.
-//! - `valiant` and `ugal`: over a third group of a dragonfly, always or where that has shorter queues (`detours.rs`).
-//! - `flowlet`: as `spray`, but a flow draws again only if it has paused for `gap`. If the gap exceeds the
-//!   spread of delays between paths, frames stay in order: the first frame of the new burst leaves at least a
-//!   gap behind the last of the old one.
+//! - `spray`: for each frame, a port drawn at random (random packet spraying).
+//! - `round_robin`: the ports in turn, separately for each list of equal ports. Each list starts at a random port: if
+//!   all switches started with their first port, the first frames of all hosts would go to one core.
+//! - `least_queued`: the port with the fewest bytes queued. Ties are broken at random, since otherwise the first port
+//!   would carry all of a light load.
+//! - `adaptive`: among the ports that are not paused, those with the shortest queue, in steps of `quantum`; ties are
+//!   broken at random. With `two_choices`, two random ports are compared instead of all.
+//! - `valiant` and `ugal`: over a third group of a dragonfly, always or only if that has shorter queues (`detours.rs`).
+//! - `flowlet`: like `spray`, but a flow draws again only after a pause of `gap`. If the gap exceeds the spread of
+//!   delays between paths, frames stay in order: the first frame of a new burst leaves at least a gap after the last
+//!   frame of the previous one.
 //!
-//! A flowlet table is an array without tags, as in switches: a hash of flow and node names the entry, which
-//! holds a port and the time of the last frame. Flows that share an entry share a flowlet; they stay on its
-//! port as long as any of them sends, and do not get out of order by that. Only where flows of one entry have
-//! different candidates may one of them be moved within the gap. With n active flows a flow shares its
-//! entry with probability 1 - (1 - 1/entries)^(n - 1).
+//! A flowlet table is an array without tags, as in switches: a hash of flow and node selects the entry, which holds a
+//! port and the time of the last frame. Flows that share an entry share a flowlet: they stay on its port while any of
+//! them sends, and are not reordered by that. A flow can be moved within the gap only if flows of one entry have
+//! different candidates. With n active flows, a flow shares its entry with probability 1 - (1 - 1/entries)^(n - 1).
 //!
-//! Ports may have weights (`weights.rs`), by which `hash` shares flows, `spray` frames and `flowlet` bursts.
+//! Ports may have weights (`weights.rs`), by which `hash` divides flows, `spray` frames and `flowlet` bursts.
 //!
-//! A switch uses its own ports and its own named random stream only. With a single candidate nothing is drawn.
+//! A switch uses only its own ports and its own named random stream. With a single candidate, nothing is drawn.
 //!
-//! With `hash` and `d_mod_k` a path is known before its first frame, and a frame carries it: source routing. In Advanced Switching
-//! a header has it as a turn pool, by how many ports a frame turns in each switch (a test in `digits.rs`: these lead there and back).
+//! With `hash` and `d_mod_k`, a path is known before its first frame, and a frame carries it: source routing. In
+//! Advanced Switching, a header contains the path as a turn pool, the number of ports by which a frame turns in each
+//! switch (a test in `digits.rs` shows that these lead there and back).
 //!
-//! Source: `hash`: RFC 2992 §2. `spray`: Dixit, Prakash, Hu and Kompella, On the impact of packet spraying in
-//! data center networks (INFOCOM 2013). `round_robin`: Cao, Xia, Yang, Guo, Lu, Yuan, Xiong, Lin, Xia and
-//! Xu, Per-packet load-balanced, low-latency routing for Clos-based data center networks (CoNEXT 2013, §3),
-//! here in each switch instead of each source. `least_queued`: Ghorbani, Yang, Godfrey, Ganjali and Firoozshahian, DRILL
-//! (SIGCOMM 2017, §3), with all ports sampled and no memory. `adaptive`: uet-htsim, `fat_tree_switch.cpp` (quantised queues and pauses, two
-//! choices). `flowlet`: Sinha, Kandula and Katabi, Harnessing TCP's
-//! burstiness with flowlet switching (HotNets 2004); uniform draws from Vanini, Pan, Alizadeh, Taheri and
-//! Edsall, Let it flow (NSDI 2017, §3); the untagged table and its 65,536 entries from Alizadeh et al., CONGA
-//! (SIGCOMM 2014, §3.4).
+//! Source: `hash`: RFC 2992 §2. `spray`: Dixit, Prakash, Hu and Kompella, On the impact of packet spraying in data
+//! center networks (INFOCOM 2013). `round_robin`: Cao, Xia, Yang, Guo, Lu, Yuan, Xiong, Lin, Xia and Xu, Per-packet
+//! load-balanced, low-latency routing for Clos-based data center networks (CoNEXT 2013, §3), here in each switch
+//! instead of each source. `least_queued`: Ghorbani, Yang, Godfrey, Ganjali and Firoozshahian, DRILL (SIGCOMM 2017,
+//! §3), with all ports sampled and no memory. `adaptive`: uet-htsim, `fat_tree_switch.cpp` (quantised queues and
+//! pauses, two choices). `flowlet`: Sinha, Kandula and Katabi, Harnessing TCP's burstiness with flowlet switching
+//! (HotNets 2004); uniform draws from Vanini, Pan, Alizadeh, Taheri and Edsall, Let it flow (NSDI 2017, §3); the
+//! untagged table and its 65,536 entries from Alizadeh et al., CONGA (SIGCOMM 2014, §3.4).
 //!
-//! Not modelled: short packets that go by the hash with adaptive routing; utilisation as a further measure; the age bits of CONGA, by which a gap is known to a factor of two only (here it is exact);
-//! congestion of the path behind the next link; queue lengths that are known late; the bits of a turn pool.
+//! Not modelled: hashing of short packets with adaptive routing; utilisation as a further metric; the age bits of
+//! CONGA, which measure a gap only to a factor of two (here it is exact); congestion of the path beyond the next link;
+//! delayed queue lengths; the bits of a turn pool.
 
 pub use crate::spec::detours::Ugal;
 use crate::spec::digits::Digits;
@@ -109,7 +110,7 @@ pub struct Flowlet {
     pub entries: u64,
 }
 
-/// The name, or a table with what is not as it is by default.
+/// Serializes as the name, or as a table with the keys that differ from their defaults.
 impl Serialize for PathChoice {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -127,7 +128,7 @@ impl Serialize for PathChoice {
     }
 }
 
-/// Those without keys, and what they are.
+/// Choices without keys, with their names and descriptions.
 const PLAIN: [(PathChoice, &str, &str); 5] = [
     (PathChoice::DModK, "d_mod_k", "One path to a destination, by the digits of its number (D-mod-k)."),
     (PathChoice::Spray, "spray", "A random port for each frame."),
@@ -206,14 +207,14 @@ impl Default for PathChoice {
 fn usual_entries() -> u64 {
     1 << 16
 }
-/// An entry takes 12 bytes once it is used.
+/// Maximum number of entries; an entry takes 12 bytes once it is used.
 const MOST_ENTRIES: u64 = 1 << 20;
 
 impl PathChoice {
-    /// ECMP as it is usual.
+    /// Default ECMP.
     pub const HASH: PathChoice = PathChoice::Hash(Hashing::USUAL);
 
-    /// The hash of this choice; the usual one if the choice does not hash.
+    /// Hashing of this choice; the default if the choice does not hash.
     pub fn hashing(self) -> Hashing {
         if let PathChoice::Hash(own) = self { own } else { Hashing::USUAL }
     }
@@ -233,7 +234,7 @@ impl PathChoice {
         matches!(self, PathChoice::Hash(_) | PathChoice::DModK)
     }
 
-    /// Validates the keys; places in remarks begin at the name of the choice.
+    /// Validates the keys; paths in remarks begin at the name of the choice.
     pub fn check(&self) -> Result<(), Remark> {
         let Flowlet { gap, entries } = match self {
             PathChoice::Hash(own) => return own.check().map_err(|why| why.within("hash")),
@@ -262,39 +263,39 @@ impl PathChoice {
 /// Inputs of a choice other than the candidate ports.
 #[derive(Clone, Copy, Debug)]
 pub struct Chosen {
-    /// The node that decides.
+    /// The node that chooses.
     pub node: NodeId,
     /// The five-tuple of the flow; the switch hashes some or all of its fields.
     pub flow: Tuple,
-    /// The entropy value of the frame; 0: its sender gives none.
+    /// The entropy value of the frame; 0 if its sender sets none.
     pub entropy: u16,
-    /// Where the frame goes.
+    /// The destination of the frame.
     pub destination: NodeId,
-    /// The time.
+    /// The current time.
     pub now: Time,
 }
 
 /// Load of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// Bytes that wait, and what is left of the frame on the link.
+    /// Bytes queued, plus the rest of the frame in transmission.
     pub bytes: u64,
-    /// Something waits there that is paused.
+    /// True if paused frames are queued.
     pub paused: bool,
 }
 
-/// A [`PathChoice`] at work in one node.
+/// The state of a [`PathChoice`] in one node.
 #[derive(Clone, Debug)]
 pub enum Chooser {
     /// See [`PathChoice::Hash`].
     Hash(Hashing),
-    /// See [`PathChoice::Hash`]; by the weights of ports.
+    /// See [`PathChoice::Hash`]; with weighted ports.
     WeightedHash(Box<(Hashing, PortWeights)>),
     /// See [`PathChoice::DModK`].
     DModK(Arc<Digits>),
     /// See [`PathChoice::Spray`].
     Spray(Stream),
-    /// See [`PathChoice::Spray`]; by the weights of ports.
+    /// See [`PathChoice::Spray`]; with weighted ports.
     WeightedSpray(Box<(Stream, PortWeights)>),
     /// See [`PathChoice::RoundRobin`].
     RoundRobin(Turns),
@@ -309,11 +310,11 @@ pub enum Chooser {
 }
 
 impl Chooser {
-    /// The chooser of a node that has `lists` lists of candidates, with a stream of its own. `digits` are those of the
-    /// fabric's topology, if it has any.
+    /// Creates the chooser of a node with `lists` lists of candidates, which has its own random stream. `digits` are
+    /// those of the fabric's topology, if it has any.
     ///
     /// # Panics
-    /// If the entries of a flowlet table are no power of two.
+    /// If the number of entries of a flowlet table is not a power of two.
     pub fn new(choice: PathChoice, lists: usize, random: Stream, digits: Option<&Arc<Digits>>) -> Chooser {
         match choice {
             PathChoice::Hash(own) => Chooser::Hash(own),
@@ -340,7 +341,7 @@ impl Chooser {
         }
     }
 
-    /// One of the candidates; `None` if there is none. `backlog` returns what waits at a port.
+    /// Selects one of the candidates; `None` if there is none. `backlog` returns the load of a port.
     #[inline]
     pub fn pick(
         &mut self,
@@ -369,7 +370,7 @@ impl Chooser {
         })
     }
 
-    /// Bytes on the heap.
+    /// Bytes of heap memory.
     pub fn memory_bytes(&self) -> usize {
         match self {
             Chooser::RoundRobin(turns) => turns.next.capacity() * size_of::<u32>(),
@@ -387,7 +388,7 @@ impl Chooser {
     }
 }
 
-/// A port drawn at random. Ports are few: the draw is uniform to within 2^-48.
+/// Draws a port at random. Since ports are few, the draw is uniform to within 2^-48.
 #[inline]
 fn draw(ports: &[PortId], random: &mut Stream) -> PortId {
     ports[scale(random.next_u64(), ports.len())]
@@ -395,7 +396,7 @@ fn draw(ports: &[PortId], random: &mut Stream) -> PortId {
 
 impl Adaptive {
     fn pick(&self, ports: &[PortId], random: &mut Stream, backlog: impl Fn(PortId) -> Backlog) -> PortId {
-        // A paused port is longer than any other.
+        // A paused port counts as longer than any other.
         let length = |port: PortId| {
             let Backlog { bytes, paused } = backlog(port);
             (bytes / self.quantum.get()) | (u64::from(self.pause && paused) << 63)
@@ -410,7 +411,7 @@ impl Adaptive {
     }
 }
 
-/// The port with the least of something; one drawn at random of several.
+/// Returns the port with the minimum backlog, drawn at random among equal ones.
 fn least(ports: &[PortId], random: &mut Stream, backlog: impl Fn(PortId) -> u64) -> PortId {
     let (mut least, mut equals, mut first) = (u64::MAX, 0, ports[0]);
     for &port in ports {
@@ -428,14 +429,14 @@ fn least(ports: &[PortId], random: &mut Stream, backlog: impl Fn(PortId) -> u64)
     ports.iter().copied().filter(|&port| backlog(port) == least).nth(drawn).unwrap_or(first)
 }
 
-/// For each list of a node the place of the port whose turn is next.
+/// Round-robin state: for each list of a node, the index of the next port.
 #[derive(Clone, Debug)]
 pub struct Turns {
     next: Vec<u32>,
 }
 
 impl Turns {
-    /// Starts that no list is long enough for are brought into range when it is first used.
+    /// Draws the starts. A start beyond the end of its list is reduced when the list is first used.
     fn new(lists: usize, mut random: Stream) -> Turns {
         Turns { next: (0..lists).map(|_| (random.next_u64() >> 32) as u32).collect() }
     }
@@ -453,18 +454,18 @@ impl Turns {
     }
 }
 
-/// A flowlet table. Its memory comes zeroed from the system and is taken up as entries are used.
+/// A flowlet table. Its memory is allocated zeroed, and the system provides pages as entries are used.
 #[derive(Clone, Debug)]
 pub struct Flowlets {
     gap: Time,
     random: Stream,
-    /// The index is this many high bits of the hash.
+    /// Number of high bits of the hash that form the index.
     index_bits: u32,
-    /// By entry, picoseconds of the last frame.
+    /// By entry, time of the last frame in picoseconds.
     seen_at: Vec<u64>,
-    /// By entry, the port of the flowlet plus 1; 0: not used yet.
+    /// By entry, the port of the flowlet plus 1; 0 if unused.
     port: Vec<u32>,
-    /// `None`: all ports are equally likely.
+    /// Weights of the ports; `None` if all are equally likely.
     weights: Option<PortWeights>,
 }
 
@@ -518,7 +519,7 @@ mod tests {
         PathChoice::Adaptive(Adaptive { quantum: Bytes::new(1_000), pause, two_choices })
     }
 
-    /// Ports whose queues lie in the same step are equally likely, and a paused port is the last resort.
+    /// Ports whose queues are in one step are equally likely, and a paused port is the last resort.
     #[test]
     fn adaptive_routing_compares_steps_and_pauses() {
         let list = ports(0, 4);
@@ -535,13 +536,13 @@ mod tests {
         };
         let all = picks(adaptive(true, false), [999, 0, 1_000, 5_000], none);
         assert!(all[0] > 1_800 && all[1] > 1_800 && all[2..] == [0, 0], "{all:?}");
-        // The shortest queue is paused.
+        // With the shortest queue paused.
         let paused = picks(adaptive(true, false), [9_000, 0, 9_500, 20_000], [false, true, false, false]);
         assert!(paused[0] > 1_800 && paused[2] > 1_800 && paused[1] == 0, "{paused:?}");
         let told_nothing =
             picks(adaptive(false, false), [9_000, 0, 9_500, 20_000], [false, true, false, false]);
         assert_eq!(told_nothing, [0, 4_000, 0, 0]);
-        // Of two choices the longest queue never wins: it is compared with another one each time.
+        // Of two choices, the longest queue is never selected, since it is always compared with another one.
         let two = picks(adaptive(true, true), [0, 10_000, 20_000, 30_000], none);
         assert!(two[0] > two[1] && two[1] > two[2] && two[3] == 0, "{two:?}");
     }
@@ -574,7 +575,7 @@ mod tests {
         counts.iter().map(|&count| (count as f64 - expected).powi(2) / expected).sum()
     }
 
-    /// With 7 degrees of freedom 99.9 % of all cases are below.
+    /// The 99.9 % quantile for 7 degrees of freedom.
     const CHI_SQUARE_7: f64 = 24.32;
 
     #[test]
@@ -593,14 +594,14 @@ mod tests {
         let eight = ports(40, 8);
         for choice in SPREADING {
             let (mut chooser, mut sent) = (chooser(choice), [0u64; 8]);
-            // One flow with pauses longer than the gap, on ports that never hold anything.
+            // A single flow with pauses longer than the gap, on ports that are always empty.
             for frame in 0..80_000 {
                 let from = Candidates { ports: &eight, list: 1 };
                 let port = chooser.pick(from, at(2 * frame, 5), |_| Backlog::default()).unwrap();
                 sent[port.at() - 40] += 1;
             }
             assert!(chi_square(&sent) < CHI_SQUARE_7, "{choice:?}: {sent:?}");
-            // Counts that are too equal for draws would be wrong as well: 99.9 % are above 0.6.
+            // Counts that are too equal would be wrong for random draws: 99.9 % of the cases are above 0.6.
             if choice == PathChoice::RoundRobin {
                 assert_eq!(sent, [10_000; 8]);
             } else {
@@ -623,7 +624,7 @@ mod tests {
             bytes[port.at()] += 64 + lengths.next_u64() % 1459;
         }
         assert!(bytes.iter().max().unwrap() - bytes.iter().min().unwrap() <= 1522, "{bytes:?}");
-        // Queues that no frame can make longer are ports like others.
+        // Ports with a backlog of `u64::MAX` are selected like others.
         let from = Candidates { ports: &eight, list: 0 };
         assert!(chooser.pick(from, at(0, 0), |_| Backlog { bytes: u64::MAX, paused: false }).is_some());
     }
@@ -702,7 +703,7 @@ mod tests {
             moved += u64::from(port != last);
             last = port;
         }
-        // Seven of eight draws move; the deviation is 30.
+        // Seven of eight draws change the port; the standard deviation is 30.
         assert!((6_880..=7_120).contains(&moved), "{moved}");
     }
 
@@ -718,7 +719,7 @@ mod tests {
                 used.chunk_by(|a, b| a == b).filter(|same| same.len() > 1).map(<[u64]>::len).sum::<usize>();
         }
         let expected = 50.0 * 400.0 * (1.0 - (1.0 - 1.0 / 4096.0f64).powi(399));
-        // Sharing comes in pairs: the deviation is about that of 930 pairs, twice 30.
+        // Sharing comes in pairs, so the standard deviation is about that of 930 pairs, twice 30.
         assert!((shared as f64 - expected).abs() < 4.0 * 61.0, "{shared} instead of {expected:.0}");
     }
 
@@ -775,8 +776,8 @@ mod tests {
         }
     }
 
-    /// Returns true if frames of each flow arrive in the order in which they were sent, over ports with these delays.
-    /// Frames: time since the last one in nanoseconds, flow.
+    /// Returns true if frames of each flow arrive in the order of sending, over ports with these delays. Each frame is
+    /// a time since the previous one in nanoseconds, and a flow.
     fn in_order(gap: Time, entries: u32, delays: &[u64], frames: &[(u64, u64)]) -> bool {
         let list = ports(0, delays.len() as u32);
         let mut chooser = chooser(flowlet(gap, entries.into()));
@@ -802,7 +803,7 @@ mod tests {
     }
 
     proptest! {
-        /// Holds for any arrivals, also if flows share entries of the table.
+        /// Holds for any arrivals, even if flows share entries of the table.
         #[test]
         fn flowlets_keep_order_if_the_gap_exceeds_the_spread(
             delays in proptest::collection::vec(0u64..2_000, 2..9),

@@ -1,4 +1,4 @@
-//! Processing time of frames that the cores of an end station send and receive.
+//! Processing time of sent and received frames on the cores of an end station.
 
 use units::{BitRate, Time};
 
@@ -7,9 +7,9 @@ use units::{BitRate, Time};
 pub struct SendSpec {
     /// Processing time of each frame.
     pub time_per_frame: Time,
-    /// Rate at which the bytes of a frame (DA to FCS) are processed in addition; `None`: they take no time.
+    /// Rate for the additional processing of a frame's bytes (DA to FCS); `None`: they take no time.
     pub rate: Option<BitRate>,
-    /// Changes in order of time.
+    /// Scripted changes in the order of time.
     pub script: Vec<(Time, CoreChange)>,
 }
 
@@ -18,20 +18,20 @@ pub struct SendSpec {
 pub struct ReceiveSpec {
     /// Processing time of each frame.
     pub time_per_frame: Time,
-    /// Rate at which the bytes of a frame (DA to FCS) are processed in addition; `None`: they take no time.
+    /// Rate for the additional processing of a frame's bytes (DA to FCS); `None`: they take no time.
     pub rate: Option<BitRate>,
-    /// Room of each port for each priority, in bytes; `None`: unlimited.
+    /// Buffer of each port for each priority, in bytes; `None`: unlimited.
     pub buffer: Option<u64>,
-    /// Cores of each port, each of which takes in the frames of its flows; above 0.
+    /// Number of cores per port, each of which processes the frames of its flows; above 0.
     pub cores: u32,
     /// Interrupts that wake the cores.
     pub interrupt: InterruptSpec,
-    /// Changes in order of time.
+    /// Scripted changes in the order of time.
     pub script: Vec<(Time, CoreChange)>,
 }
 
 impl ReceiveSpec {
-    /// Returns true if frames take processing time, now or after a change.
+    /// Returns true if frames take processing time, initially or after a change.
     pub fn takes_time(&self) -> bool {
         let costs = |change: &(Time, CoreChange)| matches!(change.1, CoreChange::Start { time_per_frame, rate } if rate.is_some() || time_per_frame.is_some_and(|time| time > Time::ZERO));
         let interrupt = self.interrupt.time > Time::ZERO || self.interrupt.delay > Time::ZERO;
@@ -60,23 +60,23 @@ pub struct InterruptSpec {
     pub time: Time,
     /// Delay from the arrival of the first frame to the interrupt.
     pub delay: Time,
-    /// Number of waiting frames that triggers it at once; `None`: no number does.
+    /// Number of queued frames that triggers the interrupt immediately; `None`: no number does.
     pub frames: Option<u32>,
 }
 
-/// A change of what the cores of a host do.
+/// A scripted change of the cores of a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CoreChange {
-    /// Begins no further frame; the one being taken in is finished.
+    /// Starts no further frame; the current one is completed.
     Stop,
-    /// Goes on, with these costs where they are given.
+    /// Resumes, with new costs if given.
     Start {
         /// Cost of each frame from now on.
         time_per_frame: Option<Time>,
         /// Cost of bytes from now on.
         rate: Option<BitRate>,
     },
-    /// Sends at these costs where they are given.
+    /// Changes the costs of sending, if given.
     Send {
         /// Cost of each frame from now on.
         time_per_frame: Option<Time>,

@@ -1,26 +1,29 @@
 //! Detours over a third group: Valiant and UGAL routing in fabrics of groups, such as a dragonfly.
 //!
-//! Switches that links of cost 1 connect are a group; links of a higher cost are global. A frame between two groups goes over a global
-//! link from its group to that of its destination (minimal), or over a random third group (Valiant): from there it is minimal. The first
-//! switch decides, for each frame:
+//! A group is a set of switches connected by links of cost 1; links of a higher cost are global. A frame between two
+//! groups takes a global link from its group to that of its destination (minimal path), or goes over a random third
+//! group (Valiant), from which its path is minimal. The first switch decides for each frame:
 //!
 //! - `valiant`: always over a third group.
-//! - `ugal` (UGAL-L): minimal if q_min H_min <= q_val H_val + `threshold`, with the bytes q that wait at the port of the first switch
-//!   that either path takes, and its links H between switches. So a detour pays where the minimal path has a queue more than about
-//!   twice as long.
+//! - `ugal` (UGAL-L): minimal if q_min H_min <= q_val H_val + `threshold`, with the bytes q queued at the first
+//!   switch's port of each path, and the number of links H between switches on the path. A detour is therefore taken if
+//!   the queue of the minimal path is more than about twice as long.
 //!
 //! A frame carries the group of its detour in its label until it has arrived there. Frames within a group go directly.
 //!
-//! Each switch chooses among its own global links to the group at random, else among the switches of its group that have one.
+//! Each switch chooses among its own global links to the group at random, otherwise among the switches of its group
+//! that have one.
 //!
-//! With PFC or credits a detour needs a class of its own for each global link that a frame has passed (three classes), which
-//! `maps.remap` of the switches gives: links then have an order, local and global of each class, and no circle is left.
+//! With PFC or credits, a detour needs a class of its own for each global link that a frame has passed (three classes),
+//! which `maps.remap` of the switches provides: links are then ordered (local and global of each class), so no cycle
+//! remains.
 //!
-//! Source: Valiant, A scheme for fast parallel communication (SIAM J. Computing 1982); Kim, Dally, Scott and Abts, Technology-driven,
-//! highly-scalable dragonfly topology (ISCA 2008, §4: Valiant over groups, UGAL-L, virtual channels).
+//! Source: Valiant, A scheme for fast parallel communication (SIAM J. Computing 1982); Kim, Dally, Scott and Abts,
+//! Technology-driven, highly-scalable dragonfly topology (ISCA 2008, §4: Valiant over groups, UGAL-L, virtual
+//! channels).
 //!
-//! Not modelled: UGAL with queues of other switches (UGAL-G), with a discount for shared ports (UGAL-L_VC), or with credit round trips
-//! (UGAL-L_CR); a decision after the first switch (PAR).
+//! Not modelled: UGAL with queues of other switches (UGAL-G), with a discount for shared ports (UGAL-L_VC), or with
+//! credit round trips (UGAL-L_CR); a decision after the first switch (PAR).
 
 use super::routing::{Wiring, scale};
 use super::{NodeSpec, Spec};
@@ -47,41 +50,41 @@ impl Default for Ugal {
     }
 }
 
-/// Groups that a frame can name: one less than the values of its label.
+/// Maximum number of groups: the number of label values minus one, which means no detour.
 const MAX_GROUPS: usize = Route::ENTROPIES as usize - 1;
 const NO_GROUP: u16 = u16::MAX;
 
 /// Groups of switches, and the links between them.
 #[derive(Clone, Debug)]
 pub struct Detours {
-    /// By node; hosts are in the group of their switch.
+    /// Group of each node; hosts are in the group of their switch.
     group_of: Box<[u16]>,
     /// By host, its first switch.
     switch_of: Box<[NodeId]>,
     groups: u16,
-    /// By both groups, the switches of the first one that have a global link to the other, with its port.
+    /// By source and destination group, the switches of the former that have a global link to the latter.
     gateways: BTreeMap<(u16, u16), Vec<Gateway>>,
-    /// Ports between switches of one group.
+    /// Ports between switches of one group, by both ends.
     local: BTreeMap<(NodeId, NodeId), PortId>,
 }
 
 /// A switch with a global link, its port, and the switch at the other end.
 type Gateway = (NodeId, PortId, NodeId);
 
-/// A path over a third group.
+/// A detour over a third group.
 #[derive(Clone, Copy, Debug)]
 pub struct Detour {
-    /// The group.
+    /// The third group.
     pub group: u16,
-    /// The port of the first switch.
+    /// The egress port of the first switch.
     pub port: PortId,
 }
 
 impl Detours {
-    /// The groups of a fabric.
+    /// Finds the groups of a fabric.
     ///
     /// # Errors
-    /// A fabric without groups that are linked to each other, and what is expected.
+    /// If the fabric has no groups that are linked to each other; the remark states what is expected.
     pub fn new(spec: &Spec, wiring: &Wiring) -> Result<Detours, Remark> {
         let nodes = spec.nodes.len();
         let is_switch = |node: NodeId| spec.nodes[node.at()].host().is_none();
@@ -136,7 +139,7 @@ impl Detours {
         Ok(it)
     }
 
-    /// Every group has to be linked to every other, and its switches to each other.
+    /// Checks that every group is linked to every other, and that the switches of a group are linked to each other.
     fn check(&self, spec: &Spec) -> Result<(), Remark> {
         let ends = (0..self.groups).flat_map(|one| (0..self.groups).map(move |other| (one, other)));
         if let Some((one, other)) =
@@ -170,7 +173,7 @@ impl Detours {
     fn group(&self, node: NodeId) -> u16 {
         self.group_of[node.at()]
     }
-    /// Returns true if a node is the switch of a host.
+    /// Returns true if a node is the first switch of a host.
     pub fn is_first(&self, node: NodeId, host: NodeId) -> bool {
         self.switch_of[host.at()] == node
     }
@@ -179,7 +182,7 @@ impl Detours {
         self.group(from) != self.group(to)
     }
 
-    /// The port of a switch on the way to another group.
+    /// Returns the port of a switch towards another group, drawn at random.
     fn port_to(&self, node: NodeId, group: u16, random: &mut Stream) -> Option<PortId> {
         let all = self.gateways.get(&(self.group(node), group))?;
         let own = all.iter().filter(|(gateway, ..)| *gateway == node).count();
@@ -193,7 +196,7 @@ impl Detours {
         self.local.get(&(node, gateway)).copied()
     }
 
-    /// A detour for a frame that begins at a switch.
+    /// Draws a detour for a frame that enters at a switch.
     pub fn draw(&self, from: NodeId, to: NodeId, random: &mut Stream) -> Option<Detour> {
         let mut ends = [self.group(from), self.group(to)];
         ends.sort_unstable();
@@ -204,13 +207,13 @@ impl Detours {
         Some(Detour { group, port: self.port_to(from, group, random)? })
     }
 
-    /// Where a frame goes that is to pass a group, which a label names; `None`: it is there.
+    /// Returns the port of a frame towards the group in its label; `None` if the frame is in that group.
     pub fn onward(&self, node: NodeId, label: u16, random: &mut Stream) -> Option<PortId> {
         let group = label.checked_sub(1)?;
         if group == self.group(node) { None } else { self.port_to(node, group, random) }
     }
 
-    /// Links between switches on the way from a switch to the switch of a host, minimal or over a group.
+    /// Number of links between switches on the path from a switch to the switch of a host: minimal, or over a group.
     pub fn links(&self, from: NodeId, over: Option<u16>, host: NodeId) -> u64 {
         let to = self.switch_of[host.at()];
         let (mut at, mut links) = (from, 0);
@@ -224,8 +227,8 @@ impl Detours {
         links + u64::from(at != to)
     }
 
-    /// Every way over global links that a frame may take, as lists of egress ports of switches: up to two global links, and local
-    /// ones before, between and behind them.
+    /// Returns all possible paths over global links, as lists of egress ports of switches: up to two global links, with
+    /// local links before, between and after them.
     pub fn ways(&self) -> Vec<Vec<u32>> {
         let mut into: BTreeMap<NodeId, Vec<PortId>> = BTreeMap::new();
         let mut beside: BTreeMap<NodeId, Vec<(PortId, NodeId)>> = BTreeMap::new();
@@ -258,7 +261,7 @@ impl Detours {
         ways
     }
 
-    /// Bytes taken beside itself.
+    /// Bytes of heap memory.
     pub fn memory_bytes(&self) -> usize {
         let gateways = self.gateways.values().map(|all| all.capacity() * size_of::<Gateway>());
         self.group_of.len() * size_of::<u16>()

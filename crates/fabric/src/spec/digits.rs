@@ -1,14 +1,14 @@
-//! Path choice by the digits of the destination (D-mod-k): the same way to a host for all, and no two hosts have a way
-//! down in common in a k-ary n-tree.
+//! Path choice by the digits of the destination (D-mod-k): all frames to a host take one path, and in a k-ary n-tree
+//! the downward paths to different hosts are disjoint.
 //!
-//! Hosts are numbered in the order of the scenario. A switch of level l, counted from 0 at the hosts, divides the number of
-//! the destination by the product of the ports up of the levels below, and takes the port of the remainder: in a k-ary
-//! n-tree that of digit l. What a switch sends up is then spread over all its ports, and what comes down to a host comes by
-//! one link of each level, on which nothing else comes down.
+//! Hosts are numbered in the order of the scenario. A switch of level l, counted from 0 at the hosts, divides the
+//! number of the destination by the product of the numbers of uplinks of the levels below, and takes the uplink given
+//! by the remainder: in a k-ary n-tree, that of digit l. The upward frames of a switch are then spread over all its
+//! uplinks, and the frames to a host come down over one link of each level, which carries no other downward frames.
 //!
-//! Source: Zahavi, Fat-tree routing and node ordering providing contention free traffic for MPI global collectives (JPDC
-//! 72(11), 2012, §4). The order of the digits matters: taken from the highest on, all that a leaf sends to hosts of
-//! another leaf would leave by one port.
+//! Source: Zahavi, Fat-tree routing and node ordering providing contention free traffic for MPI global collectives
+//! (JPDC 72(11), 2012, §4). The order of the digits matters: starting from the highest, all frames from a leaf to the
+//! hosts of another leaf would leave through one port.
 //!
 //! Not modelled: numbers of hosts other than the order of the scenario.
 
@@ -21,9 +21,9 @@ use std::collections::VecDeque;
 /// Tables of the switches that choose by digits.
 #[derive(Clone, Debug)]
 pub struct Digits {
-    /// By node, the divisor of a destination's number; 0: it does not choose so.
+    /// By node, the divisor of a destination's number; 0 for a node that does not choose by digits.
     divisors: Vec<u64>,
-    /// By node, its number among the hosts.
+    /// Number of each node among the hosts.
     numbers: Vec<u64>,
 }
 
@@ -47,7 +47,7 @@ impl Digits {
         Digits { divisors, numbers }
     }
 
-    /// Returns the tables of a description; `None` if no switch chooses so.
+    /// Returns the tables of a description; `None` if no switch chooses by digits.
     pub(crate) fn of(spec: &Spec, wiring: &Wiring) -> Option<Digits> {
         let chooses = |node: &NodeSpec| node.switch().is_some_and(|own| own.path_choice == PathChoice::DModK);
         if !spec.nodes.iter().any(chooses) {
@@ -57,7 +57,7 @@ impl Digits {
         Some(Digits::new(wiring, |node| at(node).host().is_some(), |node| chooses(at(node))))
     }
 
-    /// Returns the index of the port that a node takes among equal ones; `None` if it does not choose so.
+    /// Returns the index of the port that a node takes among equal ones; `None` if it does not choose by digits.
     #[inline]
     pub fn place(&self, node: NodeId, destination: NodeId, ports: usize) -> Option<usize> {
         let digits = self.numbers[destination.at()].checked_div(self.divisors[node.at()])?;
@@ -65,7 +65,8 @@ impl Digits {
     }
 }
 
-/// By switch the product of the ports up of the levels below it, the level being the distance to the nearest host.
+/// By switch, the product of the numbers of uplinks of the levels below it. The level is the distance to the nearest
+/// host.
 fn divisors(wiring: &Wiring, is_host: impl Fn(NodeId) -> bool) -> Vec<u64> {
     const UNKNOWN: u64 = 0;
     let mut level = vec![u32::MAX; wiring.nodes()];
@@ -110,7 +111,7 @@ mod tests {
             .collect()
     }
 
-    /// All paths of all pairs, in order.
+    /// The paths of all pairs, in order.
     fn all_paths(graph: &Graph) -> Vec<(usize, usize, Vec<PortId>)> {
         let links: Vec<(NodeId, NodeId)> = graph.links.iter().map(|link| (link.a, link.b)).collect();
         let wiring = Wiring::new(graph.nodes.len(), &links);
@@ -122,7 +123,7 @@ mod tests {
         for (to, &destination) in hosts.iter().enumerate() {
             let distances = routes.distances(destination);
             for (from, &source) in hosts.iter().enumerate().filter(|&(from, _)| from != to) {
-                // The hash does not matter.
+                // The hash has no effect.
                 let hash = (from * 64 + to) as u64;
                 paths.push((from, to, routes.path(&distances, source, hash).unwrap()));
             }
@@ -130,7 +131,8 @@ mod tests {
         paths
     }
 
-    /// Switch s2.(p1 p0) of the highest level is that of host (p2 p1 p0): digit 0 chooses at level 0, digit 1 at level 1.
+    /// Switch s2.(p1 p0) of the highest level is the one of host (p2 p1 p0): digit 0 selects at level 0, digit 1 at
+    /// level 1.
     #[test]
     fn a_k_ary_n_tree_goes_up_by_the_digits_of_the_destination() {
         let graph = NTree::new(4, 3, CABLE).graph().unwrap();
@@ -151,8 +153,8 @@ mod tests {
         }
     }
 
-    /// By how many ports a frame turns in each switch, from its ingress port: all that a source has to specify (a turn
-    /// pool). The answer takes the same turns from the last to the first, the other way round.
+    /// Turns, the number of ports from ingress to egress in each switch, are all that a source has to specify (a turn
+    /// pool). The answer takes the turns in reverse order and direction.
     #[test]
     fn turns_lead_to_the_destination_and_back() {
         let graph = NTree::new(4, 3, CABLE).graph().unwrap();
@@ -208,7 +210,7 @@ mod tests {
         for (_, _, path) in all_paths(&graph).into_iter().filter(|(_, _, path)| path.len() == 4) {
             *pairs.entry(path[1]).or_default() += 1;
         }
-        // Six hosts of each leaf send to six hosts of the other, two of them over each spine.
+        // Six hosts of each leaf send to six hosts of the other leaf, two of them over each spine.
         assert_eq!(pairs.into_values().collect::<Vec<_>>(), [12; 6]);
     }
 }

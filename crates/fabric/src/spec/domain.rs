@@ -1,25 +1,25 @@
-//! The part of a station in a congestion notification domain.
+//! Configuration of a station in a congestion notification domain.
 
 use crate::spec::Spec;
 use crate::spec::routing::Wiring;
 use frame::{NodeId, PRIORITIES, PortId, Priority};
 use queueing::{Choice, PortDefence};
 
-/// Congestion notification of a station, priority by priority.
+/// Congestion notification of a station, by priority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain {
     /// Priorities with congestion notification: bit n for priority n.
     pub priorities: u8,
-    /// New priority of each priority at frames from outside.
+    /// Alternate priority of each priority, for frames from outside the domain.
     pub becomes: [Priority; PRIORITIES],
-    /// Choice of the defence of its ports.
+    /// Defence choice of its ports.
     pub defence: Choice,
-    /// Choice at ports to some neighbours.
+    /// Defence choice at ports to certain neighbours.
     pub at: Vec<(NodeId, Choice)>,
 }
 
 impl Domain {
-    /// The defences of a port to a neighbour before the other end has sent anything.
+    /// Defence of a port to a neighbour before any LLDPDU has been received.
     fn defence_to(&self, neighbour: NodeId) -> PortDefence {
         let own = self.at.iter().find(|(node, _)| *node == neighbour);
         PortDefence::new(self.priorities, own.map_or(self.defence, |&(_, choice)| choice))
@@ -27,18 +27,18 @@ impl Domain {
 }
 
 impl Spec {
-    /// The part of a node; `None`: it has none.
+    /// The congestion notification of a node; `None` if it has none.
     pub fn domain(&self, node: NodeId) -> Option<&Domain> {
         self.domains.get(node.at())?.as_ref()
     }
-    /// By node, the defences of its ports once the ends of each link have exchanged their state.
+    /// Defences of the ports of each node after the ends of each link have exchanged their state.
     pub fn defences_by_node(&self) -> Vec<Vec<PortDefence>> {
         let wiring = self.wiring();
         let all = self.defences(&wiring);
         let of_node = |node| wiring.ports(node).filter_map(|port| all.get(port.at()).copied()).collect();
         (0..self.nodes.len() as u32).map(NodeId).map(of_node).collect()
     }
-    /// By port, its defences once the ends of each link have exchanged their state; empty if no node has any.
+    /// Defences of each port after the ends of each link have exchanged their state; empty if no node has any.
     pub(crate) fn defences(&self, wiring: &Wiring) -> Vec<PortDefence> {
         if self.domains.iter().all(Option::is_none) {
             return Vec::new();
@@ -59,7 +59,7 @@ impl Spec {
         }
         defences
     }
-    /// These priorities, bit by bit, and those that frames from outside of a domain get.
+    /// Returns a set of priorities (bit n for priority n) with the alternate priorities that domains assign to them.
     pub(crate) fn with_alternates(&self, set: u32) -> u32 {
         self.domains.iter().flatten().fold(set, |all, own| {
             let used = own.becomes.iter().enumerate().filter(|(old, _)| set >> old & 1 != 0);

@@ -6,111 +6,111 @@ use scheduling::SchedulerSpec;
 use std::sync::Arc;
 use units::{BitRate, Time};
 
-/// Something that goes wrong.
+/// A fault, or a scripted change.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FaultSpec {
     /// A link goes down.
     LinkDown {
         /// Index of the link.
         link: u32,
-        /// When.
+        /// Time of the failure.
         at: Time,
         /// Reaction of stations.
         reaction: Reaction,
     },
-    /// A link that is down comes back. Random outages of the link go on.
+    /// A failed link comes back. Random outages of the link continue.
     LinkUp {
         /// Index of the link.
         link: u32,
-        /// When.
+        /// Time at which the link comes back.
         at: Time,
     },
     /// A link changes its rate.
     LinkRate {
         /// Index of the link.
         link: u32,
-        /// The end that the frames of the direction go to; `None`: both directions.
+        /// The receiving end of the direction that changes; `None`: both directions.
         towards: Option<NodeId>,
-        /// When.
+        /// Time of the change.
         at: Time,
-        /// From then on.
+        /// New rate.
         rate: BitRate,
     },
-    /// Bits of frames on a link are wrong with some probability.
+    /// Bit errors on a link, with some probability.
     BitErrors {
         /// Index of the link.
         link: u32,
-        /// Frames that begin in this interval.
+        /// Start of the interval; frames whose transmission starts within it are affected.
         from: Time,
-        /// Its end.
+        /// End of the interval.
         until: Time,
-        /// Probability of each bit, 0 to 1.
+        /// Bit error probability, 0 to 1.
         rate: f64,
     },
     /// Pause frames on a link are lost with some probability.
     PauseLoss {
         /// Index of the link.
         link: u32,
-        /// Pause frames that begin in this interval.
+        /// Start of the interval; pause frames whose transmission starts within it are affected.
         from: Time,
-        /// Its end.
+        /// End of the interval.
         until: Time,
-        /// Probability of each pause frame, 0 to 1.
+        /// Loss probability of a pause frame, 0 to 1.
         probability: f64,
     },
-    /// Frames of flows on a link are lost, each on its own with some probability; pause frames are not.
+    /// Frames of flows on a link are lost independently with some probability; pause frames are not.
     FrameLoss {
         /// Index of the link.
         link: u32,
-        /// The end that they are on their way to; `None`: both directions, each by itself.
+        /// The receiving end of the affected direction; `None`: both directions, independently.
         towards: Option<NodeId>,
-        /// Frames that begin in this interval.
+        /// Start of the interval; frames whose transmission starts within it are affected.
         from: Time,
-        /// Its end.
+        /// End of the interval.
         until: Time,
-        /// Probability of each frame, 0 to 1.
+        /// Loss probability of a frame, 0 to 1.
         probability: f64,
     },
-    /// A control frame that no station of the fabric sends comes in at one end of a link.
+    /// A control frame that no station of the fabric sends arrives at one end of a link.
     ControlFrame {
         /// Index of the link.
         link: u32,
-        /// The end where it comes in.
+        /// The end at which it arrives.
         towards: NodeId,
         /// Arrival time of its last bit.
         at: Time,
         /// Its contents.
         content: ControlContent,
     },
-    /// The port at one end of a link gets another scheduler of the same kind.
+    /// The port at one end of a link changes to another scheduler of the same kind.
     Scheduler {
         /// Index of the link.
         link: u32,
-        /// The end that its frames are on their way to.
+        /// The end that receives its frames.
         towards: NodeId,
-        /// When.
+        /// Time of the change.
         at: Time,
-        /// From then on.
+        /// New scheduler.
         scheduler: Arc<SchedulerSpec>,
     },
-    /// A switch restarts: loses what it holds, and neither sends nor receives for a while.
+    /// A switch restarts: it loses all frames that it holds, and neither sends nor receives for a while.
     Restart {
         /// The switch.
         node: NodeId,
-        /// When.
+        /// Time of the restart.
         at: Time,
-        /// For how long.
+        /// Duration of the restart.
         lasts: Time,
-        /// Delay until routes avoid it; `None`: they do not.
+        /// Delay until routes avoid the switch; `None`: they do not.
         reroute: Option<Time>,
     },
-    /// Links go down at random, one after the other.
+    /// Links go down at random, one at a time.
     Random {
         /// Indices of links, one of which is drawn each time.
         links: Vec<u32>,
         /// Mean time from the end of one outage to the next (exponential).
         mean_time_between: Time,
-        /// Length of each outage.
+        /// Duration of each outage.
         lasts: Time,
         /// Reaction of stations.
         reaction: Reaction,
@@ -120,25 +120,25 @@ pub enum FaultSpec {
 /// Contents of a control frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlContent {
-    /// PAUSE, and its time in quanta.
+    /// PAUSE, with its pause time in quanta.
     Pause(u16),
-    /// PFC: the priorities whose times are valid, bit n for priority n, and the times in quanta.
+    /// PFC: the priorities with a valid pause time, and the pause times.
     Pfc {
-        /// The priorities.
+        /// Enabled priorities, bit n for priority n.
         enabled: u8,
-        /// The times.
+        /// Pause times in quanta, by priority.
         quanta: [u16; frame::PRIORITIES],
     },
     /// A congestion message.
     Congestion {
-        /// Number of the flow at the host, from 0, in the order of the scenario.
+        /// Index of the flow at the host, from 0, in the order of the scenario.
         flow: u16,
         /// Quantised feedback, 0 to 63.
         feedback: u8,
     },
     /// The congestion notification TLV of an LLDPDU.
     Domain(CnTlv),
-    /// Nothing: it is not legal, or no station acts on it.
+    /// A frame without effect: it is illegal, or no station acts on it.
     Nothing,
 }
 
@@ -158,11 +158,11 @@ impl ControlContent {
     }
 }
 
-/// Reaction of stations to a link that is down.
+/// Reaction of stations to a failed link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reaction {
-    /// True if frames wait for a failed link; otherwise they are lost at once.
+    /// True if frames queued for a failed link are kept; otherwise they are lost at once.
     pub keep: bool,
-    /// After this time flows use paths without the link, or with it when it is back; `None`: never.
+    /// Delay after which flows use paths without the link, or with it when it is back; `None`: never.
     pub reroute: Option<Time>,
 }

@@ -1,20 +1,20 @@
-//! Forwarding tables: for each node and destination the egress ports that lie on a shortest path.
+//! Forwarding tables: for each node and destination, the egress ports on shortest paths.
 //!
-//! Hosts whose links lead to the same nodes are one *edge group*: on their way to all of them frames take the
-//! same ports, up to the last hop. So a table has one entry a node and edge group, and one a link of a
-//! destination for the last hop; real switches keep a prefix an edge switch for the same reason. Groups are
-//! numbered in the order of their first host, and topologies number the hosts of a switch, and the switches of
-//! a pod, one after the other. Therefore a row has long runs of groups with the same ports; what is kept are
-//! the runs, found by binary search. A fat-tree with k = 64 has 2,048 groups: an edge switch needs 3 runs, an
-//! aggregation switch 34, a core switch 64. A row of an irregular fabric may need one run a group.
+//! Hosts linked to the same nodes form an *edge group*: frames to any of them take the same ports, up to the last hop.
+//! A table therefore has one entry per node and edge group, and one per link of a destination for the last hop; real
+//! switches store a prefix per edge switch for the same reason. Groups are numbered in the order of their first host,
+//! and topologies number the hosts of a switch, and the switches of a pod, consecutively. A row therefore has long runs
+//! of groups with equal ports; only the runs are stored, and found by binary search. A fat-tree with k = 64 has 2,048
+//! groups: an edge switch needs 3 runs, an aggregation switch 34, a core switch 64. A row of an irregular fabric may
+//! need one run per group.
 //!
-//! The candidates are those of [`Routes`], in the same order, so that a hash picks the same one of them.
+//! The candidates are those of [`Routes`], in the same order, so that a hash selects the same one.
 //!
-//! Source: the equal-cost sets of RFC 2991 and RFC 2992; two lookups, by edge switch and then by host, as the
+//! Source: the equal-cost sets of RFC 2991 and RFC 2992; two lookups, by edge switch and then by host, like the
 //! prefixes and suffixes of Al-Fares, Loukissas and Vahdat (SIGCOMM 2008, §3.3).
 //!
-//! Not modelled: limits on the number of entries or of equal-cost groups that switches have; tables of
-//! different switches that disagree while routing converges.
+//! Not modelled: limits of switches on the number of entries or of equal-cost groups; tables that are inconsistent
+//! between switches while routing converges.
 
 use crate::spec::Spec;
 use crate::spec::choice::PathChoice;
@@ -22,19 +22,19 @@ use crate::spec::routing::{Distances, Routes, Uplink};
 use frame::{NodeId, PortId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Destinations in groups that have the same neighbours.
+/// Groups of destinations with the same neighbours.
 #[derive(Clone, Debug)]
 pub struct EdgeGroups {
-    /// By node; [`NO_GROUP`] if it is no destination.
+    /// Group of each node; [`NO_GROUP`] if it is no destination.
     group_of: Vec<u32>,
-    /// Neighbours of each group, in order.
+    /// Neighbours of each group, sorted.
     neighbours: Vec<Vec<NodeId>>,
 }
 
 const NO_GROUP: u32 = u32::MAX;
 
 impl EdgeGroups {
-    /// The groups of `destinations`, numbered in the order in which they come up. Failed links do not count.
+    /// Finds the groups of `destinations`, numbered in the order of first occurrence. Failed links do not count.
     pub fn new(routes: &Routes, destinations: impl IntoIterator<Item = NodeId>) -> EdgeGroups {
         let mut group_of = vec![NO_GROUP; routes.nodes()];
         let mut known: BTreeMap<Vec<NodeId>, u32> = BTreeMap::new();
@@ -56,12 +56,12 @@ impl EdgeGroups {
         self.neighbours.len()
     }
 
-    /// The group of a node, from 0; `None` if it is no destination.
+    /// Returns the group of a node, from 0; `None` if it is no destination.
     pub fn of(&self, destination: NodeId) -> Option<u32> {
         Some(self.group_of[destination.at()]).filter(|&group| group != NO_GROUP)
     }
 
-    /// The nodes that the destinations of a group hang on.
+    /// The nodes to which the destinations of a group are linked.
     pub fn neighbours(&self, group: u32) -> &[NodeId] {
         &self.neighbours[group as usize]
     }
@@ -70,57 +70,57 @@ impl EdgeGroups {
 /// The ports on shortest paths, for every node and destination.
 #[derive(Clone, Debug)]
 pub struct ForwardingTable {
-    /// By node; [`NO_GROUP`] if it is no destination.
+    /// Group of each node; [`NO_GROUP`] if it is no destination.
     group_of: Vec<u32>,
-    /// Where the row of each node begins in `runs`.
+    /// Start of each node's row in `runs`.
     first_run: Vec<u32>,
     runs: Vec<Run>,
-    /// Where the last hops to each node begin in `last_hops`.
+    /// Start of the last hops to each node in `last_hops`.
     first_last_hop: Vec<u32>,
     last_hops: Vec<LastHop>,
-    /// Where the lists of each node begin. List 0 is empty and belongs to no node.
+    /// Number of each node's first list. List 0 is empty and belongs to no node.
     first_list: Vec<u32>,
-    /// Where the ports of each list begin in `ports`.
+    /// Start of each list's ports in `ports`.
     first_port: Vec<u32>,
     ports: Vec<PortId>,
 }
 
-/// From this group on, up to the next run of the row, frames take the ports of this list.
+/// A run of groups: from this group to the next run of the row, frames take the ports of this list.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     group: u32,
     list: u32,
 }
 
-/// The ports of `node` that lead to the destination itself. Those of a destination are in order of nodes.
+/// The ports of `node` that lead to a destination directly. Entries of a destination are sorted by node.
 #[derive(Clone, Copy, Debug)]
 struct LastHop {
     node: NodeId,
     list: u32,
 }
 
-/// The list without ports.
+/// Number of the list without ports.
 const NOWHERE: u32 = 0;
-/// In a run: look the destination up among the last hops.
+/// Marks a run of groups that have to be looked up among the last hops.
 const LAST_HOP: u32 = u32::MAX;
 
 /// Ports that lie on shortest paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidates<'a> {
-    /// The ports, in the order of their numbers; none if there is no way.
+    /// The ports in ascending order; empty if there is no path.
     pub ports: &'a [PortId],
-    /// The number of this list among those of its node, from 0: the same ports, the same number.
+    /// Index of this list among those of its node, from 0. Equal lists have one index.
     pub list: usize,
 }
 
 impl ForwardingTable {
-    /// The table of all nodes to these destinations. Takes time in proportion to edge groups times links.
+    /// Computes the table of all nodes for these destinations. Takes time proportional to edge groups times links.
     pub fn new(routes: &Routes, destinations: impl IntoIterator<Item = NodeId>) -> ForwardingTable {
         let nodes = || (0..routes.nodes() as u32).map(NodeId);
         let groups = EdgeGroups::new(routes, destinations);
         let mut rows: Vec<Row> = nodes().map(|_| Row::default()).collect();
-        // Hosts with one uplink, by far the most, follow from the switch there, unless a destination is next to
-        // them: another host, or that switch.
+        // Hosts with one uplink, by far the most frequent nodes, take the row of their switch, unless a destination is
+        // adjacent to them: another host, or that switch.
         let mut is_edge = vec![false; routes.nodes()];
         groups.neighbours.iter().flatten().for_each(|node| is_edge[node.at()] = true);
         let edge_of: Vec<Option<NodeId>> =
@@ -155,7 +155,7 @@ impl ForwardingTable {
         ForwardingTable::of_rows(rows, groups.group_of, &last_hops)
     }
 
-    /// Lays the rows out one after the other, and numbers the lists of all nodes in one sequence.
+    /// Concatenates the rows, and numbers the lists of all nodes consecutively.
     fn of_rows(rows: Vec<Row>, group_of: Vec<u32>, last_hops: &[Vec<LastHop>]) -> ForwardingTable {
         let mut table = ForwardingTable {
             group_of,
@@ -193,8 +193,8 @@ impl ForwardingTable {
         table
     }
 
-    /// The egress ports of `node` on shortest paths to `destination`. None if there is no way, if they are the
-    /// same node, or if the table was not made for this destination.
+    /// The egress ports of `node` on shortest paths to `destination`. Empty if there is no path, if the two nodes are
+    /// equal, or if the table was not computed for this destination.
     #[inline]
     pub fn candidates(&self, node: NodeId, destination: NodeId) -> &[PortId] {
         self.ports(self.list(node, destination))
@@ -208,12 +208,12 @@ impl ForwardingTable {
         Candidates { ports, list: list.saturating_sub(self.first_list[node.at()]) as usize }
     }
 
-    /// The edge group of a destination: up to the last hop, frames to all of a group take the same ports.
+    /// The edge group of a destination: up to the last hop, frames to all destinations of a group take the same ports.
     pub(crate) fn group_of(&self, destination: NodeId) -> u32 {
         self.group_of[destination.at()]
     }
 
-    /// The groups from which on a node sends frames to other ports than to the group before.
+    /// The groups at which a node's ports change from those of the previous group.
     pub(crate) fn turns(&self, node: NodeId) -> impl Iterator<Item = u32> {
         self.row(node).iter().map(|run| run.group)
     }
@@ -223,13 +223,13 @@ impl ForwardingTable {
         (self.first_list[node.at() + 1] - self.first_list[node.at()]) as usize
     }
 
-    /// Returns true if a node has a choice between several ports for some destination.
+    /// Returns true if a node has several ports to choose from for any destination.
     pub fn has_choice(&self, node: NodeId) -> bool {
         let lists = self.first_list[node.at()]..self.first_list[node.at() + 1];
         lists.into_iter().any(|list| self.ports(list).len() > 1)
     }
 
-    /// Bytes that the table takes.
+    /// Bytes of the table.
     pub fn memory_bytes(&self) -> usize {
         let numbers =
             [&self.group_of, &self.first_run, &self.first_last_hop, &self.first_list, &self.first_port];
@@ -271,10 +271,10 @@ impl ForwardingTable {
     }
 }
 
-/// Looking for equal paths ends after this many edge groups: in a fabric that has some, mostly the first shows it.
+/// Maximum number of edge groups searched for equal paths: if a fabric has any, the first group mostly shows it.
 const MOST_GROUPS: usize = 256;
 
-/// Returns true if a switch with one of these path choices has a choice between several ports on the way to a destination of
+/// Returns true if a switch with one of these path choices has several ports to choose from towards a destination of
 /// the flows without a route of their own. `None` if the fabric is too large for the search.
 pub fn has_equal_paths(spec: &Spec, is_one: impl Fn(PathChoice) -> bool) -> Option<bool> {
     let wiring = spec.wiring();
@@ -302,9 +302,8 @@ pub fn has_equal_paths(spec: &Spec, is_one: impl Fn(PathChoice) -> bool) -> Opti
     (groups.count() <= MOST_GROUPS).then_some(false)
 }
 
-/// Switches next to each other that choose alike between several ports each, for frames that pass both on the way to a
-/// destination of the flows without a route of their own: same seed, same fields. Limited to a maximum number of edge
-/// groups.
+/// Returns adjacent switches whose hashes are correlated (equal seeds and fields), if both have several ports to choose
+/// from for frames of the flows without a route of their own. Limited to a maximum number of edge groups.
 pub fn polarised(spec: &Spec) -> Vec<[NodeId; 2]> {
     let hashing = |node: NodeId| match spec.nodes[node.at()].switch()?.path_choice {
         PathChoice::Hash(own) => own.seed.map(|_| own),
@@ -346,7 +345,7 @@ fn only_switch(routes: &Routes, node: NodeId) -> Option<NodeId> {
     }
 }
 
-/// The ports of a node that is not next to the destination which lead to switches nearer to it.
+/// Returns the ports on shortest paths to a destination, for a node that is not adjacent to it.
 fn nearest<'r>(
     routes: &'r Routes,
     distances: &'r Distances,
@@ -360,7 +359,7 @@ fn nearest<'r>(
     uplinks.iter().filter(on_path).map(|uplink| uplink.port)
 }
 
-/// For each destination the nodes that it hangs on, and their ports.
+/// Returns, for each destination, the adjacent nodes with their ports to it.
 fn last_hops(routes: &Routes, groups: &EdgeGroups, rows: &mut [Row]) -> Vec<Vec<LastHop>> {
     let of = |destination: NodeId| {
         let Some(group) = groups.of(destination) else { return Vec::new() };
@@ -373,7 +372,7 @@ fn last_hops(routes: &Routes, groups: &EdgeGroups, rows: &mut [Row]) -> Vec<Vec<
     (0..routes.nodes() as u32).map(NodeId).map(of).collect()
 }
 
-/// The number of a list among those of all nodes.
+/// Converts the number of a list of one node to its number among those of all nodes.
 fn global(list: u32, first_list: u32) -> u32 {
     match list {
         NOWHERE | LAST_HOP => list,
@@ -381,7 +380,7 @@ fn global(list: u32, first_list: u32) -> u32 {
     }
 }
 
-/// The row of a node while the table is made. Its own lists are numbered from 1: 0 is [`NOWHERE`].
+/// The row of a node under construction. Its lists are numbered from 1: 0 is [`NOWHERE`].
 #[derive(Default)]
 struct Row {
     runs: Vec<Run>,
@@ -392,7 +391,7 @@ struct Row {
 }
 
 impl Row {
-    /// From `group` on frames take these ports.
+    /// Starts a run: from `group` on, frames take these ports.
     fn go_on(&mut self, group: u32, ports: impl Iterator<Item = PortId> + Clone) {
         if !self.ports.iter().copied().eq(ports.clone()) {
             self.ports.clear();
@@ -455,7 +454,7 @@ mod tests {
         let wiring = wire(&graph);
         let table = table_of(&graph, &wiring);
         for (node, facts) in (0..).map(NodeId).zip(&graph.nodes) {
-            // Runs: the group of its own hosts, or 4 edge switches, or 8 pods; and those before and after.
+            // Runs: one for the own hosts, or for 4 edge switches, or for 8 pods; and those before and after.
             let (runs_at_most, lists) = match facts.level {
                 0 => (1, 1),
                 1 => (3, 1 + 4),
@@ -478,7 +477,7 @@ mod tests {
             let table = table_of(&graph, &wire(&graph));
             table.memory_bytes() / graph.nodes.len()
         };
-        // One entry of 4 bytes a node and group would take 8,192 bytes a node for the chain, and the same for the tree.
+        // One entry of 4 bytes per node and group would take 8,192 bytes per node, both for the chain and for the tree.
         assert!(bytes_a_node(Chain::new(2_048, 1, CABLE).graph().unwrap()) < 100);
         assert!(bytes_a_node(NTree::new(2, 12, CABLE).graph().unwrap()) < 200);
     }
@@ -486,7 +485,7 @@ mod tests {
     #[test]
     fn a_host_with_two_links_is_a_group_of_its_own() {
         let n = NodeId;
-        // h0 and h1 on s3, h2 on s3 and s4; s3 - s4 - s5 - h6.
+        // h0 and h1 at s3, h2 at s3 and s4; s3 - s4 - s5 - h6.
         let links = [(0, 3), (1, 3), (2, 3), (2, 4), (3, 4), (4, 5), (5, 6)];
         let wiring = Wiring::new(7, &links.map(|(a, b)| (n(a), n(b))));
         let is_host = |node: NodeId| matches!(node.0, 0..=2 | 6);
@@ -502,24 +501,24 @@ mod tests {
         assert_eq!(via(&table, 5, 2), [4]);
         assert_eq!(via(&table, 4, 2), [2]);
         assert_eq!(via(&table, 4, 0), [3]);
-        // To h6 it goes by the nearer switch, to h0 by the other.
+        // Frames to h6 take the nearer switch, frames to h0 the other.
         assert_eq!((via(&table, 2, 6), via(&table, 2, 0)), (vec![4], vec![3]));
         assert_eq!((via(&table, 2, 2), via(&table, 0, 3)), (vec![], vec![]));
-        // Without the link to s4 it is one of the hosts of s3.
+        // Without the link to s4, it belongs to the hosts of s3.
         let routes = Routes::without(&wiring, is_host, |link| link == 3);
         assert_eq!(EdgeGroups::new(&routes, hosts).count(), 2);
         let table = ForwardingTable::new(&routes, hosts);
         assert_eq!((via(&table, 4, 2), via(&table, 2, 6)), (vec![3], vec![3]));
-        // Without both it is reached from nowhere.
+        // Without both links, it is unreachable.
         let routes = Routes::without(&wiring, is_host, |link| link == 2 || link == 3);
         let table = ForwardingTable::new(&routes, hosts);
         assert_eq!((via(&table, 4, 2), via(&table, 3, 2), via(&table, 2, 6)), (vec![], vec![], vec![]));
     }
 
     proptest! {
-        /// The candidates are the ports of shortest paths, and a hash picks from them the path that
-        /// [`Routes`] finds; on multigraphs with links between hosts, hosts with several links, failed links, and
-        /// switches as destinations.
+        /// The candidates are the ports of shortest paths, and a hash selects from them the path that [`Routes`] finds;
+        /// on multigraphs with links between hosts, hosts with several links, failed links, and switches as
+        /// destinations.
         #[test]
         fn candidates_are_those_of_routes(
             is_host in proptest::collection::vec(any::<bool>(), 2..24),
@@ -546,7 +545,7 @@ mod tests {
                         prop_assert!(found.ports.is_empty());
                         continue;
                     }
-                    // By definition: over a live link to the destination, or to a switch one hop nearer.
+                    // By definition: a live link to the destination, or to a switch one hop nearer.
                     let hops = routes.hops(&to, node);
                     let leads = |port: &PortId| {
                         let next = wiring.neighbour(*port);

@@ -13,9 +13,9 @@ pub struct GuardSpec {
     pub on_deadlock: OnDeadlock,
     /// Simulated time between two checks for deadlocks.
     pub deadlock_interval: Time,
-    /// Watches the egress queues of all switches for pause storms.
+    /// Pause-storm watchdog for the egress queues of all switches; `None`: there is none.
     pub watchdog: Option<WatchdogSpec>,
-    /// Precision of the iteration times at which all jobs end; `None`: they run all of their iterations.
+    /// Precision of the iteration times at which all jobs end; `None`: jobs run all of their iterations.
     pub until: Option<Precision>,
     /// Treatment of iterations that repeat earlier ones exactly.
     pub skip: Skip,
@@ -49,11 +49,11 @@ pub enum Skip {
 }
 
 impl Skip {
-    /// Returns true if iterations or phases are left out.
+    /// Returns true if iterations or phases are skipped.
     pub fn leaves_out(self) -> bool {
         matches!(self, Skip::Iterations | Skip::Phases)
     }
-    /// Least number of iterations of a job of which some can be skipped: two periods, and one at either end.
+    /// Minimum number of iterations of a job for any to be skipped: two periods, and one iteration at either end.
     pub const FEWEST_ITERATIONS: u32 = 4;
 }
 

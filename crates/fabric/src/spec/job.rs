@@ -10,22 +10,23 @@ use units::Time;
 pub struct JobSpec {
     /// Unique name.
     pub name: String,
-    /// By rank, its host; behind the ranks, the units at switches that reduce for them.
+    /// Host of each rank, followed by the switches of the reduction units.
     pub hosts: Vec<NodeId>,
     /// The messages of an iteration.
     pub workload: WorkloadSpec,
-    /// Costs of a rank's processor; units have none.
+    /// Costs of a rank's processor; reduction units have none.
     pub costs: JobCosts,
-    /// By rank and unit, how long it computes.
+    /// Computation of each rank and unit.
     pub computations: Vec<Computation>,
-    /// When the first iteration begins.
+    /// Start of the first iteration.
     pub start: Time,
     /// Number of iterations.
     pub iterations: u32,
-    /// Iterations whose steps are recorded, the first ones; see [`jobs::Workload::steps`].
+    /// Number of iterations whose steps are recorded, from the first; see [`jobs::Workload::steps`].
     pub recorded: u32,
-    /// By rank and unit, the flow that carries its messages, an index into [`Spec::flows`](crate::spec::Spec::flows), and the ranks that they go to: the n-th destination of
-    /// the flow is the host of the n-th of them. `None`: it sends none.
+    /// By rank and unit, the flow that carries its messages (an index into [`Spec::flows`](crate::spec::Spec::flows)),
+    /// and the receiving ranks: the n-th destination of the flow is the host of the n-th of them. `None` if it sends no
+    /// messages.
     pub flows: Vec<Option<(u32, Vec<u32>)>>,
 }
 

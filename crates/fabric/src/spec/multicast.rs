@@ -1,11 +1,11 @@
-//! Which flows can have each frame copied to several receivers: on multicast channels, along paths that are known before the
+//! Requirements of multicast flows, whose frames switches copy: multicast channels, and paths that are known before the
 //! run.
 
 use crate::spec::choice::PathChoice;
 use crate::spec::{FlowSpec, NodeSpec, Spec, Way};
 use keys::Remark;
 
-/// Why a flow cannot send each frame to several receivers, if it does.
+/// Returns the reason why a multicast flow is refused; `None` for other flows.
 pub(crate) fn refusal(spec: &Spec, flow: &FlowSpec) -> Option<Remark> {
     if !flow.source.destinations.are_all_meant() {
         return None;
@@ -16,7 +16,7 @@ pub(crate) fn refusal(spec: &Spec, flow: &FlowSpec) -> Option<Remark> {
     Some(Remark::about("multicast", message, help).within("to"))
 }
 
-/// Its frames need a channel whose frames switches copy.
+/// Checks that the flow has a channel whose frames switches copy.
 fn of_channel(spec: &Spec, flow: &FlowSpec) -> Option<(String, String)> {
     let from = &spec.nodes[flow.from.at()];
     let Some(credits) = from.credits() else {
@@ -36,7 +36,7 @@ fn of_channel(spec: &Spec, flow: &FlowSpec) -> Option<(String, String)> {
     Some((message, help))
 }
 
-/// A host with one link pushes them, whose frames need no word of their own.
+/// Checks that a host with one link pushes the frames, which have no word of their own.
 fn of_sender(spec: &Spec, flow: &FlowSpec) -> Option<(String, &'static str)> {
     let from = &spec.nodes[flow.from.at()];
     let links = spec.links.iter().filter(|link| link.a == flow.from || link.b == flow.from).count();
@@ -72,7 +72,7 @@ fn of_sender(spec: &Spec, flow: &FlowSpec) -> Option<(String, &'static str)> {
     Some((format!("{}: \"{}\" of \"{}\"", reason.0, flow.name, from.name), reason.1))
 }
 
-/// Requirements on switches: they have the forks of paths, and lose no frames on purpose.
+/// Checks the switches: they need static paths, and must not drop frames by design.
 fn of_switches(spec: &Spec, flow: &FlowSpec) -> Option<(String, &'static str)> {
     spec.nodes.iter().find_map(|node| {
         let switch = node.switch()?;

@@ -1,15 +1,15 @@
-//! Settings negotiated by the two ends of a link before the traffic, by any protocol.
+//! Settings that the two ends of a link negotiated before the traffic, by any protocol.
 
 use crate::spec::{LinkSpec, Spec};
 use frame::{NodeId, Priority};
 use scheduling::SchedulerSpec;
 
-/// One end of a link.
+/// Negotiated settings of one end of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Negotiated {
-    /// The priorities whose pauses the port obeys and sends, bit n for priority n; of those that its node has.
+    /// The priorities, among those of its node, whose pauses the port obeys and sends: bit n for priority n.
     pub pfc: u8,
-    /// The scheduler of its queues; `None`: that of its node.
+    /// The scheduler of its queues; `None`: the scheduler of its node.
     pub scheduler: Option<SchedulerSpec>,
     /// Negotiation results by feature, for reports.
     pub features: Vec<NegotiatedFeature>,
@@ -28,12 +28,12 @@ pub struct NegotiatedFeature {
     pub operational: String,
     /// Reason for the setting in force.
     pub why: String,
-    /// True if the other end has another setting in force, where both should be equal.
+    /// True if the two ends should have equal settings in force but do not.
     pub mismatch: bool,
 }
 
 impl Spec {
-    /// The priorities whose pauses an end of a link obeys and sends, bit n for priority n.
+    /// The priorities whose pauses an end of a link obeys and sends: bit n for priority n.
     pub(crate) fn paused(&self, link: u32, node: NodeId) -> u8 {
         let of_node = self.nodes[node.at()].pauses().map_or(0, |control| control.kind.priorities());
         self.negotiated(link, node).map_or(of_node, |own| own.pfc & of_node)

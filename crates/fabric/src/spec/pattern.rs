@@ -2,13 +2,13 @@
 
 use crate::spec::topology::MAX_NODES;
 
-/// A name, in which `*` matches any characters; or a range of two names that end in numbers, with `..` between them, both
-/// included.
+/// A pattern for names: a name in which `*` matches any characters, or an inclusive range of two names that end in
+/// numbers, joined by `..`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern(String);
 
 impl Pattern {
-    /// The pattern that is written so.
+    /// Creates the pattern with this text.
     pub fn new(text: &str) -> Pattern {
         Pattern(text.to_string())
     }
@@ -25,13 +25,13 @@ impl Pattern {
         }
     }
 
-    /// Returns true if it matches a port, by its own name or that of its node.
+    /// Returns true if the pattern matches a port, by its own name or that of its node.
     pub fn names_port(&self, port: &str) -> bool {
         self.names(port) || port.split_once('.').is_some_and(|(node, _)| self.names(node))
     }
 
-    /// Returns true if it matches a class of a port, as a queue ("sw.2->h1/3"), by its port, its node, or node and class
-    /// ("sw/3").
+    /// Returns true if the pattern matches a class of a port: as a queue ("sw.2->h1/3"), by its port, by its node, or
+    /// by node and class ("sw/3").
     pub fn names_queue(&self, port: &str, class: &str) -> bool {
         let node = port.split_once('.').map_or(port, |(node, _)| node);
         self.names_port(port)
@@ -39,13 +39,14 @@ impl Pattern {
             || self.names(&format!("{node}/{class}"))
     }
 
-    /// Returns true if it matches a flow, by its own name or the one that it shares with flows of other senders.
+    /// Returns true if the pattern matches a flow, by its own name or by the name that it shares with flows of other
+    /// senders.
     pub fn names_flow(&self, flow: &str) -> bool {
         self.names(flow) || flow.split_once('[').is_some_and(|(group, _)| self.names(group))
     }
 }
 
-/// Returns true if a name is one of those from `first` to `last`, which differ in the number at their end.
+/// Returns true if a name is between `first` and `last`, which differ in their final number.
 fn between(name: &str, first: &str, last: &str) -> bool {
     let parts = |name: &str| -> Option<(String, u64)> {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! Hosts and switches without limits, latency and flow control: `..Default::default()` of a station with some of them.
+//! Hosts and switches without limits, latency and flow control, for use as `..Default::default()`.
 
 use super::{Forwarding, HostSpec, Queueing, SwitchSpec, WhenFull};
 use frame::ClassMap;

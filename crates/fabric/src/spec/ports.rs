@@ -1,4 +1,4 @@
-//! Facts of ports, by which settings select them.
+//! Facts about ports, by which settings select them.
 
 use crate::spec::pattern::Pattern;
 use crate::spec::routing::Wiring;
@@ -47,7 +47,7 @@ impl Wiring {
 }
 
 impl Spec {
-    /// Managers of all switches.
+    /// The queue managers of all switches.
     pub fn managers(&self) -> impl Iterator<Item = &queueing::ManagerSpec> {
         self.nodes.iter().filter_map(NodeSpec::switch).flat_map(|switch| switch.managers.all())
     }

@@ -10,7 +10,7 @@ pub struct ProbeSpec {
     pub bin: Option<Time>,
     /// True if each pause is recorded as an interval.
     pub pauses: bool,
-    /// Recordings; `None`: all time series, of which the busiest are kept, and all pauses.
+    /// Recordings; `None`: all time series (limited to the busiest), and all pauses.
     pub chosen: Option<Vec<Probe>>,
 }
 
@@ -23,18 +23,18 @@ pub struct Probe {
     pub which: Which,
     /// Bin width of a time series; `None`: the default width.
     pub every: Option<Time>,
-    /// Maximum rows of a log, or pauses: the first are kept.
+    /// Maximum number of rows of a log, or of pauses: the first ones are kept.
     pub max_rows: u64,
     /// Sampling ratio of a log: one in this many frames.
     pub one_in: u64,
-    /// When a log begins.
+    /// Start of a log.
     pub start: Time,
 }
 
 /// Quantities that can be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watched {
-    /// Bits of a flow that arrive, and that are read.
+    /// Bits of a flow that arrive, and bits that are read.
     Flow,
     /// Bits that a port sends and receives.
     Port,
@@ -44,7 +44,7 @@ pub enum Watched {
     Queue,
     /// Distribution of an occupancy over time.
     Occupancy,
-    /// The distribution of a flow's latency.
+    /// Distribution of a flow's latency.
     Latency,
     /// The pauses of a port.
     Pauses,
@@ -52,13 +52,13 @@ pub enum Watched {
     Frames,
 }
 
-/// Selection of the recorded entities.
+/// Selection of the recorded objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// All.
+    /// All objects.
     All,
-    /// This many of the busiest, or the longest pauses: known at the end.
+    /// This many of the busiest objects, or of the longest pauses; determined at the end of the run.
     Busiest(u32),
-    /// Entities that match one of these patterns.
+    /// Objects that match one of these patterns.
     Named(Vec<Pattern>),
 }

@@ -1,18 +1,18 @@
-//! Why an explicit route is refused.
+//! Errors of explicit routes.
 
 use frame::NodeId;
 use std::fmt;
 
-/// Why an explicit route is none.
+/// Reason why an explicit route is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteError {
-    /// It names no node beside the source.
+    /// The route names no node other than the source.
     Empty,
-    /// A node that is not there.
+    /// A node does not exist.
     UnknownNode(NodeId),
-    /// No link between two consecutive nodes.
+    /// Two consecutive nodes have no link.
     NotAdjacent(NodeId, NodeId),
-    /// A host before the end: hosts do not forward.
+    /// A host is not the last node: hosts do not forward.
     HostInTheMiddle(NodeId),
     /// The last node is a switch.
     EndsAtSwitch(NodeId),

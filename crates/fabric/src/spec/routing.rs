@@ -1,12 +1,13 @@
-//! Which way frames go: ports, shortest paths with equal-cost multipath, explicit routes.
+//! Routing: ports, shortest paths with equal-cost multipath, explicit routes.
 //!
-//! By default a path is decided when a flow is made, not at each hop: it is the list of egress ports from the
-//! source to the last switch. `forwarding` has the table for choices at each hop. Shortest means fewest links. Where several ports lie on a shortest path, a hash of
-//! flow and node picks one (ECMP, RFC 2992 §2); mixing in the node makes the choices of different tiers
-//! independent, so that a second tier does not see only flows that hash alike (polarisation); `tuple` has what is hashed.
+//! By default, a path is determined when a flow is created, not at each hop: it is the list of egress ports from the
+//! source to the last switch. `forwarding` has the tables for choices at each hop. The shortest path has the fewest
+//! links. If several ports are on a shortest path, a hash of flow and node selects one (ECMP, RFC 2992 §2). Mixing in
+//! the node makes the choices of different tiers independent, so that a second tier does not receive only flows with
+//! correlated hashes (polarisation). `tuple` describes the hashed fields.
 //!
-//! Scope: the fabric is a multigraph; parallel links are ports of their own everywhere. Hosts never
-//! forward, also not if they have several links.
+//! Scope: the fabric is a multigraph; parallel links are separate ports everywhere. Hosts never forward, even with
+//! several links.
 //!
 //! Not modelled: link weights, routing protocols.
 
@@ -20,29 +21,29 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::{Arc, OnceLock};
 
-/// Ports and what they are plugged into. The ports of all nodes are numbered node by node, those of a node
-/// in the order of its links.
+/// Ports and the links attached to them. Ports are numbered consecutively by node, and within a node in the order of
+/// its links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wiring {
-    /// The first port of each node, and at the end the number of ports.
+    /// The first port of each node, followed by the total number of ports.
     pub first_port: Vec<u32>,
-    /// For each port the port at the other end of its link.
+    /// The port at the other end of each port's link.
     pub peer: Vec<PortId>,
-    /// For each port its node.
+    /// The node of each port.
     pub node_of: Vec<NodeId>,
-    /// For each port its link, as an index into the list of links.
+    /// The link of each port, as an index into the list of links.
     pub link_of: Vec<u32>,
-    /// By link, what a path over it costs; empty: all links cost 1.
+    /// Routing cost of each link; empty if all links cost 1.
     costs: Vec<u32>,
     /// See [`Wiring::heights`].
     pub(super) heights: OnceLock<Vec<u32>>,
 }
 
 impl Wiring {
-    /// The wiring of `nodes` nodes with a link between each pair of `links`.
+    /// Numbers the ports of `nodes` nodes with a link for each pair in `links`.
     ///
     /// # Panics
-    /// If a link names a node that is not there.
+    /// If a link names a node that does not exist.
     pub fn new(nodes: usize, links: &[(NodeId, NodeId)]) -> Wiring {
         let mut first_port = vec![0u32; nodes + 1];
         for &(a, b) in links {
@@ -76,7 +77,7 @@ impl Wiring {
         wiring
     }
 
-    /// This wiring with the cost of each link, in the order of links.
+    /// Returns this wiring with link costs, in the order of links.
     pub fn with_costs(mut self, costs: impl Iterator<Item = u32> + Clone) -> Wiring {
         if costs.clone().any(|cost| cost != 1) {
             self.costs = costs.collect();
@@ -101,24 +102,24 @@ impl Wiring {
     pub fn neighbour(&self, port: PortId) -> NodeId {
         self.node_of[self.peer[port.at()].at()]
     }
-    /// The number of a port among those of its node, from 0.
+    /// Index of a port among those of its node, from 0.
     pub fn local(&self, port: PortId) -> u32 {
         port.0 - self.first_port[self.node_of[port.at()].at()]
     }
-    /// "sw.2->h1": node, number of the port, node at the other end.
+    /// Name of a port such as "sw.2->h1": node, number of the port, node at the other end.
     pub fn port_name<'a>(&self, port: PortId, name: impl Fn(NodeId) -> &'a str) -> String {
-        // Results have as many as there are ports, several times: without the machinery of formats.
+        // Avoids the cost of formatting: results contain each port name several times.
         let local = self.local(port).to_string();
         [name(self.node_of[port.at()]), ".", &local, "->", name(self.neighbour(port))].concat()
     }
 }
 
-/// Costs from every switch to one destination: links, where all cost 1. A value may be reused for the next destination of the same
-/// [`Routes`].
+/// Costs from every switch to one destination; the number of links if all cost 1. A value may be reused for the next
+/// destination of the same [`Routes`].
 #[derive(Clone, Debug)]
 pub struct Distances {
     destination: NodeId,
-    /// The only switch next to the destination, if the distances were computed from its links of cost 1 alone.
+    /// The only switch adjacent to the destination, if there is exactly one and all links cost 1.
     edge: Option<NodeId>,
     hops: Vec<u32>,
     queue: Vec<NodeId>,
@@ -140,15 +141,15 @@ impl Distances {
         self.hops.resize(nodes, UNREACHED);
         self.queue.clear();
     }
-    /// The node that the distances lead to.
+    /// The destination of the distances.
     pub fn destination(&self) -> NodeId {
         self.destination
     }
-    /// The distances of another destination with the same neighbours as the one they were computed for.
+    /// Sets another destination with the same neighbours, to which the distances also apply.
     pub fn redirect(&mut self, destination: NodeId) {
         self.destination = destination;
     }
-    /// The cost from a switch to the destination; `None` if it does not reach it.
+    /// The cost from a switch to the destination; `None` if it is unreachable.
     pub fn of_switch(&self, switch: NodeId) -> Option<u32> {
         Some(self.hops[switch.at()]).filter(|&hops| hops != UNREACHED)
     }
@@ -159,15 +160,15 @@ impl Distances {
 pub struct Routes<'a> {
     wiring: &'a Wiring,
     is_host: Vec<bool>,
-    /// Ports that lead to switches, node by node: a frame in transit goes through no other, and a search without hosts takes
-    /// a fraction of the time.
+    /// Ports that lead to switches, by node. Frames in transit use only these, and a search without hosts takes a
+    /// fraction of the time.
     first_uplink: Vec<u32>,
     uplinks: Vec<Uplink>,
-    /// By link, true if no frame may take it; empty if all may be taken.
+    /// By link, true if frames may not take it; empty if all links are available.
     down: Vec<bool>,
     /// Switches that choose by digits of the destination in place of a hash.
     digits: Option<Arc<Digits>>,
-    /// Hashing by node; empty: the usual one everywhere.
+    /// Hashing by node; empty for the default everywhere.
     hashing: Vec<NodeHashing>,
 }
 
@@ -181,12 +182,12 @@ pub(crate) struct Uplink {
 }
 
 impl<'a> Routes<'a> {
-    /// Routes through `wiring`, whose node n is a host if `is_host(n)`.
+    /// Creates routes through `wiring`, in which node n is a host if `is_host(n)`.
     pub fn new(wiring: &'a Wiring, is_host: impl Fn(NodeId) -> bool) -> Routes<'a> {
         Routes::avoiding(wiring, is_host, Vec::new())
     }
 
-    /// Routes that take no link for which `is_dead` holds.
+    /// Creates routes that avoid all links for which `is_dead` returns true.
     pub fn without(
         wiring: &'a Wiring,
         is_host: impl Fn(NodeId) -> bool,
@@ -215,12 +216,12 @@ impl<'a> Routes<'a> {
         Routes { wiring, is_host, first_uplink, uplinks, down, digits: None, hashing: Vec::new() }
     }
 
-    /// Returns these routes with switches that choose by digits of the destination.
+    /// Sets the tables of switches that choose by digits.
     pub fn with_digits(self, digits: Option<Arc<Digits>>) -> Routes<'a> {
         Routes { digits, ..self }
     }
 
-    /// Returns these routes with hashing by node.
+    /// Sets the hashing by node.
     pub fn with_hashing(self, hashing: Vec<NodeHashing>) -> Routes<'a> {
         Routes { hashing, ..self }
     }
@@ -253,14 +254,15 @@ impl<'a> Routes<'a> {
         own.choose(ports, tuple, node)
     }
 
-    /// The distances to `destination`, by breadth-first search over the switches, or by Dijkstra's where links have costs.
+    /// Computes the distances to `destination`: by breadth-first search over the switches, or by Dijkstra's algorithm
+    /// if links have costs.
     pub fn distances(&self, destination: NodeId) -> Distances {
         let mut distances = Distances::default();
         self.distances_into(destination, &mut distances);
         distances
     }
 
-    /// Computes [`Routes::distances`] in the memory of a value that is no longer needed.
+    /// Computes [`Routes::distances`], reusing the memory of a value.
     pub fn distances_into(&self, destination: NodeId, into: &mut Distances) {
         into.clear(self.wiring.nodes(), destination);
         into.hops[destination.at()] = 0;
@@ -268,8 +270,8 @@ impl<'a> Routes<'a> {
         self.search(into);
     }
 
-    /// The distances to a destination whose links lead to these neighbours. They hold for every destination with the same
-    /// neighbours: [`Distances::redirect`] sets which one is meant.
+    /// Computes the distances to a destination with these neighbours. They apply to every destination with these
+    /// neighbours: [`Distances::redirect`] sets the destination.
     pub fn distances_beyond(&self, neighbours: &[NodeId], into: &mut Distances) {
         let edge = match neighbours {
             &[only] if !self.is_host[only.at()] && self.wiring.costs.is_empty() => Some(only),
@@ -278,7 +280,8 @@ impl<'a> Routes<'a> {
         if let (Some(before), Some(edge)) = (into.edge, edge)
             && self.have_same_uplinks(before, edge)
         {
-            // All other switches are as far from one as from the other: one search serves the edge switches of a pod.
+            // All other switches are equally far from both edge switches, so one search serves the edge switches of a
+            // pod.
             into.hops.swap(before.at(), edge.at());
             (into.destination, into.edge) = (NodeId(u32::MAX), Some(edge));
             return;
@@ -298,7 +301,7 @@ impl<'a> Routes<'a> {
         switches(one).eq(switches(other))
     }
 
-    /// Goes on from the nodes in the queue, all of which have the same distance.
+    /// Continues the search from the nodes in the queue, all of which have the same distance.
     fn search(&self, into: &mut Distances) {
         if !self.wiring.costs.is_empty() {
             return self.search_by_cost(into);
@@ -335,7 +338,8 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// The cost of a cheapest path from `source`, its number of links where all cost 1; `None` if there is no path, or nothing to go.
+    /// Cost of a cheapest path from `source`: the number of links if all cost 1. `None` if there is no path, or if
+    /// `source` is the destination.
     pub fn hops(&self, to: &Distances, source: NodeId) -> Option<u32> {
         if source == to.destination {
             return None;
@@ -343,7 +347,7 @@ impl<'a> Routes<'a> {
         if !self.is_host[source.at()] {
             return to.of_switch(source);
         }
-        // The search does not enter hosts: a host is one link, of cost 1, behind the nearest of its neighbours.
+        // The search does not enter hosts: a host adds one link, of cost 1, to the nearest of its neighbours.
         if self.last_hops(to.destination, source).next().is_some() {
             return Some(1);
         }
@@ -351,15 +355,15 @@ impl<'a> Routes<'a> {
         (nearest != UNREACHED).then(|| nearest + 1)
     }
 
-    /// The egress ports of a shortest path from `source` (a host, or a switch that frames appear in), from
-    /// its own port to that of the last node before the destination. Flows with different tuples are
-    /// spread over all shortest paths. `None` if there is no path, or if the source is the destination.
+    /// Returns the egress ports of a shortest path from `source` (a host, or a switch that originates frames), from its
+    /// own port to that of the last node before the destination. Flows with different tuples are spread over all
+    /// shortest paths. `None` if there is no path, or if the source is the destination.
     pub fn path(&self, to: &Distances, source: NodeId, tuple: impl Into<Tuple>) -> Option<Vec<PortId>> {
         let mut path = Vec::new();
         self.path_onto(to, source, &tuple.into(), &mut path).then_some(path)
     }
 
-    /// Appends the ports of [`Routes::path`] to `path`; returns false, and appends nothing, without a path.
+    /// Appends the ports of [`Routes::path`] to `path`. Returns false, without appending, if there is no path.
     pub fn path_onto(&self, to: &Distances, source: NodeId, tuple: &Tuple, path: &mut Vec<PortId>) -> bool {
         let Some(mut left) = self.hops(to, source) else {
             return false;
@@ -376,7 +380,7 @@ impl<'a> Routes<'a> {
             path.push(uplink.port);
             (node, left) = (uplink.switch, left - uplink.cost);
         }
-        // A switch that is the destination may be reached over a link that costs more than 1.
+        // A destination that is a switch may be reached over a link that costs more than 1.
         if left == 1 {
             let cheap = |port: &PortId| self.wiring.cost(*port) == 1;
             let last = self.last_hops(to.destination, node).filter(cheap);
@@ -386,8 +390,8 @@ impl<'a> Routes<'a> {
         true
     }
 
-    /// The egress ports of the route from `source` over `nodes`, the last of which is a host. Of parallel
-    /// links the hash picks one. A route may begin with the source itself and may pass a switch twice.
+    /// Returns the egress ports of the route from `source` over `nodes`, the last of which is a host. The hash selects
+    /// among parallel links. A route may begin with the source itself and may pass a switch twice.
     pub fn along(
         &self,
         source: NodeId,
@@ -419,7 +423,7 @@ impl<'a> Routes<'a> {
             .collect()
     }
 
-    /// The nodes that live links of `node` lead to, in order and each once.
+    /// The nodes at the other end of `node`'s live links, in order and without duplicates.
     pub fn neighbours(&self, node: NodeId) -> Vec<NodeId> {
         let live = self.wiring.ports(node).filter(|port| !self.is_dead(*port));
         let mut neighbours: Vec<NodeId> = live.map(|port| self.wiring.neighbour(port)).collect();
@@ -442,7 +446,7 @@ impl<'a> Routes<'a> {
         !self.down.is_empty() && self.down[self.wiring.link_of[port.at()] as usize]
     }
 
-    /// The ports of a node whose live links lead to switches, and those switches, in the order of ports.
+    /// The ports of a node whose live links lead to switches, with those switches, in the order of ports.
     pub(crate) fn uplinks(&self, node: NodeId) -> &[Uplink] {
         &self.uplinks[self.first_uplink[node.at()] as usize..self.first_uplink[node.at() + 1] as usize]
     }
@@ -464,18 +468,18 @@ impl<'a> Routes<'a> {
     }
 }
 
-/// A flow's hash at one node, independent of what it is at others.
+/// Hash of a flow at one node, independent of its hash at other nodes.
 pub(crate) fn mix_in(hash: u64, node: NodeId) -> u64 {
     mix(hash ^ mix(u64::from(node.0).wrapping_add(0x9E37_79B9_7F4A_7C15)))
 }
 
-/// A number below `below`, from 64 well-mixed bits: no division, and the high bits decide.
+/// Returns a number below `below` from 64 well-mixed bits. Needs no division; the high bits decide.
 pub(crate) fn scale(bits: u64, below: usize) -> usize {
     ((u128::from(bits) * below as u128) >> 64) as usize
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014, fig. 13): every bit of the input
-/// changes every bit of the output with probability close to one half.
+/// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014, fig. 13): every bit of the input changes every bit
+/// of the output with a probability of about one half.
 pub(crate) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -500,7 +504,7 @@ mod tests {
         Routes::new(wiring, |node| graph.nodes[node.at()].role == NodeRole::Host)
     }
 
-    /// The nodes of a path; panics if consecutive ports are not connected.
+    /// Returns the nodes of a path; panics if consecutive ports are not connected.
     fn walk(wiring: &Wiring, source: NodeId, path: &[PortId]) -> Vec<NodeId> {
         let mut nodes = vec![source];
         for &port in path {
@@ -573,8 +577,8 @@ mod tests {
         let routes = routes(&graph, &wiring);
         let hosts: Vec<NodeId> = graph.hosts().collect();
         let to = routes.distances(hosts[127]);
-        // Consecutive hashes are the hardest case for a mixer. 16 paths lead up to the 16 cores, and a
-        // path is given by its core; 15 degrees of freedom stay below 37.7 in 99.9 % of all cases.
+        // Consecutive hashes are the hardest case for a mixer. 16 paths lead up to the 16 cores, and the core
+        // determines the path; with 15 degrees of freedom, 99.9 % of the cases are below 37.7.
         let mut cores = [0u32; 16];
         for hash in 0..16_000u64 {
             let path = routes.path(&to, hosts[0], hash).unwrap();
@@ -582,7 +586,7 @@ mod tests {
             cores[core.at() - by_name(&graph, "core0").at()] += 1;
         }
         assert!(chi_square(&cores) < 37.7, "{cores:?}");
-        // The same hash from different sources must not always choose alike either.
+        // One hash must not lead to the same choice at all sources either.
         let mut ups = [0u32; 4];
         for &host in &hosts[..112] {
             let path = routes.path(&to, host, 1u64).unwrap();
@@ -594,7 +598,7 @@ mod tests {
     #[test]
     fn parallel_links_are_paths_of_their_own() {
         let n = NodeId;
-        // h0 - s1 = s2 - h3, four cables between the switches, two at the second host.
+        // h0 - s1 = s2 - h3: four links between the switches, and two to the second host.
         let (s1, s2) = ((n(1), n(2)), (n(2), n(3)));
         let wiring = Wiring::new(4, &[(n(0), n(1)), s1, s1, s1, s1, s2, s2]);
         let routes = Routes::new(&wiring, |node| node.0 == 0 || node.0 == 3);
@@ -613,13 +617,13 @@ mod tests {
     #[test]
     fn hosts_do_not_forward() {
         let n = NodeId;
-        // s0 - h1 - s2 - h3: the only way from s0 to h3 leads through a host.
+        // s0 - h1 - s2 - h3: the only path from s0 to h3 leads through a host.
         let wiring = Wiring::new(4, &[(n(0), n(1)), (n(1), n(2)), (n(2), n(3))]);
         let routes = Routes::new(&wiring, |node| node.0 == 1 || node.0 == 3);
         let to = routes.distances(n(3));
         assert_eq!(routes.path(&to, n(0), 0u64), None);
         assert_eq!(routes.path(&to, n(1), 0u64).unwrap().len(), 2);
-        // Two hosts on one cable.
+        // Two hosts on one link.
         let wiring = Wiring::new(2, &[(n(0), n(1))]);
         let routes = Routes::new(&wiring, |_| true);
         assert_eq!(routes.path(&routes.distances(n(1)), n(0), 0u64), Some(vec![PortId(0)]));
@@ -633,7 +637,7 @@ mod tests {
         let named = |names: &[&str]| names.iter().map(|name| by_name(&graph, name)).collect::<Vec<_>>();
         let source = by_name(&graph, "h0.0");
         let along = |names: &[&str]| routes.along(source, &named(names), 3u64);
-        // The long way round, as the rings of a deadlock study need it.
+        // The long way round, as needed for the rings of a deadlock study.
         let path = along(&["sw0", "sw1", "sw2", "sw3", "h3.0"]).unwrap();
         assert_eq!(walk(&wiring, source, &path)[1..], named(&["sw0", "sw1", "sw2", "sw3", "h3.0"]));
         assert!(along(&["h0.0", "sw0", "sw1", "h1.0"]).is_ok());
@@ -647,7 +651,7 @@ mod tests {
         assert_eq!(along(&["sw0", "h0.0", "sw0", "h0.0"]), Err(RouteError::HostInTheMiddle(source)));
         assert_eq!(routes.along(source, &[NodeId(99)], 0u64), Err(RouteError::UnknownNode(NodeId(99))));
         assert_eq!(routes.along(NodeId(99), &[source], 0u64), Err(RouteError::UnknownNode(NodeId(99))));
-        // A switch as the source.
+        // With a switch as the source.
         assert_eq!(routes.along(at("sw1"), &named(&["sw1", "sw2", "h2.0"]), 0u64).unwrap().len(), 2);
     }
 
@@ -694,7 +698,7 @@ mod tests {
         }
     }
 
-    /// Distances by relaxation until nothing changes: slow and obvious.
+    /// Distances by relaxation until nothing changes: slow but obviously correct.
     fn relaxed(
         nodes: usize,
         links: &[(NodeId, NodeId)],

@@ -1,9 +1,9 @@
-//! Topologies: which hosts and switches there are, what they are called, how they are cabled. One file each.
+//! Topologies: hosts and switches, their names and their links. One file each.
 //!
 //! The behaviour of nodes is defined elsewhere. The ports of a node are numbered in the order of its links in
-//! [`Graph::links`]: ports down to hosts come first, ports to other switches after them.
+//! [`Graph::links`]: ports to hosts come first, followed by ports to other switches.
 //!
-//! Not modelled: several links between the same two switches of a named topology; such fabrics are described link by link.
+//! Not modelled: several links between two switches of a named topology; such fabrics are described link by link.
 
 mod cable;
 mod chain;
@@ -33,7 +33,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Length, LineCode, Time};
 
-/// Makes the closed enum of topologies from one list.
+/// Generates the closed enum of topologies from one list.
 macro_rules! topologies {
     ($($(#[doc = $doc:literal])+ $file:ident: $name:ident),* $(,)?) => {
         $(pub use $file::$name;)*
@@ -49,7 +49,7 @@ macro_rules! topologies {
             fn named(&self) -> (&'static str, &dyn Shape) {
                 match self { $(Topology::$name(it) => (stringify!($file), it),)* }
             }
-            /// Writes every default. Returns the PHYs that links have by default, by rate.
+            /// Writes all defaults. Returns the default PHYs of links, by rate.
             pub fn fill(&mut self) -> Vec<&'static Phy> {
                 match self { $(Topology::$name(it) => it.fill(),)* }
             }
@@ -85,7 +85,7 @@ topologies! {
 }
 
 impl Topology {
-    /// Returns its graph, or the errors of its keys; places begin at its name.
+    /// Returns the graph of the topology, or the errors of its keys; paths begin at its name.
     pub fn graph(&self) -> Result<Graph, Vec<Remark>> {
         let (name, shape) = self.named();
         shape.graph().map_err(|errors| errors.into_iter().map(|one| one.within(name)).collect())
@@ -94,7 +94,7 @@ impl Topology {
     pub fn kind(&self) -> &'static str {
         self.named().0
     }
-    /// Returns warnings; places begin at its name.
+    /// Returns warnings; paths begin at its name.
     pub fn warnings(&self) -> Vec<Remark> {
         let (name, shape) = self.named();
         shape.warnings().into_iter().map(|one| one.within(name)).collect()
@@ -105,11 +105,11 @@ impl Topology {
     }
 }
 
-/// No topology has more nodes than this.
+/// Maximum number of nodes of a topology.
 pub const MAX_NODES: u64 = 1 << 21;
-/// No topology has more links than this.
+/// Maximum number of links of a topology.
 pub const MAX_LINKS: u64 = 1 << 23;
-/// No node has more ports than this.
+/// Maximum number of ports of a node.
 pub const MAX_PORTS: usize = 1 << 16;
 /// Maximum number of errors reported.
 const MOST_ERRORS: usize = 100;
@@ -117,7 +117,7 @@ const MOST_ERRORS: usize = 100;
 /// Kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeRole {
-    /// An end station: frames begin and end here and never pass through.
+    /// An end station: frames originate and end here, and are never forwarded.
     Host,
     /// A switch.
     Switch,
@@ -130,40 +130,40 @@ pub struct GraphNode {
     pub name: String,
     /// Kind of the node.
     pub role: NodeRole,
-    /// Height in a drawing: 0 for hosts, 1 for switches with hosts, 2 and more for what lies above.
+    /// Height in a drawing: 0 for hosts, 1 for switches with hosts, 2 and more for the levels above.
     pub level: u8,
 }
 
 /// A full-duplex link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GraphLink {
-    /// One end; in a tree the lower one.
+    /// One end; in a tree, the lower one.
     pub a: NodeId,
     /// The other end.
     pub b: NodeId,
-    /// Rates of data, of what `a` sends and of what `b` sends.
+    /// Data rates from `a` and from `b`.
     pub rates: [BitRate; 2],
-    /// The rates as they are written: with a line code, those on the wire.
+    /// Rates as configured; with a line code, those on the wire.
     pub wire_rates: [BitRate; 2],
     /// One-way delay of cable and interfaces.
     pub delay: Time,
     /// One-way delay of the cable alone.
     pub cable: Time,
-    /// Bytes around each frame on the wire.
+    /// Overhead bytes per frame on the wire.
     pub overhead: u16,
-    /// The PHY at both ends, if one is named; its delay is part of `delay`.
+    /// The PHY at both ends, if configured; its delay is part of `delay`.
     pub phy: Option<&'static Phy>,
-    /// The line code, if there is one: rates of the link that are written down are rates on the wire.
+    /// The line code, if there is one: the configured rates of the link are then rates on the wire.
     pub line_code: Option<LineCode>,
-    /// Routing cost, at least 1; frames take the paths of least total cost.
+    /// Routing cost, at least 1; frames take the paths of minimum total cost.
     pub cost: u32,
 }
 
 /// Nodes and the links between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
-    /// Hosts and switches. Hosts are next to the switch that they are connected to, so that a range of nodes is a piece of
-    /// the fabric.
+    /// Hosts and switches. Hosts are numbered next to their switch, so that a range of nodes is a connected part of the
+    /// fabric.
     pub nodes: Vec<GraphNode>,
     /// Links.
     pub links: Vec<GraphLink>,
@@ -182,11 +182,11 @@ impl Graph {
         (0..).zip(&self.nodes).filter(move |(_, node)| node.role == role).map(|(id, _)| NodeId(id))
     }
 
-    /// A new host.
+    /// Adds a host.
     pub fn host(&mut self, name: String) -> NodeId {
         self.node(name, NodeRole::Host, 0)
     }
-    /// A new switch.
+    /// Adds a switch.
     pub fn switch(&mut self, name: String, level: u8) -> NodeId {
         self.node(name, NodeRole::Switch, level)
     }
@@ -195,14 +195,14 @@ impl Graph {
         self.nodes.push(GraphNode { name, role, level });
         id
     }
-    /// Hosts `h{first}`, ... at a switch.
+    /// Adds hosts `h{first}`, ... to a switch.
     fn hosts_below(&mut self, switch: NodeId, first: u64, count: u64, cable: Cable) {
         for h in first..first + count {
             let host = self.host(format!("h{h}"));
             self.link(host, switch, cable);
         }
     }
-    /// A new link.
+    /// Adds a link.
     pub fn link(&mut self, a: NodeId, b: NodeId, cable: Cable) -> &mut GraphLink {
         let (phy, line_code) = (cable.phy(), cable.line_code);
         let delay = cable.delay() + phy.map_or(Time::ZERO, Phy::interface_delay);
@@ -224,9 +224,9 @@ impl Graph {
     }
 }
 
-/// A topology. Those of counts and one kind of cable are [`Regular`].
+/// A topology. Topologies described by counts and one kind of cable are [`Regular`].
 pub trait Shape {
-    /// Writes every default. Returns the PHYs that links have by default, by rate.
+    /// Writes all defaults. Returns the default PHYs of links, by rate.
     fn fill(&mut self) -> Vec<&'static Phy>;
     /// Returns nodes and links, or the errors of the keys.
     fn graph(&self) -> Result<Graph, Vec<Remark>>;
@@ -240,11 +240,11 @@ pub trait Shape {
 pub trait Cabled {
     /// Returns the cable that the keys describe.
     fn cable(&self) -> Cable;
-    /// Writes the defaults of these keys. Returns true if the PHY is among them.
+    /// Writes the defaults of these keys. Returns true if a default PHY was set.
     fn fill_cable(&mut self) -> bool;
 }
 
-/// A topology of a few counts and one kind of cable.
+/// A topology described by a few counts and one kind of cable.
 pub trait Regular: Cabled {
     /// True if shortest paths go up first and then down.
     const LAYERED: bool = true;
@@ -253,7 +253,7 @@ pub trait Regular: Cabled {
     fn complete(&mut self) {}
     /// The keys for the size of the topology.
     fn counts(&self) -> Vec<Count>;
-    /// Checks the counts beyond their ranges.
+    /// Checks the counts for more than their ranges.
     fn check(&self) -> Result<(), Remark> {
         Ok(())
     }
@@ -261,17 +261,17 @@ pub trait Regular: Cabled {
     fn other_links(&self) -> Vec<OtherLinks> {
         Vec::new()
     }
-    /// Stated rates of the other links and their PHYs, where those default with the PHY of the cable.
+    /// Configured rates and PHYs of the other links that take their default from the cable.
     fn tiers(&mut self) -> Vec<Tier<'_>> {
         Vec::new()
     }
-    /// Number of nodes and links; `None`: above all limits.
+    /// Number of nodes and links; `None` if above all limits.
     fn size(&self) -> Option<Size>;
-    /// Adds nodes and links. All keys are right.
+    /// Adds nodes and links. The keys have been validated.
     fn draw(&self, cable: Cable, graph: &mut Graph);
 }
 
-/// Rate, length and PHY of some links where they differ from those of the cable, with their keys.
+/// Rate, length and PHY of links that differ from the cable, with their keys.
 #[derive(Clone, Copy, Debug)]
 pub struct OtherLinks {
     rate: (&'static str, Option<BitRate>),
@@ -286,7 +286,7 @@ impl OtherLinks {
     fn keys(&self) -> [&'static str; 3] {
         [self.rate.0, self.length.0, self.phy.0]
     }
-    /// These links, with the keys and values of others where they have none.
+    /// Returns these links, with the keys and values of `other` for those without a value.
     fn or(self, other: OtherLinks) -> OtherLinks {
         OtherLinks {
             rate: if self.rate.1.is_some() { self.rate } else { other.rate },
@@ -304,7 +304,7 @@ impl OtherLinks {
     }
 }
 
-/// Rate of some links, if it is stated, and their PHY.
+/// Rate of some links, if configured, and their PHY.
 type Tier<'k> = (Option<BitRate>, &'k mut Option<PhyName>);
 
 /// Sorts PHYs by rate, each once.
@@ -314,7 +314,7 @@ fn by_rate(mut phys: Vec<&'static Phy>) -> Vec<&'static Phy> {
     phys
 }
 
-/// A key that counts something.
+/// A key that is a count.
 #[derive(Clone, Copy, Debug)]
 pub struct Count {
     key: &'static str,
@@ -322,7 +322,7 @@ pub struct Count {
     value: u64,
 }
 
-/// A count of at least `least`.
+/// Creates a count of at least `least`.
 fn at_least(least: u64, key: &'static str, value: u64) -> Count {
     Count { key, least, value }
 }
@@ -342,7 +342,7 @@ impl<T: Regular> Shape for T {
         if self.fill_cable() {
             let cable = self.cable();
             phys.extend(cable.phy());
-            // The PHY of one rate is none of another.
+            // Only links of equal rates can share a PHY.
             for (rate, phy) in self.tiers() {
                 let Some(rate) = rate else { continue };
                 let rate = data_rate(rate, cable.line_code);
@@ -401,7 +401,7 @@ impl<T: Regular> Shape for T {
     }
 }
 
-/// Checks that every node has a link and none has too many. `place` names a node's place in the keys.
+/// Checks that every node has a link and none has too many. `place` returns the path of a node in the keys.
 fn check_ports(graph: &Graph, place: impl Fn(NodeId) -> Remark) -> Result<(), Vec<Remark>> {
     let mut ports = vec![0usize; graph.nodes.len()];
     for link in &graph.links {
@@ -444,7 +444,7 @@ mod tests {
         degrees(graph)[graph.nodes.iter().position(|node| node.name == name).unwrap()]
     }
 
-    /// Names unique, hosts with one link at level 0, every node reachable from every other.
+    /// Checks that names are unique, hosts have one link and level 0, and every node is reachable from every other.
     fn check(graph: &Graph, hosts: usize, switches: usize, links: usize) {
         assert_eq!(
             (graph.hosts().count(), graph.switches().count(), graph.links.len()),
@@ -463,7 +463,7 @@ mod tests {
             neighbours[link.a.at()].push(link.b);
             neighbours[link.b.at()].push(link.a);
         }
-        // Links go both ways, so reaching all nodes from one is reaching all from all.
+        // Links are bidirectional, so reaching all nodes from one implies reaching all from all.
         let (mut seen, mut stack) = (vec![false; graph.nodes.len()], vec![NodeId(0)]);
         seen[0] = true;
         while let Some(node) = stack.pop() {
@@ -563,7 +563,7 @@ mod tests {
             let degrees = degrees(&graph);
             assert!(graph.switches().all(|s| degrees[s.at()] == k as u32));
         }
-        // Every core reaches every pod by exactly one link.
+        // Every core is linked to every pod exactly once.
         let graph = FatTree::new(4, CABLE).graph().unwrap();
         for core in 0..4 {
             let id = graph.nodes.iter().position(|n| n.name == format!("core{core}")).unwrap();
@@ -586,7 +586,7 @@ mod tests {
             let top = graph.nodes[switch.at()].level == 3;
             assert_eq!(degrees[switch.at()], if top { 4 } else { 8 });
         }
-        // Switch 1 of level 1 (digits 0, 1) is joined to the switches of level 2 that differ in digit 1.
+        // Switch 1 of level 1 (digits 0, 1) is linked to the switches of level 2 that differ only in digit 1.
         let named = |id: NodeId| graph.nodes[id.at()].name.as_str();
         let ups: Vec<&str> =
             graph.links.iter().filter(|l| named(l.a) == "s1.1").map(|l| named(l.b)).collect();
@@ -596,8 +596,9 @@ mod tests {
         check(&NTree::new(2, 5, CABLE).graph().unwrap(), 32, 80, 160);
     }
 
-    /// Between two levels of a BMIN wires are a perfect shuffle: from place `p` upwards one leads to the place whose digits are
-    /// those of `p` rotated by one. A switch of level l of the tree is there that of its digits in reverse, rotated l times.
+    /// The wires between two levels of a BMIN form a perfect shuffle: the upward wire from position `p` leads to the
+    /// position whose digits are those of `p` rotated by one. The position of a tree switch of level l is that of its
+    /// digits in reverse, rotated l times.
     #[test]
     fn an_n_tree_is_a_perfect_shuffle_between_levels() {
         for (k, n) in [(4u64, 3u32), (2, 5), (3, 4), (5, 2)] {
@@ -623,7 +624,7 @@ mod tests {
         }
     }
 
-    /// Returns the places of the errors, and the first error.
+    /// Returns the paths of the errors, and the first error.
     fn wrong(graph: Result<Graph, Vec<Remark>>) -> (String, String) {
         let errors = graph.unwrap_err();
         let at = |one: &Remark| one.path.iter().map(|step| format!("{step:?}")).collect::<Vec<_>>().join(" ");

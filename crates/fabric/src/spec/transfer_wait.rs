@@ -1,4 +1,4 @@
-//! Transfers that begin when others have ended.
+//! Transfers that start at the end of others.
 
 use crate::spec::{FlowSpec, Spec};
 use frame::NodeId;
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use transport::ConnectionSpec;
 use workload::TransferList;
 
-/// A transfer: a flow, and a row of its list.
+/// A transfer, identified by its flow and a row of the flow's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransferRef {
     /// Index into [`Spec::flows`].
@@ -16,31 +16,31 @@ pub struct TransferRef {
     pub row: u32,
 }
 
-/// A transfer that begins when others have ended, as observed by the host that begins it: its own are acknowledged, and
-/// those of others to it are delivered. Transfers between other hosts cannot be observed.
+/// A transfer that starts at the end of others, as observed by the host that starts it: its own transfers are
+/// acknowledged, those of others to it are delivered. Transfers between other hosts cannot be observed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransferWait {
-    /// The transfer; in its list its start is [`units::Time::NEVER`].
+    /// The waiting transfer, whose start in its list is [`units::Time::NEVER`].
     pub transfer: TransferRef,
-    /// The transfers that it waits for, all of them.
+    /// The transfers for which it waits; all of them have to end.
     pub after: Vec<TransferRef>,
 }
 
 /// End of its path at which a host observes the end of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnownEnd {
-    /// The end that sends its frames.
+    /// The end that sends the frames.
     Near,
-    /// The end that receives them.
+    /// The end that receives the frames.
     Far,
 }
 
-/// The ends of a transfer, its sender first, and its transport; `None`: it is pushed.
+/// The ends of a transfer, and its transport.
 #[derive(Clone, Copy, Debug)]
 pub struct TransferEnds<'a> {
     /// Sender and receiver.
     pub hosts: [NodeId; 2],
-    /// Its transport.
+    /// The transport; `None` if the transfer is pushed.
     pub carrier: Option<&'a ConnectionSpec>,
 }
 
@@ -48,7 +48,7 @@ impl TransferEnds<'_> {
     fn is_read(&self) -> bool {
         self.carrier.is_some_and(ConnectionSpec::is_read)
     }
-    /// The host that begins it, and where on its path it is.
+    /// Returns the host that starts the transfer, and the end of the path where that host is.
     pub fn begins_at(&self) -> (NodeId, KnownEnd) {
         let [from, to] = self.hosts;
         if self.is_read() { (to, KnownEnd::Far) } else { (from, KnownEnd::Near) }
@@ -56,7 +56,7 @@ impl TransferEnds<'_> {
     /// Returns the end of the path at which a host observes the end of the transfer.
     ///
     /// # Errors
-    /// If it does not: the reason, and the accepted values.
+    /// If the host does not observe it: the reason, and the accepted values.
     pub fn end_known_to(&self, host: NodeId) -> Result<KnownEnd, (&'static str, &'static str)> {
         let [from, to] = self.hosts;
         if host == to {
@@ -93,7 +93,7 @@ pub(crate) struct Known<'a> {
 }
 
 impl Spec {
-    /// A transfer; `None`: there is none.
+    /// Looks up a transfer; `None` if it does not exist.
     pub(crate) fn transfer(&self, of: TransferRef) -> Option<Known<'_>> {
         let flow = self.flows.get(of.flow as usize)?;
         let list: &TransferList = flow.source.transfers()?;
@@ -107,13 +107,13 @@ impl Spec {
         })
     }
 
-    /// Returns the transfers whose ends others wait for.
+    /// Returns the transfers for whose ends others wait.
     pub(crate) fn awaited(&self) -> BTreeSet<TransferRef> {
         self.waits.iter().flat_map(|wait| wait.after.iter().copied()).collect()
     }
 }
 
-/// Returns the first transfer that waits for another whose end its host never observes: its flow, and why.
+/// Returns the flow of the first transfer that waits for an end that its host cannot observe, and the reason.
 pub(crate) fn refusal(spec: &Spec) -> Option<(usize, Remark)> {
     spec.waits.iter().find_map(|wait| {
         let flow = wait.transfer.flow as usize;

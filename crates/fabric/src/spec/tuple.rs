@@ -1,18 +1,18 @@
 //! The hash input of switches: the five-tuple of a flow, or some of its fields.
 //!
-//! The addresses are the numbers of the two hosts, the protocol is TCP for flows with answers and UDP for pushed frames. The
-//! ports are given, or drawn for each transfer (`ways`). A flow without given ports has a hash of its own in their place,
-//! drawn by its name: two such flows between the same hosts are two tuples.
+//! The addresses are the numbers of the two hosts. The protocol is TCP for flows with answers, and UDP for pushed
+//! frames. The ports are configured, or drawn for each transfer (`ways`). A flow without configured ports has a hash of
+//! its name in their place: two such flows between the same hosts have different tuples.
 //!
-//! Each switch mixes the hash with a seed. By default that is its own number, so that the choices of successive tiers are
-//! independent. Switches with the same seed choose alike: of the flows that come to the second tier, each switch there gets
-//! only those that hash alike, and uses a part of its ports (polarisation).
+//! Each switch mixes a seed into the hash. By default, the seed is the number of the switch, so that the choices of
+//! successive tiers are independent. With equal seeds, switches make correlated choices: each switch of the second tier
+//! receives only flows with correlated hashes, and uses only a part of its ports (polarisation).
 //!
-//! Source: RFC 2992, section 2 (hash of the fields that name a flow); RFC 6438 and RFC 7348, section 5 (the source port as
-//! entropy); Zhang et al., Hashing linearity enables relative path control in data centers (USENIX ATC 2021, section 2: seeds and
-//! polarisation).
+//! Source: RFC 2992, section 2 (hash of the fields that name a flow); RFC 6438 and RFC 7348, section 5 (the source port
+//! as entropy); Zhang et al., Hashing linearity enables relative path control in data centers (USENIX ATC 2021, section
+//! 2: seeds and polarisation).
 //!
-//! Not modelled: the polynomials that chips have, which are linear: seeds and fields of other tiers can cancel out in them.
+//! Not modelled: the polynomials of chips, which are linear: seeds and fields of other tiers can cancel out in them.
 
 use crate::spec::choice::Chosen;
 use crate::spec::routing::{mix, mix_in, scale};
@@ -95,13 +95,13 @@ pub struct Hashing {
 }
 
 impl Hashing {
-    /// The five-tuple, and a seed of its own for each switch.
+    /// The default: the five-tuple, and a different seed for each switch.
     pub const USUAL: Hashing = Hashing { fields: Fields::ALL, seed: None };
 
     /// Checks the hashed fields.
     ///
     /// # Errors
-    /// No fields.
+    /// If there are none.
     pub fn check(&self) -> Result<(), Remark> {
         if self.fields == Fields(0) {
             let help = "expected at least one, like [\"source\", \"destination\"]";
@@ -120,8 +120,8 @@ impl Hashing {
         }
     }
 
-    /// Hash of the tuple of a frame and its entropy value, which takes the place of the source port, as in RoCEv2 and
-    /// Ultra Ethernet. A switch that does not hash source ports does not see it.
+    /// Returns the hash of a frame: that of its tuple, with its entropy value in place of the source port, as in RoCEv2
+    /// and Ultra Ethernet. The entropy value has no effect at a switch that does not hash source ports.
     #[inline]
     pub(crate) fn of_frame(&self, frame: &Chosen) -> u64 {
         let hash = self.of(&frame.flow, frame.node);
@@ -131,18 +131,18 @@ impl Hashing {
         mix(hash ^ mix(u64::from(frame.entropy)))
     }
 
-    /// One of `candidates`, all equally likely over tuples.
+    /// Returns the index of one of `candidates`, with equal probabilities over tuples.
     #[inline]
     pub(crate) fn choose(&self, candidates: usize, tuple: &Tuple, node: NodeId) -> usize {
         scale(self.of(tuple, node), candidates)
     }
 }
 
-/// The hashing of a node, and the weights by which its ports share the hash range.
+/// The hashing of a node, and the weights by which its ports divide the hash range.
 #[derive(Clone, Debug, Default)]
 pub struct NodeHashing {
     pub(crate) hashing: Hashing,
-    /// `None`: all alike.
+    /// Weights of neighbours; `None` if all are equal.
     pub(crate) weights: Option<Arc<Weights>>,
 }
 
@@ -157,16 +157,16 @@ impl Default for Hashing {
 pub struct Tuple {
     /// The hash of all fields.
     pub(crate) all: u64,
-    /// `path_seed`, mixed: what the hash of some fields begins with.
+    /// `path_seed`, mixed: the initial value of the hash of some fields.
     salt: u64,
     source: NodeId,
     destination: NodeId,
-    /// `None`: no ports are given.
+    /// Ports; `None` if none are configured.
     ports: Option<Ports>,
     is_tcp: bool,
 }
 
-/// A tuple of which nothing is known but its hash.
+/// Creates a tuple of which only the hash is known.
 impl From<u64> for Tuple {
     fn from(all: u64) -> Tuple {
         Tuple { all, salt: 0, source: NodeId(0), destination: NodeId(0), ports: None, is_tcp: false }
@@ -184,7 +184,7 @@ impl Tuple {
                 Field::Protocol if self.is_tcp => 6,
                 Field::Protocol => 17,
                 Field::SourcePort => port(|ports| ports.source),
-                // A service has a well-known port; the drawn port is that of the sender.
+                // A service has a well-known port; only the sender's port is drawn.
                 Field::DestinationPort => self.ports.unwrap_or_default().or_drawn(0).destination.into(),
             }
         };
@@ -210,14 +210,14 @@ impl Tuple {
 }
 
 impl Spec {
-    /// Returns the tuple that switches hash for frames to the n-th destination of a flow; `None`: to any, where paths are
-    /// not listed.
+    /// Returns the tuple that switches hash for frames to the n-th destination of a flow; `None`: to any destination,
+    /// if paths are not listed.
     pub(crate) fn tuple(&self, flow: &FlowSpec, nth: Option<u32>) -> Tuple {
         if let Some(known) = nth.and_then(|nth| flow.tuples.get(nth as usize)) {
             return *known;
         }
         let destination = match nth {
-            // A copied frame keeps to one path as long as it can.
+            // A multicast frame follows one path as far as possible.
             Some(_) if flow.source.destinations.are_all_meant() => flow.source.destinations.nth(0),
             Some(nth) => flow.source.destinations.nth(nth),
             None => flow.from,
@@ -234,7 +234,7 @@ impl Spec {
         flow.ports.map_or(drawn, |ports| drawn.with_ports(ports))
     }
 
-    /// By node, how it hashes.
+    /// Hashing of each node.
     pub(crate) fn hashing(&self) -> Vec<NodeHashing> {
         let of_node = |node: &NodeSpec| {
             let Some(own) = node.switch() else { return NodeHashing::default() };
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn tuples_spread_evenly_over_any_fields_that_differ() {
-        // Consecutive ports are the hardest case. 15 degrees of freedom: below 37.7 in 99.9 % of all cases.
+        // Consecutive ports are the hardest case. With 15 degrees of freedom, 99.9 % of the cases are below 37.7.
         for fields in [Fields::ALL, Fields::try_from(vec![Field::SourcePort]).unwrap()] {
             for seed in [None, Some(0), Some(7)] {
                 let hashing = Hashing { fields, seed };

@@ -1,4 +1,4 @@
-//! Where frames wait in a switch.
+//! Queueing architectures of switches.
 
 use keys::Remark;
 use queueing::CrossbarKeys;
@@ -18,14 +18,14 @@ pub enum Queueing {
 }
 
 impl Queueing {
-    /// Checks the parameters; places begin at the name of the kind.
+    /// Checks the parameters; paths begin at the name of the architecture.
     pub fn check(&self) -> Result<(), Remark> {
         match self {
             Queueing::Output | Queueing::VirtualOutput => Ok(()),
             Queueing::Crossbar(keys) => keys.check().map_err(|remark| remark.within("crossbar")),
         }
     }
-    /// Keys that change nothing; places begin at the name of the kind.
+    /// Returns the keys without effect; paths begin at the name of the architecture.
     pub fn unused(&self) -> Vec<Remark> {
         match self {
             Queueing::Output | Queueing::VirtualOutput => Vec::new(),

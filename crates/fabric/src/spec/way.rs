@@ -1,7 +1,7 @@
-//! How frames find their way: along paths that are listed before the run, or by forwarding tables.
+//! Routing of frames: along paths that are listed before the run, or by forwarding tables.
 //!
-//! 8,192 hosts that send to each other have 67 million pairs. Their paths are not listed: switches look the destination
-//! of each frame up, and the flow of a sender is one path for all that is counted.
+//! With 8,192 hosts that send to each other, there are 67 million pairs. Their paths are not listed: switches look up
+//! the destination of each frame, and the flow of a sender counts as a single path.
 
 use crate::spec::routing::Routes;
 use crate::spec::{FlowSpec, Spec};
@@ -12,13 +12,13 @@ use workload::Destinations;
 /// Routing of the frames of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Along a shortest path to each destination, found before the run.
+    /// Along a shortest path to each destination, computed before the run.
     Shortest,
-    /// Along these nodes in order, from the first switch to the one destination.
+    /// Along these nodes in order, from the first switch to the only destination.
     Along(Vec<NodeId>),
-    /// By the forwarding tables of the switches: for more destinations than paths can be listed. All frames of the flow
-    /// have one path, of which the first hop alone is known. The sender is a host with one link, which pushes frames that
-    /// are no transfers.
+    /// By the forwarding tables of the switches, for more destinations than paths can be listed for. All frames of the
+    /// flow have one path, of which only the first hop is known. The sender is a host with one link, which pushes
+    /// frames that are not part of transfers.
     ByDestination,
 }
 
@@ -28,7 +28,7 @@ impl FlowSpec {
         if self.way == Way::ByDestination { 1 } else { self.source.destinations.count() }
     }
 
-    /// Where each of its paths ends; `None`: at any destination.
+    /// Destination of each of its paths; `None`: any destination.
     pub(crate) fn path_ends(&self) -> Vec<Option<NodeId>> {
         match self.way {
             Way::ByDestination => vec![None],
@@ -38,8 +38,8 @@ impl FlowSpec {
 }
 
 impl Spec {
-    /// The egress ports, by name, that frames of a flow take to a host if every switch chooses by a hash and nothing fails.
-    /// `None`: there is no way, or the flow does not send there.
+    /// Returns the names of the egress ports of a flow's frames to a host if every switch chooses by a hash and nothing
+    /// fails. `None` if there is no path, or if the flow does not send to the host.
     pub fn planned_path(&self, flow: &FlowSpec, to: NodeId) -> Option<Vec<String>> {
         let nth = flow.source.destinations.nodes().iter().position(|&node| node == to)? as u32;
         let wiring = self.wiring();
@@ -56,10 +56,10 @@ impl Spec {
         Some(path?.into_iter().map(name).collect())
     }
 
-    /// The flows whose frames may go wherever switches choose, each with destinations: those of a list that several
-    /// flows of a priority share come up once.
+    /// The flows without an explicit route, with their destinations. If several flows of a priority share a list of
+    /// destinations, it is returned only once.
     pub(crate) fn free_flows(&self) -> impl Iterator<Item = (&FlowSpec, Vec<NodeId>)> {
-        // By list and priority, the host that the last flow left out.
+        // By list and priority, the host that the last flow excluded.
         let mut seen: BTreeMap<(*const NodeId, Priority), Option<NodeId>> = BTreeMap::new();
         let free = self.flows.iter().filter(|flow| !matches!(flow.way, Way::Along(_)));
         free.map(move |flow| {

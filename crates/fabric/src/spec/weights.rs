@@ -1,11 +1,11 @@
-//! Weights of links in the choice of paths: weighted ECMP (WCMP), for links that lead to more or to less.
+//! Weights of links in the choice of paths: weighted ECMP (WCMP), for links that lead to different capacities.
 //!
-//! Among several equal ports, one is taken with a probability that is its weight over the sum of their weights. A switch
-//! replicates the members of a group by weight and takes the hash modulo their number; here the hash is scaled to the sum of
-//! the weights, which is equivalent without a table. Weights of one are ECMP, bit by bit.
+//! Among several equal ports, one is selected with a probability of its weight over the sum of their weights. A switch
+//! replicates the members of a group by weight and takes the hash modulo their number; here, the hash is scaled to the
+//! sum of the weights, which is equivalent without a table. With weights of 1, the choice is that of ECMP, bit by bit.
 //!
-//! Source: Zhou, Tewari, Zhu, Kabbani, Poutievski, Singh and Vahdat, WCMP: weighted cost multipathing for improved fairness in data
-//! centers (EuroSys 2014, section 2).
+//! Source: Zhou, Tewari, Zhu, Kabbani, Poutievski, Singh and Vahdat, WCMP: weighted cost multipathing for improved
+//! fairness in data centers (EuroSys 2014, section 2).
 //!
 //! Not modelled: tables that are too small for the weights, which chips then reduce; weights that follow failures.
 
@@ -13,15 +13,15 @@ use crate::spec::Spec;
 use crate::spec::routing::{Wiring, scale};
 use frame::{NodeId, PortId};
 
-/// Weights of neighbours: each link to one has its weight.
+/// Weights of neighbours, which apply to each link to a neighbour.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Weights {
-    /// Ascending; others have 1.
+    /// Sorted by neighbour; all others have weight 1.
     of: Vec<(NodeId, u32)>,
 }
 
 impl Weights {
-    /// The largest weight of a link.
+    /// Maximum weight of a link.
     pub const MOST: u32 = 65_535;
 
     /// Creates weights for these neighbours.
@@ -31,7 +31,7 @@ impl Weights {
         of.dedup_by_key(|(node, _)| *node);
         Weights { of }
     }
-    /// Returns true if all are 1.
+    /// Returns true if all weights are 1.
     pub fn are_equal(&self) -> bool {
         self.of.iter().all(|&(_, weight)| weight == 1)
     }
@@ -41,7 +41,7 @@ impl Weights {
     }
 }
 
-/// The place among candidates of these weights that random bits lead to.
+/// Returns the index of the candidate that random bits select by these weights.
 #[inline]
 pub(crate) fn place(weights: impl Iterator<Item = u32> + Clone, bits: u64) -> usize {
     let total: u64 = weights.clone().map(u64::from).sum();
@@ -63,7 +63,7 @@ pub struct PortWeights {
 }
 
 impl PortWeights {
-    /// One of these ports of the node.
+    /// Selects one of these ports of the node.
     #[inline]
     pub(crate) fn choose(&self, ports: &[PortId], bits: u64) -> PortId {
         let weights = ports.iter().map(|port| self.of[(port.0 - self.first) as usize]);
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn bits_are_shared_by_weight() {
-        // Every eighth of the range, and weights of 3, 1 and 4.
+        // Every eighth of the range, with weights of 3, 1 and 4.
         let places: Vec<usize> = (0..8u64).map(|n| place([3, 1, 4].into_iter(), n << 61)).collect();
         assert_eq!(places, [0, 0, 0, 1, 2, 2, 2, 2]);
     }

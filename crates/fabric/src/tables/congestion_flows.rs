@@ -1,8 +1,8 @@
-//! Culprits and victims: the relation of flows to congestion trees, in the time of the trees.
+//! Culprits and victims: the relation of flows to congestion trees, during the lifetime of the trees.
 //!
-//! A culprit had frames at the root while pauses because of it were in force; its share is its part of all such frames. A
-//! flow is held back at a port for as long as pauses of the tree lasted there while a frame of it was in the paused queue
-//! (or its endpoint in the wait queue). The flow's frames before and after do not count.
+//! A culprit had frames at the root while pauses that it caused were in force; its share is its fraction of all such
+//! frames. A flow is held back at a port for as long as pauses of the tree lasted there while a frame of the flow was
+//! in the paused queue (or its endpoint in the wait queue). The flow's frames before and after do not count.
 
 use crate::run::state::probes::Stopped;
 use crate::run::state::victims::BlockedFlow;
@@ -42,15 +42,15 @@ pub(super) static CONGESTION_FLOWS: TableSpec = TableSpec {
     ]],
 };
 
-/// The relation of flows is computed for this many trees, those with the most paused time.
+/// Maximum number of trees with a relation to flows: those with the longest paused time.
 const TREES: usize = 64;
 
 /// Relation of a flow to a tree.
 #[derive(Clone, Copy, Default)]
 struct Part {
-    /// Its frames at the root in the time of the tree.
+    /// Number of its frames at the root during the tree.
     frames: u64,
-    /// It passes the root, now or then.
+    /// True if any of its frames pass the root at any time.
     passes: bool,
     held: Time,
     at: Option<u32>,
@@ -66,11 +66,11 @@ impl Part {
     }
 }
 
-/// Tree and flow.
+/// Tree and flow, as indices.
 type Pair = (usize, usize);
 
 impl View<'_> {
-    /// Culprits and victims of the trees.
+    /// Returns the table of culprits and victims of the trees.
     pub fn congestion_flows(&self) -> TableBuilder {
         let forensics = self.forensics();
         let rows = self.parts(forensics);
@@ -98,7 +98,7 @@ impl View<'_> {
             )
     }
 
-    /// By tree, culprits first, the largest share first.
+    /// Relations sorted by tree; within a tree culprits first, in descending order of share.
     fn parts(&self, forensics: &Forensics) -> Vec<(Pair, Part)> {
         let mut parts: BTreeMap<Pair, Part> = BTreeMap::new();
         for (number, tree) in forensics.trees.iter().enumerate().take(TREES) {
@@ -129,12 +129,12 @@ impl View<'_> {
         rows
     }
 
-    /// By flow, its frames at the root of a tree.
+    /// Number of frames at the root of a tree, by flow.
     fn frames_at(&self, tree: &Tree) -> BTreeMap<u32, u64> {
         let mut frames = BTreeMap::new();
         for &place in &tree.places {
             for ((flow, priority), more) in self.s.frames_at_root(place) {
-                // The receive buffer of a host that sends PAUSE holds what comes from all queues towards it.
+                // The receive buffer of a host that sends PAUSE holds frames from all queues towards it.
                 let class = self.s.port(tree.root.0).classes.class(Priority(priority)).0;
                 if tree.why != Why::SlowReceiver || class == tree.root.1 {
                     *frames.entry(flow).or_default() += more;
@@ -144,7 +144,8 @@ impl View<'_> {
         frames
     }
 
-    /// Flows that were queued at each paused port, from one of its pauses to another. Numbers of the whole fabric.
+    /// Flows that were queued at each paused port, each with its first and last pause. Numbers are those of the whole
+    /// fabric.
     fn standing(&self, forensics: &Forensics) -> BTreeMap<Stopped<u32>, Vec<BlockedFlow>> {
         let mut standing: BTreeMap<Stopped<u32>, Vec<BlockedFlow>> = BTreeMap::new();
         for part in self.s.parts() {
@@ -154,7 +155,7 @@ impl View<'_> {
                 standing.entry(stopped.at(port)).or_default().extend(held);
             }
         }
-        // Pauses that are in force at the end.
+        // Pauses in force at the end.
         for (&stopped, spans) in &forensics.paused {
             if self.in_force(stopped).is_some()
                 && let Some(span) = spans.last()
@@ -169,7 +170,7 @@ impl View<'_> {
         standing
     }
 
-    /// Marks those whose path leads through the root of the tree.
+    /// Marks the flows whose path leads through the root of the tree.
     fn mark_passing(&self, forensics: &Forensics, parts: &mut BTreeMap<Pair, Part>) {
         let mut rooted: BTreeMap<(u32, u8), Vec<usize>> = BTreeMap::new();
         for (number, tree) in forensics.trees.iter().enumerate().take(TREES) {
@@ -192,16 +193,17 @@ impl View<'_> {
                 priority = self.s.cold(port).new_priority(priority);
             }
         }
-        // Where switches choose, some frames of a flow pass any port of a switch.
+        // If switches choose paths, some frames of a flow pass any port of a switch.
         for (&(tree, flow), part) in parts {
             part.passes |= anywhere[flow] && !self.s.node_at(forensics.trees[tree].root.0).is_host;
         }
     }
 }
 
-/// Time for which pauses of each tree have held back each flow; `spans` are the pauses of the port and priority.
+/// Returns the time for which pauses of each tree have held back each flow; `spans` are the pauses of the port and
+/// priority.
 fn held_times(spans: &[PausedSpan], standing: &[BlockedFlow]) -> Vec<(usize, u32, Time)> {
-    // By tree, its pauses and how long they lasted together up to each: a flow may be queued there for thousands.
+    // By tree, its pauses with cumulative durations: a flow may be queued at a port during thousands of them.
     let mut sums: BTreeMap<usize, Vec<(u32, Time)>> = BTreeMap::new();
     for (number, span) in (0..).zip(spans) {
         let own = sums.entry(span.tree).or_default();

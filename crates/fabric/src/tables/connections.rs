@@ -1,4 +1,4 @@
-//! Measurements of connections.
+//! The table of connections: round-trip times, exchanges, transfers and congestion state.
 
 use super::View;
 use crate::run::state::endpoint_state::EndpointState;
@@ -101,7 +101,7 @@ pub(super) static CONNECTIONS: TableSpec = TableSpec {
 };
 
 impl View<'_> {
-    /// Round trips, exchanges and transfers of connections.
+    /// Returns the table of round-trip times, exchanges and transfers of connections.
     pub(super) fn connections(&self) -> TableBuilder {
         let rows = self.connection_rows();
         let counts = |of: fn(&Row) -> u64| rows.iter().map(of).collect::<Vec<_>>();
@@ -115,7 +115,7 @@ impl View<'_> {
         with_fcoe(with_held(with_congestion(table, &rows), &rows), &rows)
     }
 
-    /// Shares of the time of a sender over TCP until it was done: what held it back, in the order of [`HELD`].
+    /// Fractions of the time of a sender over TCP until its completion, by limiting factor, in the order of [`HELD`].
     fn held_back(&self, near: &EndpointState) -> Option<[f64; 5]> {
         let [application, window, control, ready] = near.endpoint.facts(self.end).held?.times;
         let port = *self.s.path_of(near.path as usize).first()?;
@@ -127,7 +127,7 @@ impl View<'_> {
         (sum > Time::ZERO).then(|| all.map(|time| time.ps() as f64 / sum.ps() as f64))
     }
 
-    /// The ports at which ends of FCoE took no part.
+    /// Names of the ports at which ends of FCoE withheld frames.
     fn withheld_at(&self, near: &EndpointState, far: &EndpointState) -> String {
         let ports = [near, far].into_iter().flat_map(|end| match &end.endpoint {
             Endpoint::Fcoe(end) => end.withheld_at(),
@@ -139,7 +139,7 @@ impl View<'_> {
     fn connection_rows(&self) -> Vec<Row> {
         let row = |(near, far): (&EndpointState, &EndpointState)| {
             let flow = self.s.path_flow[near.path as usize] as usize;
-            // Reads are requested by the far end.
+            // The far end requests reads.
             let reads = near.endpoint.sending_pairs().is_some_and(|pairs| pairs.is_read());
             let requester = if reads { &far.measured } else { &near.measured };
             let facts = [near, far].map(|end| end.endpoint.facts(self.end));
@@ -159,7 +159,7 @@ impl View<'_> {
                 withheld_at: self.withheld_at(near, far),
             }
         };
-        // Connections of scheduled transfers have rows by transfer.
+        // Connections of scheduled transfers have one row per transfer instead.
         let scheduled = |near: &EndpointState| match &near.endpoint {
             Endpoint::TransferSender(_) => true,
             Endpoint::UetSender(sender) => sender.is_scheduled(),
@@ -199,7 +199,7 @@ fn with_messages(table: TableBuilder, rows: &[Row]) -> TableBuilder {
         .reals("message_delay_max_ns", rows.iter().map(|row| row.messages.max))
 }
 
-/// Columns of senders over TCP: their state at the end.
+/// Adds the columns of senders over TCP: their state at the end.
 fn with_congestion(table: TableBuilder, rows: &[Row]) -> TableBuilder {
     let known = |of: fn(&Congestion) -> f64| {
         rows.iter().map(|row| row.congestion.as_ref().map_or(f64::NAN, of)).collect::<Vec<_>>()
@@ -215,7 +215,7 @@ fn with_congestion(table: TableBuilder, rows: &[Row]) -> TableBuilder {
         .integers("marks_echoed", counts(|known| known.marks))
 }
 
-/// Columns of what held a sender over TCP back.
+/// Columns for the factors that limit a sender over TCP.
 const HELD: [&str; 5] = [
     "held_by_application",
     "held_by_receive_window",
@@ -232,7 +232,7 @@ fn with_held(table: TableBuilder, rows: &[Row]) -> TableBuilder {
     })
 }
 
-/// Columns of exchanges over FCoE.
+/// Adds the columns of exchanges over FCoE.
 fn with_fcoe(table: TableBuilder, rows: &[Row]) -> TableBuilder {
     table
         .integers("exchanges_aborted", rows.iter().map(|row| row.aborted))

@@ -1,4 +1,4 @@
-//! Bytes that classes sent while several could send.
+//! Bytes that classes sent while several classes could send.
 
 use super::View;
 use crate::run::state::contention::members;
@@ -22,7 +22,7 @@ pub(super) static CONTENTION: TableSpec = TableSpec {
 };
 
 impl View<'_> {
-    /// By port and set of classes, the bytes of each class.
+    /// Returns the bytes of each class, by port and set of classes.
     pub fn contention(&self) -> TableBuilder {
         let mut rows: Vec<(u32, u32, u8, u64)> = Vec::new();
         for port in 0..self.s.ports() as u32 {

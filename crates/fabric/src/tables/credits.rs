@@ -34,7 +34,7 @@ pub(super) static CREDITS: TableSpec = TableSpec {
 };
 
 impl View<'_> {
-    /// Classes of ports whose links have credits.
+    /// Returns the table of classes at ports whose links have credits.
     pub fn credits(&self) -> TableBuilder {
         let of_port = |port: u32| Some((port, self.s.cold(port).control.credits()?));
         let rows: Vec<(u32, u8, &CreditState)> = self
@@ -44,7 +44,7 @@ impl View<'_> {
                 of_port(port).map(|(port, credits)| (port, class, credits))
             })
             .collect();
-        // The other end of the link counts them.
+        // The other end of the link counts lost credits.
         let leaked = |&(port, class, _): &(u32, u8, &CreditState)| {
             let across = self.s.cold(self.s.peer(port)).control.credits();
             across.map_or((0, 0), |credits| credits.leaked(class))

@@ -24,7 +24,7 @@ pub(super) static CROSSBARS: TableSpec = TableSpec {
 };
 
 impl View<'_> {
-    /// Inputs of crossbars.
+    /// Returns the table of crossbar inputs.
     pub fn crossbars(&self) -> TableBuilder {
         let ports = 0..self.s.ports() as u32;
         let rows: Vec<_> = ports.filter_map(|port| Some((port, self.s.crossbar_input(port)?))).collect();

@@ -30,7 +30,7 @@ pub(super) static DCBX: TableSpec = TableSpec {
 };
 
 impl View<'_> {
-    /// Negotiated settings: one row a port and feature.
+    /// Returns the negotiated settings, with one row per port and feature.
     pub fn dcbx(&self) -> TableBuilder {
         let wiring = &self.s.wiring;
         let of_port = |port: u32| {

@@ -1,4 +1,4 @@
-//! Deadlocks that were found.
+//! Deadlocks that were detected.
 
 use super::View;
 use crate::simulation::deadlock::Deadlock;
@@ -26,7 +26,7 @@ pub(super) static DEADLOCKS: TableSpec = TableSpec {
 };
 
 impl View<'_> {
-    /// Deadlocks: one row a queue.
+    /// Returns the deadlocks, with one row per queue.
     pub fn deadlocks(&self) -> TableBuilder {
         let found = &self.s.watch.found;
         let rows: Vec<(usize, &Deadlock, usize)> = (1..)

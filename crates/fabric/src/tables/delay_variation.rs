@@ -1,8 +1,8 @@
-//! Delay variation: how far the delay of each frame was from the running mean of its flow.
+//! Delay variation: deviation of the delay of each frame from the running mean of its flow.
 //!
-//! Source: G. McAlpine, Congestion control for switched Ethernet, 2005, section 8, Figure 10: "the maximum deviation from
-//! a running mean delay", by which streams of video are judged. How long the mean runs it does not say: here it is that
-//! of all frames before, so that the first one has none to differ from.
+//! Source: G. McAlpine, Congestion control for switched Ethernet, 2005, section 8, Figure 10: "the maximum deviation
+//! from a running mean delay", a criterion for video streams. The source does not specify the length of the running
+//! mean: here it covers all earlier frames, so that the first frame has no deviation.
 
 use super::View;
 use crate::run::state::frame_log::{Happened, Row};
@@ -34,7 +34,8 @@ pub(super) static DELAY_VARIATION: TableSpec = TableSpec {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Delays {
     frames: u64,
-    /// Sums of their delays and of their deviations, in nanoseconds.
+    /// Sum of their delays. The following fields are the sum of their deviations, and the maximum deviation with its
+    /// time. Delays are in nanoseconds.
     sum_ns: f64,
     off_ns: f64,
     most_ns: f64,
@@ -42,7 +43,7 @@ pub(super) struct Delays {
 }
 
 impl Delays {
-    /// One more frame; how far it is off the mean of those before it.
+    /// Adds a frame. Returns the deviation of its delay from the mean of the earlier frames.
     fn add(&mut self, delay_ns: f64, at_ps: u64) -> f64 {
         let off = if self.frames == 0 { 0.0 } else { (delay_ns - self.sum_ns / self.frames as f64).abs() };
         self.frames += 1;
@@ -55,12 +56,13 @@ impl Delays {
     }
 }
 
-/// By flow and destination.
+/// Delays by flow and destination.
 pub(super) type Variations = BTreeMap<(u32, u32), Delays>;
 
 impl View<'_> {
-    /// The deviation of each row of the log, `ends` of which are where its frame comes from and goes; null where
-    /// it is not a frame with data that has arrived at its end. And all of them by flow and destination.
+    /// Returns the deviation of each row of the log, and the delays by flow and destination. `ends`: source and
+    /// destination of the frame of each row. The deviation is NaN unless the row is a data frame arriving at its
+    /// destination.
     pub(super) fn deviations(&self, rows: &[Row], ends: &[[u32; 2]]) -> (Vec<f64>, Variations) {
         let mut variations = Variations::new();
         let off = rows.iter().zip(ends).map(|(row, &[_, to])| {
@@ -101,7 +103,7 @@ mod tests {
         let mut delays = Delays::default();
         let off: Vec<f64> =
             [4.0, 4.0, 7.0, 2.0].iter().zip(1..).map(|(&ns, at)| delays.add(ns, at)).collect();
-        // Means before: none, 4, 4, 5.
+        // Means before each frame: none, 4, 4, 5.
         assert_eq!(off, [0.0, 0.0, 3.0, 3.0]);
         assert_eq!((delays.frames, delays.sum_ns, delays.off_ns), (4, 17.0, 6.0));
         assert_eq!((delays.most_ns, delays.most_at_ps), (3.0, 3));

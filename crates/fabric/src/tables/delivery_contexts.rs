@@ -1,4 +1,4 @@
-//! Table of packet delivery contexts (UET).
+//! The table of packet delivery contexts (UET).
 
 use super::View;
 use crate::run::state::endpoint_state::EndpointState;
@@ -126,7 +126,7 @@ const COUNTS: [Count; 27] = [
 ];
 
 impl View<'_> {
-    /// Packet delivery contexts of flows and transfers; those of the far end follow those of the near end.
+    /// Returns the packet delivery contexts of flows and transfers; those of the far end follow those of the near end.
     pub(super) fn delivery_contexts(&self) -> TableBuilder {
         let ends = self.s.connections();
         let both = |&(near, far)| [(near, far, false), (far, near, true)];
@@ -160,7 +160,7 @@ impl View<'_> {
         [&flows[row.flow].name, &nodes[row.source].name, &nodes[row.destination].name].map(String::clone)
     }
 
-    /// Rows of one end that sends to another, one for each of its contexts.
+    /// Rows of one end that sends to another, one for each context.
     pub(super) fn context_rows<'a>(
         &self,
         (sending, receiving, is_back): (&'a EndpointState, &'a EndpointState, bool),

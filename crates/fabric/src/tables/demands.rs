@@ -1,4 +1,4 @@
-//! Demands of flows and their routes: the input for an allocation of rates.
+//! Demands and routes of flows: the input for an allocation of rates.
 
 use super::View;
 use crate::run::state::hosts::Receiver;
@@ -75,18 +75,18 @@ pub(super) static PATHS: TableSpec = TableSpec {
     ]],
 };
 
-/// Beyond this many paths the table would be larger than all the rest of a result.
+/// Maximum number of paths in the table; with more, the table would be larger than the rest of a result.
 const MOST_PATHS: usize = 100_000;
 
 impl View<'_> {
-    /// The rate and the overhead of the link that a flow begins at, as they are at the start.
+    /// Initial rate, and overhead, of the first link of a flow.
     fn first_link(&self, flow: usize) -> (BitRate, u16) {
         let path = self.s.source(flow).first_path as usize;
         let Some(&port) = self.s.path_of(path).first() else { return (BitRate::from_bps(0), 0) };
         (self.s.initial_rate(port), self.s.link_spec(port).overhead)
     }
 
-    /// The least time that a frame takes over these ports of a fabric without traffic.
+    /// Minimum time for a frame through these ports without other traffic, in seconds.
     fn passage_secs(&self, ports: &[u32], bytes: u16) -> f64 {
         let over = |&port: &u32| {
             let cuts_through = self.s.spec.nodes[self.peer_node(port)].cuts_through();
@@ -105,20 +105,21 @@ impl View<'_> {
         self.s.wiring.neighbour(PortId(port)).at()
     }
 
-    /// The least time that a train of frames takes: the last follows the others over the slowest link.
+    /// Minimum time for a train of frames through these ports, in seconds: the last frame follows the others over the
+    /// slowest link.
     fn train_secs(&self, ports: &[u32], train: Train) -> f64 {
         let slowest = ports.iter().map(|&port| self.wire_secs(port, train.full)).fold(0.0, f64::max);
         self.passage_secs(ports, train.last) + f64::from(train.frames - 1) * slowest
     }
 
-    /// The ports of a path, and those of the way back.
+    /// The ports of a path, and of the return path.
     pub(super) fn there_and_back(&self, path: usize) -> (Vec<u32>, Vec<u32>) {
         let there: Vec<u32> = self.s.path_of(path).to_vec();
         let back = there.iter().rev().map(|&port| self.s.peer(port)).collect();
         (there, back)
     }
 
-    /// The most that a connection sends on a fabric without other traffic.
+    /// Maximum rate of a connection without other traffic, in bit/s.
     fn most_bps(&self, flow: usize, connection: &ConnectionSpec) -> f64 {
         let (there, back) = self.there_and_back(self.s.source(flow).first_path as usize);
         let Turn { out, back: answer, answers } = connection.turn();
@@ -126,7 +127,7 @@ impl View<'_> {
         if most.is_infinite() {
             return most;
         }
-        // No link carries more of its frames, nor of the frames that return for them.
+        // No link carries more of the connection's frames, or of the frames returned for them.
         let carried = |ports: &[u32], train: Train| {
             let slowest = ports.iter().map(|&port| self.wire_secs(port, train.full)).fold(0.0, f64::max);
             f64::from(train.full) * 8.0 / slowest
@@ -143,7 +144,7 @@ impl View<'_> {
             .flat_map(|flow| {
                 let (line, overhead) = self.first_link(flow);
                 let demand = flows[flow].source.demand(line, overhead);
-                // Demands of transfers are in their list.
+                // Demands of transfers are in the transfer list.
                 let without_transfers = connection(flow).filter(|_| flows[flow].source.transfers().is_none());
                 let most = without_transfers.map(|connection| self.most_bps(flow, connection));
                 demand.into_iter().map(move |(at, bps)| {
@@ -234,14 +235,14 @@ impl View<'_> {
             .reals("latency_max_ns", latency(|own| own.max))
     }
 
-    /// The latency of the frames of a path.
+    /// Latency of the frames of a path.
     fn latency_to(&self, path: usize) -> LatencySummary {
         let mut all = Latency::default();
         self.s.receivers(path).for_each(|own| all.merge(&own.latency));
         all.summary()
     }
 
-    /// Bytes around each frame on the link of a port.
+    /// Overhead bytes per frame on the link of a port.
     pub fn overhead(&self, port: usize) -> u64 {
         let link = self.s.wiring.link_of[PortId(port as u32).at()];
         self.s.spec.links[link as usize].overhead.into()

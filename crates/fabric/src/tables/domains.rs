@@ -21,7 +21,7 @@ pub(super) static CONGESTION_DOMAINS: TableSpec = TableSpec {
 };
 
 impl View<'_> {
-    /// One row a port and priority with congestion notification.
+    /// Returns the table, with one row per port and priority with congestion notification.
     pub fn congestion_domains(&self) -> TableBuilder {
         let (spec, wiring) = (&self.s.spec, &self.s.wiring);
         let defences = spec.defences(wiring);

@@ -3,7 +3,7 @@
 use measure::table::real;
 use measure::{ColumnSpec, LatencySummary, TableBuilder};
 
-/// From a frame's making to its arrival.
+/// Time from the creation of a frame to its arrival.
 pub(super) static LATENCY: [ColumnSpec; 6] = [
     real(
         "latency_mean_ns",
@@ -17,7 +17,7 @@ pub(super) static LATENCY: [ColumnSpec; 6] = [
     real("latency_max_ns", "ns", "Longest latency."),
 ];
 
-/// In a queue, without transmission.
+/// Waiting time in a queue, without transmission.
 pub(super) static WAIT: [ColumnSpec; 6] = [
     real("wait_mean_ns", "ns", "Mean wait in the queue, not including transmission."),
     real("wait_p50_ns", "ns", "Median wait."),
@@ -27,7 +27,7 @@ pub(super) static WAIT: [ColumnSpec; 6] = [
     real("wait_max_ns", "ns", "Longest wait."),
 ];
 
-/// Values of [`LATENCY`] and of [`WAIT`], in their order.
+/// Values of the columns of [`LATENCY`] and of [`WAIT`], in their order.
 const STATISTICS: [fn(&LatencySummary) -> f64; 6] =
     [|s| s.mean, |s| s.p50, |s| s.p90, |s| s.p99, |s| s.p999, |s| s.max];
 

@@ -1,4 +1,4 @@
-//! Flows over all their destinations, one by one and by priority.
+//! Flows over all their destinations, individually and by priority.
 
 use super::View;
 use super::durations::{LATENCY, with_durations};
@@ -124,22 +124,22 @@ pub(super) static CLASSES: TableSpec = TableSpec {
 pub(super) struct FlowRow {
     pub(super) received: Receiver,
     pub(super) latency: LatencySummary,
-    /// Not a number: not counted.
+    /// NaN if not counted.
     pub(super) reordered: f64,
     pub(super) frames_sent: u64,
     pub(super) bytes_sent: u64,
     pub(super) padding: u64,
     pub(super) dropped: u64,
-    /// Frames that arrived trimmed, and bytes that were cut from its frames.
+    /// Number of frames that arrived trimmed, and number of bytes removed from its frames.
     pub(super) trimmed: (u64, u64),
     pub(super) copied: u64,
-    /// Frames and bytes of those received that the application did not get. Below zero if it got more of what had come before
-    /// measuring began.
+    /// Received frames and bytes that were not delivered to the application. Negative if data received before
+    /// measurement started was delivered afterwards.
     pub(super) undelivered: (i64, i64),
 }
 
 impl FlowRow {
-    /// Bytes that the application got, without Ethernet header and FCS.
+    /// Bytes delivered to the application, without Ethernet header and FCS.
     pub(super) fn good_bytes(&self) -> u64 {
         let (frames, bytes) = (self.received.frames() as i64, self.received.bytes as i64);
         let headers = (frames - self.undelivered.0) * HEADER_BYTES as i64;
@@ -202,7 +202,7 @@ impl View<'_> {
         rows
     }
 
-    /// By flow, frames that arrived trimmed, and bytes that were cut.
+    /// By flow, number of frames that arrived trimmed, and number of bytes removed.
     fn trimmed_of_flows(&self) -> Vec<(u64, u64)> {
         let mut trimmed = vec![(0, 0); self.s.spec.flows.len()];
         let ledger = self.s.ledger();
@@ -215,11 +215,11 @@ impl View<'_> {
         trimmed
     }
 
-    /// The host that a flow goes to, or how many there are.
+    /// Name of the destination host of a flow, or the number of destinations.
     fn destination(&self, flow: &FlowSpec) -> String {
         let to = &flow.source.destinations;
         let hosts = match flow.source.transfers() {
-            // One for each path.
+            // Transfers have one destination per path.
             Some(_) => to.nodes().into_iter().collect::<BTreeSet<_>>().len(),
             None => to.count(),
         };
@@ -265,7 +265,7 @@ impl View<'_> {
             .reals("throughput_stddev_bps", flows.iter().map(stddev))
     }
 
-    /// Population standard deviation over the complete bins of the measured time.
+    /// Population standard deviation over the complete bins of the measurement.
     fn stddev(&self, series: &Series) -> f64 {
         let first = self.start.ps().div_ceil(series.bin.ps()) as usize;
         let last = (self.whole_end().ps() / series.bin.ps()) as usize;

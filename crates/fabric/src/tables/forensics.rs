@@ -1,27 +1,27 @@
-//! Pause forensics: which pause was a consequence of which, and the trees of congestion that this makes.
+//! Pause forensics: the causal chains of pauses, and the congestion trees that they form.
 //!
-//! A pause is sent because frames for some egress queue fill a counter up to its watermark. If that queue's
-//! own port has been paused while the counter rose from its low watermark, the pause is a consequence of that
-//! pause (the latest that had begun); if not, the queue is a root: more frames came than its link carries. A
-//! pause sent by a host has its root in that host: it reads too slowly.
+//! A pause is sent because frames for some egress queue fill a counter up to its watermark. If that queue's own port
+//! has been paused while the counter rose from its low watermark, the pause is a consequence of that pause (the latest
+//! that had started). If not, the queue is a root: more frames arrived than its link carries. A pause sent by a host
+//! has its root in that host, which reads too slowly.
 //!
-//! All pauses with the same root make a tree: from the root over the ports that were paused because of it to the hosts. A
-//! flow with frames at the root while its pauses were in force is a culprit; a flow that was held back by them and does not
-//! pass the root is a victim (`congestion_flows`).
+//! All pauses with one root form a tree: from the root over the ports that were paused because of it to the hosts. A
+//! flow with frames at the root while its pauses were in force is a culprit; a flow that was held back by them and does
+//! not pass the root is a victim (`congestion_flows`).
 //!
-//! With ingress accounting the frame that crosses the watermark may be on its way to a queue that is nearly
-//! empty while the counted frames wait elsewhere. If its queue holds less than half of what is counted, the queue
-//! that holds most of it is named instead.
+//! With ingress accounting, the frame that crosses the watermark may be for a queue that is nearly empty, while the
+//! counted frames wait elsewhere. If its queue holds less than half of the counted data, the queue that holds most of
+//! it is named instead.
 //!
-//! A root whose link was down is the fault's.
+//! A root whose link was down is attributed to the fault.
 //!
-//! A wait for credits is a pause as well, of the class that waits and for the lowest of its priorities. Its cause is what
-//! filled the room at the other end meanwhile (`credit_waits`); of several fills the one that it shares most time with. If
-//! there was none, the credits were on their way, and the room is smaller than a round trip: then it is a root itself.
-//! A wait of a bypass queue, which ordered frames pass, is one more of the same port and priority; the two never last at the
-//! same time.
+//! A wait for credits is a pause as well: of the waiting class, and recorded for the lowest of its priorities. Its
+//! cause is the data that filled the buffer at the other end meanwhile (`credit_waits`); of several fills, the one with
+//! the longest overlap. If there was none, the credits were in transit, and the buffer is smaller than a round trip:
+//! the wait is then itself a root. A wait of a bypass queue, which ordered frames pass, is another pause of the same
+//! port and priority; the two never overlap.
 //!
-//! Not modelled: shares of blame. A pause has one cause, also where two queues fill one counter.
+//! Not modelled: shared causes. A pause has a single cause, even if two queues fill one counter.
 
 use crate::run::fabric::Fabric;
 use crate::run::state::credit_waits::Fill;
@@ -70,20 +70,20 @@ pub(super) static CONGESTION: TableSpec = TableSpec {
 /// Port and class.
 pub(crate) type QueuePlace = (u32, u8);
 
-/// Why a queue is a root.
+/// Reason why a queue is a root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Why {
-    /// More frames came than the link carries.
+    /// More frames arrived than the link carries.
     Oversubscribed,
     /// The host at the other end sent the pause.
     SlowReceiver,
     /// The link was down.
     LinkDown,
-    /// Frames waited for the crossbar, and the output had room.
+    /// Frames waited for the crossbar, although the output had space.
     Crossbar,
-    /// There are fewer credits than a round trip takes.
+    /// There are fewer credits than a round trip requires.
     RoundTrip,
-    /// The pause does not carry the queue that it was for.
+    /// The pause does not record the queue that caused it.
     Unknown,
 }
 
@@ -100,18 +100,18 @@ impl Why {
     }
 }
 
-/// A pause and its place in the chain of causes.
+/// A pause, with its place in the causal chain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pause {
     pub record: PauseRecord<u32>,
     pub cause: PauseCause,
-    /// A wait for credits.
+    /// True for a wait for credits.
     pub waits: bool,
-    /// True if the frames that filled the room were in bypass queues.
+    /// True if the frames that filled the buffer were in bypass queues.
     of_bypass: bool,
-    /// When it was decided on.
+    /// Time of the decision to send the pause.
     sent: Time,
-    /// Why its queue is a root, if it is.
+    /// Reason why its queue is a root, if it is one.
     why: Why,
     /// Index of the pause that this one is a consequence of.
     pub because_of: Option<usize>,
@@ -125,13 +125,13 @@ pub(crate) struct Pause {
 pub(crate) struct Tree {
     pub root: QueuePlace,
     pub why: Why,
-    /// Its root, as described by the nodes that sent its pauses.
+    /// Its root, by the descriptions in its pauses' notes.
     pub places: BTreeSet<RootPlace<u32, u32>>,
     edges: BTreeMap<EdgeKey, Edge>,
     paused: Time,
 }
 
-/// Depth, the queue that the pauses were for, the paused port, its priority.
+/// Depth, queue that caused the pauses, paused port, its priority.
 type EdgeKey = (u64, Option<QueuePlace>, u32, u8);
 
 #[derive(Clone, Copy, Debug)]
@@ -146,7 +146,7 @@ struct Edge {
 pub(crate) struct Forensics {
     pub pauses: Vec<Pause>,
     pub trees: Vec<Tree>,
-    /// All pauses of a port and priority in the order of time, also those before measuring began.
+    /// All pauses of a port and priority in the order of time, including those before measurement started.
     pub paused: BTreeMap<Stopped<u32>, Vec<PausedSpan>>,
 }
 
@@ -159,7 +159,7 @@ pub(crate) struct PausedSpan {
 }
 
 impl View<'_> {
-    /// All pauses with their causes, and the trees that they make.
+    /// All pauses with their causes, and their trees.
     pub fn forensics(&self) -> &Forensics {
         self.forensics.get_or_init(|| self.look_for_causes())
     }
@@ -173,7 +173,8 @@ impl View<'_> {
         for index in order {
             let Pause { record, cause, why, .. } = pauses[index];
             let queue = cause.queue.map(|queue| self.s.place_of_queue(queue));
-            // A pause takes time to act, so the one it follows from has begun before: its tree is known.
+            // A pause takes time to take effect, so the pause that caused this one started earlier, and its tree is
+            // known.
             let parent = queue
                 .filter(|_| cause.inherited)
                 .and_then(|queue| self.held_by(&pauses, queue, &pauses[index]));
@@ -212,7 +213,7 @@ impl View<'_> {
             edge.last = edge.last.max(record.end);
             tree.paused += lasted;
         }
-        // The tree that stopped most comes first.
+        // The tree with the longest paused time is first.
         let mut rank: Vec<usize> = (0..trees.len()).filter(|&tree| !trees[tree].edges.is_empty()).collect();
         rank.sort_by_key(|&tree| (std::cmp::Reverse(trees[tree].paused), trees[tree].root, trees[tree].why));
         let mut place = vec![0; trees.len()];
@@ -228,7 +229,7 @@ impl View<'_> {
         Forensics { pauses: self.measured(pauses), trees, paused }
     }
 
-    /// The pauses that lasted into measured time, from its beginning on.
+    /// Returns the pauses that lasted into the measured time, cut off at its start.
     fn measured(&self, pauses: Vec<Pause>) -> Vec<Pause> {
         let lasts = |pause: &Pause| pause.record.end > self.start;
         let mut rows = 0;
@@ -247,8 +248,8 @@ impl View<'_> {
         measured
     }
 
-    /// Pauses that have ended, also before measuring began, and those in force at the end, by port and time, each
-    /// with what its sender noted.
+    /// Returns all pauses with their causes, sorted by port and time: those that have ended, including those before
+    /// measurement started, and those in force at the end.
     fn pauses_with_causes(&self) -> Vec<Pause> {
         if !self.s.spec.probes.pauses {
             return Vec::new();
@@ -272,7 +273,8 @@ impl View<'_> {
         records.iter().map(|record| self.with_cause(record)).collect()
     }
 
-    /// The pause that is in force at the end, or, of a bypass queue, would be if its class did not wait.
+    /// The pause in force at the end. For a bypass queue, this includes the wait that is suspended while its class
+    /// waits.
     pub fn in_force(&self, stopped: Stopped<u32>) -> Option<PauseRecord<u32>> {
         let Stopped { port, priority, bypass } = stopped;
         let control = &self.s.cold(port).control;
@@ -284,11 +286,12 @@ impl View<'_> {
             (start, control.until(1_u32 << priority), cause)
         };
         let [start, end] = [start, end.min(self.end)].map(|time| self.s.whole_time(time));
-        // A run that a failure ends has no time left for its last pauses.
+        // A run that ends with a failure has no time for its last pauses.
         (end > start).then_some(PauseRecord { port, priority, start, end, cause, bypass })
     }
 
-    /// A pause with what its sender noted, or a wait for credits with what filled the room that it waited for.
+    /// Returns a pause with the cause that its sender noted, or a wait for credits with the fill of the buffer that
+    /// caused it.
     fn with_cause(&self, record: &PauseRecord<u32>) -> Pause {
         let peer = self.s.peer(record.port);
         let pause = |cause: PauseCause, waits: bool, sent: Time, why: Why| Pause {
@@ -317,7 +320,8 @@ impl View<'_> {
                 Some(Fill { crossbar: true, .. }) => Why::Crossbar,
                 Some(_) => Why::Oversubscribed,
             };
-            // A cause begins before its consequence: the room may be full of frames sent before the port began to wait.
+            // A cause starts before its consequence: the buffer may be full of frames sent before the port started to
+            // wait.
             let before = record.start.saturating_sub(Time::from_ps(1));
             let of_bypass = fill.is_some_and(|fill| is_bypass(fill.channel.into()));
             let sent = fill.map_or(before, |fill| fill.start.min(before));
@@ -341,7 +345,8 @@ impl View<'_> {
         pause(cause, false, record.start.saturating_sub(on_the_way), why)
     }
 
-    /// Returns the fill of the room that a port waited for: of several fills the one that the wait shares most time with.
+    /// Returns the buffer fill that caused a port's wait for credits: of several fills, the one with the longest
+    /// overlap.
     fn fill_behind(&self, record: &PauseRecord<u32>) -> Option<Fill> {
         let credits = self.s.cold(self.s.peer(record.port)).control.credits_of(record.priority)?;
         let channel = credits.channel(record.priority);
@@ -350,8 +355,8 @@ impl View<'_> {
         fills.max_by_key(|fill| (shared(fill), std::cmp::Reverse(fill.start))).copied()
     }
 
-    /// The latest pause of a queue's port that had begun when another was decided on. Of waits of its bypass queue only what
-    /// fills one is a consequence.
+    /// Returns the latest pause of a queue's port that had started when another pause was decided. A wait of the port's
+    /// bypass queue causes only pauses due to frames in that queue.
     fn held_by(&self, pauses: &[Pause], (port, class): QueuePlace, pause: &Pause) -> Option<usize> {
         let Pause { sent, of_bypass, .. } = *pause;
         let priorities = self.s.port(port).classes.numbers_of(TrafficClass(class));
@@ -366,7 +371,7 @@ impl View<'_> {
             .map(|(index, _)| index)
     }
 
-    /// The root of a pause that follows from no other.
+    /// Returns the root of a pause that is no consequence of another.
     fn root_of(&self, record: &PauseRecord<u32>, queue: Option<QueuePlace>, why: Why) -> QueuePlace {
         let class_at = |port: u32| self.s.port(port).classes.class(frame::Priority(record.priority)).0;
         let sender = self.s.peer(record.port);
@@ -377,7 +382,7 @@ impl View<'_> {
         }
     }
 
-    /// Returns the root of a pause as seen by its sender.
+    /// Returns the root of a pause as recorded by its sender.
     fn place_of_root(&self, record: &PauseRecord<u32>, cause: &PauseCause) -> RootPlace<u32, u32> {
         if let Some(queue) = cause.queue {
             return RootPlace::Queue { queue, down: cause.down };
@@ -390,7 +395,7 @@ impl View<'_> {
         RootPlace::Receiver { port, group: group as u8 }
     }
 
-    /// The watermark that a pause's counter had reached.
+    /// The watermark that the counter of a pause had reached.
     pub fn watermark(&self, pause: &Pause) -> Amount {
         let sender = self.s.peer(pause.record.port);
         let Some(pause_sender) = self.s.pause_sender_at(sender) else { return Amount::Bytes(0) };
@@ -404,7 +409,7 @@ impl View<'_> {
         pause_sender.levels[(at - self.s.first_port_beside(at)) as usize].xoff
     }
 
-    /// The trees: one row an edge.
+    /// Returns the trees, with one row per edge.
     pub fn congestion(&self) -> TableBuilder {
         let rows: Vec<(usize, &Tree, EdgeKey, Edge)> = (1..)
             .zip(&self.forensics().trees)

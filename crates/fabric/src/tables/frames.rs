@@ -1,4 +1,4 @@
-//! The log of frames at chosen ports.
+//! The log of frames at selected ports.
 
 use super::View;
 use super::message_lengths::MessageLengths;
@@ -98,11 +98,11 @@ pub(super) static CONGESTION_MESSAGES: TableSpec = TableSpec {
     ]],
 };
 
-/// Kinds of frames, in the order of [`FrameKind`]; then those of flow control.
+/// Kinds of frames in the order of [`FrameKind`], followed by those of flow control.
 const KINDS: [&str; 10] = ["raw", "data", "ack", "marked_ack", "cnp", "cnm", "tag", "part", "pause", "pfc"];
 
 impl View<'_> {
-    /// Returns the log, and its tables of delay variation.
+    /// Returns the frame log, and the tables derived from it.
     pub fn frames(&self) -> [TableBuilder; 3] {
         let rows = self.logged();
         let ends: Vec<[u32; 2]> = rows.iter().map(|row| self.ends(row)).collect();
@@ -164,7 +164,7 @@ impl View<'_> {
         [log, self.congestion_messages(&rows), self.delay_variation(&variations)]
     }
 
-    /// Table of the logged messages of congestion points.
+    /// Returns the table of logged congestion messages.
     fn congestion_messages(&self, log: &[Row]) -> TableBuilder {
         let rows: Vec<(u64, &Notice)> =
             (0..).zip(log).filter_map(|(nth, row)| Some((nth, row.notice.as_ref()?))).collect();
@@ -188,7 +188,7 @@ impl View<'_> {
             .integers("octets", sampled(|it| it.octets.into()))
     }
 
-    /// The identifier of a congestion point, with the addresses that captures have.
+    /// The identifier of a congestion point, with the addresses used in captures.
     fn congestion_point(&self, (port, class): (u32, u32)) -> u64 {
         let wiring = &self.s.wiring;
         let station = u64::from(wiring.node_of[port as usize].0) + 1;
@@ -196,7 +196,7 @@ impl View<'_> {
         (0x0200_0000_0000 + station) << 16 | (local & 0xFFFF)
     }
 
-    /// The first rows of each log, together in the order of time.
+    /// The first rows of all logs, merged in the order of time.
     fn logged(&self) -> Vec<Row> {
         let logs = self.s.parts().filter_map(|part| part.probes.frames.as_deref());
         let count = logs.clone().map(|own| own.logs.len()).max().unwrap_or(0);
@@ -208,7 +208,7 @@ impl View<'_> {
         rows
     }
 
-    /// Where a frame comes from and where it goes.
+    /// Source and destination of a frame.
     fn ends(&self, row: &Row) -> [u32; 2] {
         if row.is_pause() {
             let port = PortId(row.port);
@@ -225,7 +225,7 @@ impl View<'_> {
         if row.back { [to.0, from.0] } else { [from.0, to.0] }
     }
 
-    /// The connection that a frame belongs to.
+    /// The connection to which a frame belongs.
     pub(super) fn connection_of(&self, row: &Row) -> Option<&'_ ConnectionSpec> {
         let flow = (!row.is_pause()).then(|| self.s.path_flow[row.frame.path.at()] as usize)?;
         self.s.spec.flows[flow].transport.as_deref()

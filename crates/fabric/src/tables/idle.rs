@@ -1,19 +1,19 @@
-//! Ideal duration of a transfer on a path without other traffic, to the picosecond.
+//! Ideal duration of a transfer on a path without other traffic, exact to the picosecond.
 //!
-//! The frames of a transfer leave the sender back to back and pass the ports of the path in order: a frame begins at a
-//! port when it is there and the one before has gone. That is worked out with the clocks of the ports, remainders
-//! included. Where bytes take whole picoseconds, every frame but the last follows the one before at the same distance
-//! (at each port that of the slowest before it), so that long transfers cost no more than short ones. A frame crosses the crossbar of a
-//! store-and-forward switch before it comes to its output.
+//! The frames of a transfer leave the sender back to back and pass the ports of the path in order: a frame starts at a
+//! port when it has arrived and the previous frame has left. This is computed with the clocks of the ports, remainders
+//! included. If a byte takes an integer number of picoseconds, every frame but the last follows the previous one at an
+//! equal distance (at each port that of the slowest port so far), so that long transfers take no longer to compute than
+//! short ones. In a store-and-forward switch, a frame crosses the crossbar before it reaches its output.
 //!
-//! Links have the rates of the time of the transfer. If a link changes its rate meanwhile, the higher one counts, so that no
-//! transfer is faster than its ideal.
+//! Links have the rates at the time of the transfer. If a link changes its rate meanwhile, the higher rate applies, so
+//! that no transfer is faster than its ideal.
 //!
-//! Where switches choose a path for each frame, or routes change, no frame waits for the one before it but where there is one
-//! link only, and each takes the fastest link of those that lead on: no frames are faster, whatever is chosen.
+//! If switches choose a path for each frame, or routes change, a frame waits for the previous one only at single links,
+//! and each frame takes the fastest of the links that lead on: no frame is faster, whichever path is chosen.
 //!
-//! Not modelled: schedulers that hold back a class that is alone, limits of buffers and pauses on the way from a fast
-//! link to a slow one, faults that lose frames, outputs of a crossbar that are full.
+//! Not modelled: schedulers that hold back a class without competitors, buffer limits and pauses on the way from a fast
+//! link to a slow one, faults that lose frames, full outputs of a crossbar.
 
 use super::View;
 use super::link_rates::LinkRates;
@@ -28,49 +28,49 @@ use workload::Framing;
 #[derive(Clone)]
 pub(super) struct IdlePath {
     hops: Vec<Hop>,
-    /// Bytes take whole picoseconds everywhere.
+    /// True if a byte takes an integer number of picoseconds on every hop.
     is_whole: bool,
 }
 
-/// A hop of a frame: a port, or a host that takes it in.
+/// A hop of a frame: a port, or a host that processes the frame.
 #[derive(Clone)]
 struct Hop {
     clock: Option<WireClock>,
     overhead: u64,
     per_frame: Time,
-    /// The crossbar of a switch: the rate of its fastest link, and its speed-up.
+    /// The crossbar of the switch: the rate of its fastest link, and its speed-up.
     crossing: Option<(BitRate, Speedup)>,
-    /// From there to the next hop.
+    /// Time from this hop to the next.
     after: Time,
     passes: Passes,
-    /// Frames take several of its kind: none waits for the one before.
+    /// True if frames use several hops of this kind, so that none waits for the previous one.
     is_parallel: bool,
-    /// Some hop before is: frames may come in another order.
+    /// True if an earlier hop is parallel, so that frames may arrive out of order.
     is_behind_parallel: bool,
-    /// When the last frame began, and when it was done.
+    /// Start of the last frame. `busy_until` is its end.
     began: Time,
     busy_until: Time,
     /// Time between the starts of the last two frames.
     distance: Time,
-    /// Time for which the last frame waited for the one before.
+    /// Time for which the last frame waited for the previous one.
     waited: Time,
-    /// When the last frame came, and how much later than the one before.
+    /// Arrival time of the last frame. `apart` is its distance from the previous arrival.
     came: Time,
     apart: Time,
 }
 
-/// When a frame is at the next hop.
+/// Time at which a frame has reached the next hop.
 #[derive(Clone, Copy)]
 enum Passes {
     Whole,
-    /// When its head is there.
+    /// When its head has arrived.
     Head,
-    /// When what comes behind its head would have followed on a link with this clock, that of the port behind.
+    /// When its head has arrived, plus the time of the rest of the frame at this clock.
     HeadAndRest(WireClock),
 }
 
 impl Hop {
-    /// A host that takes so long for a frame, and for its bytes.
+    /// Creates the hop of a host with this processing time per frame, and this rate for its bytes.
     fn of_work(per_frame: Time, rate: Option<BitRate>) -> Hop {
         Hop {
             clock: rate.map(WireClock::new),
@@ -90,9 +90,9 @@ impl Hop {
         }
     }
 
-    /// A frame is there at `at`; returns when it is at the next.
+    /// Passes a frame that arrives at `at`. Returns its arrival time at the next hop.
     fn pass(&mut self, at: Time, bytes: u16) -> Time {
-        // A short frame that has overtaken a long one on parallel links is here before that one, and goes first.
+        // A short frame that has overtaken a long one on parallel links arrives before that one, and goes first.
         let overtakes = self.is_behind_parallel && at < self.came;
         let begins = if self.is_parallel || overtakes { at } else { at.max(self.busy_until) };
         let mut took = self.per_frame;
@@ -108,7 +108,7 @@ impl Hop {
         let done = begins + took;
         if !overtakes {
             (self.apart, self.came) = (at.saturating_sub(self.came), at);
-            // Over several links a short frame may begin at one before a long one does at another.
+            // With several links, a short frame may start on one before a long frame starts on another.
             self.distance = begins.saturating_sub(self.began);
             (self.began, self.busy_until) = (begins, done);
             self.waited = begins - at.min(begins);
@@ -126,7 +126,7 @@ impl Hop {
             }
     }
 
-    /// Skips this many frames that have followed, all at the last distance.
+    /// Skips this many frames, which all follow at the last distance.
     fn skip(&mut self, frames: u64) {
         let later = Time::from_ps(self.distance.ps() * frames);
         self.began += later;
@@ -136,30 +136,30 @@ impl Hop {
 }
 
 impl IdlePath {
-    /// Time of a transfer of `bytes` on this path.
+    /// Time for a transfer of `bytes` on this path.
     pub fn time(&self, framing: Framing, bytes: u64) -> Time {
         self.clone().follow(framing, bytes)
     }
 
-    /// A frame is ready at `at`; returns when it is at the end.
+    /// Sends a frame that is ready at `at`. Returns its arrival time at the end of the path.
     pub fn send(&mut self, at: Time, bytes: u16) -> Time {
         self.hops.iter_mut().fold(at, |at, hop| hop.pass(at, bytes))
     }
 
-    /// When the last frame began to leave.
+    /// Time at which the last frame started to leave.
     pub fn began(&self) -> Time {
         self.hops.first().map_or(Time::ZERO, |first| first.began)
     }
 
-    /// Sends a transfer of `bytes` after those sent before; returns when it is at the end.
+    /// Sends a transfer of `bytes` after those sent before. Returns its arrival time at the end of the path.
     pub fn follow(&mut self, framing: Framing, bytes: u64) -> Time {
         let full = self.follow_alike(Time::ZERO, framing.frame, framing.frames(bytes) - 1);
-        // The last frame may have overtaken those before it, where there are several links.
+        // If there are several links, the last frame may have overtaken earlier ones.
         self.send(Time::ZERO, framing.last_frame(bytes)).max(full)
     }
 
-    /// Sends `frames` frames of one length that are ready at `at`, after those sent before; returns when all of them are at
-    /// the end.
+    /// Sends `frames` frames of one length that are ready at `at`, after those sent before. Returns the time at which
+    /// all have arrived at the end of the path.
     pub fn follow_alike(&mut self, at: Time, bytes: u16, frames: u64) -> Time {
         let (mut sent, mut latest) = (0, Time::ZERO);
         while sent < frames {
@@ -168,12 +168,12 @@ impl IdlePath {
             for hop in &mut self.hops {
                 let (distance, waited) = (hop.distance, hop.waited);
                 at = hop.pass(at, bytes);
-                // A wait that becomes shorter will end, and the distance change then.
+                // A decreasing wait will end, and the distance will change then.
                 is_same &= hop.distance == distance && hop.waited >= waited;
             }
             sent += 1;
             latest = at;
-            // The second frame is the first that follows one.
+            // The second frame is the first that follows another.
             if is_same && sent > 2 {
                 let left = frames - sent;
                 self.hops.iter_mut().for_each(|hop| hop.skip(left));
@@ -186,8 +186,8 @@ impl IdlePath {
 }
 
 impl View<'_> {
-    /// The ways of a path and back that frames may take, stage by stage: of a frame's n-th egress port all that it may be.
-    /// `starts`: where in the table of hops the path has begun, if routes have changed.
+    /// Returns the paths of frames there and back, as stages: all possible n-th egress ports for each n. `starts`:
+    /// starts of the path in the table of hops, if routes have changed.
     pub(super) fn stages(&self, path: usize, starts: &[u32]) -> Vec<[Vec<Vec<u32>>; 2]> {
         let mut all: Vec<Vec<Vec<u32>>> = Vec::new();
         match self.s.equal_ports(path) {
@@ -197,7 +197,7 @@ impl View<'_> {
                 let known =
                     hops.into_iter().flat_map(|hops| starts.iter().map(move |&start| hops.path(start)));
                 for way in known.chain([self.s.path_of(path)]) {
-                    // Paths of one length may be in use at the same time.
+                    // Paths of equal length may be in use at the same time.
                     match all.iter_mut().find(|stages| stages.len() == way.len()) {
                         Some(stages) => {
                             stages.iter_mut().zip(way).for_each(|(stage, &port)| stage.push(port))
@@ -217,8 +217,8 @@ impl View<'_> {
         all.into_iter().map(|there| [there.clone(), back(&there)]).collect()
     }
 
-    /// The fastest crossbar behind these egress ports, if there is one behind each. A cut-through switch hands a frame over when it
-    /// begins to cross: that takes nothing.
+    /// Returns the fastest crossbar behind these egress ports; `None` unless there is one behind each. A cut-through
+    /// switch passes a frame on when it starts to cross, which takes no time.
     fn fastest_crossing(&self, stage: &[u32], rates: &LinkRates) -> Option<(BitRate, Speedup)> {
         let of = |&port: &u32| {
             let number = self.s.wiring.neighbour(PortId(port)).at();
@@ -233,8 +233,8 @@ impl View<'_> {
         ways?.into_iter().min_by_key(|&(rate, speedup)| time_to_cross(rate, speedup, u16::MAX))
     }
 
-    /// A way through these egress ports as it is without other traffic, with these rates of links; of several ports in
-    /// one place each frame takes the one that suits it best.
+    /// Returns the path through these egress ports without other traffic, at these link rates. If a stage has several
+    /// ports, each frame takes the fastest.
     pub(super) fn idle_path(&self, stages: &[Vec<u32>], rates: &LinkRates) -> IdlePath {
         let rate = |port: u32| self.rate_within(port, rates);
         let clock = |port: u32| WireClock::with_offset(rate(port), self.s.cold(port).clock);

@@ -1,12 +1,13 @@
 //! Ideal duration of a transfer over TCP on a path without other traffic, to the picosecond.
 //!
-//! The two ends of a fresh connection run over the idle way there and the idle way back, handshake and slow start
-//! included, without the random delay of `send_jitter`. A connection that has carried transfers before, and keeps what it has
-//! learnt, has no handshake and at best a window that holds nothing back: that is what such a transfer is compared with. Once the sender has had something for the NIC at every instant
-//! of a whole round trip, it will have until the end: without losses its window does not shrink, and what is left
-//! follows back to back. (A timeout below the round trip is a loss to the sender: then the connection runs to its end.)
+//! The two ends of a fresh connection run over the idle path and the idle return path, including handshake and slow
+//! start, but without the random delay of `send_jitter`. A connection that has carried transfers before, and keeps its
+//! path state, has no handshake and at best a window that limits nothing: such a transfer is compared with this case.
+//! Once the sender has had data for the NIC at every instant of a whole round trip, it has data until the end: without
+//! losses its window does not shrink, and the rest follows back to back. (A timeout shorter than the round trip is a
+//! loss to the sender: the connection is then simulated to its end.)
 //!
-//! Not modelled: as for the idle path; marks.
+//! Not modelled: the exceptions of the idle path; marks.
 
 use super::idle::IdlePath;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -16,25 +17,25 @@ use transport::{Protocol, Received, TcpReceiver, TcpSender, TcpSpec, TransferSpe
 use units::Time;
 use workload::Framing;
 
-/// A connection that has its path alone.
+/// A connection without other traffic on its path.
 pub(super) struct IdleConnection {
     spec: TcpSpec,
     there: IdlePath,
     back: IdlePath,
-    /// Known durations, by bytes and whether the connection was in use before.
+    /// Known durations, by bytes and by reuse of the connection.
     known: BTreeMap<(u64, bool), Time>,
 }
 
-/// An end of it.
+/// One end of the connection.
 struct End<P> {
     endpoint: P,
     way_out: IdlePath,
-    /// Frames on their way here, with their arrival times.
+    /// Frames in flight to this end, with their arrival times.
     arriving: VecDeque<(Time, Received)>,
 }
 
 impl<P: Protocol> End<P> {
-    /// When something happens here.
+    /// Time of the next event at this end.
     fn next(&self, now: Time) -> Time {
         let arrives = self.arriving.front().map(|&(at, _)| at);
         let leaves = self.endpoint.has_work().then(|| now.max(self.way_out.began()));
@@ -55,8 +56,8 @@ impl<P: Protocol> End<P> {
         while self.endpoint.poll_record().is_some() {}
     }
 
-    /// Sends a frame now, if one can leave, and returns its arrival: a NIC takes a frame when the one before begins to
-    /// leave.
+    /// Sends a frame now, if one can leave, and returns its arrival: a NIC accepts a frame when the previous one starts
+    /// to leave.
     fn leave(&mut self, now: Time) -> Option<(Time, Received)> {
         if self.way_out.began() > now {
             return None;
@@ -89,7 +90,7 @@ impl IdleConnection {
             (spec.handshake, spec.controller) = (false, spec.controller.grown());
         }
         let spec = Arc::new(spec);
-        // Nothing of it is drawn.
+        // The stream is not used for any draw.
         let rng: Xoshiro256PlusPlus = engine::stream(0, "");
         let mut near = End {
             endpoint: TcpSender::new(&spec, Time::ZERO, None, rng),
@@ -99,11 +100,11 @@ impl IdleConnection {
         let mut far =
             End { endpoint: TcpReceiver::new(&spec), way_out: self.back.clone(), arriving: VecDeque::new() };
         let mut now = Time::ZERO;
-        // Bytes that were sent when the NIC last had to wait.
+        // Bytes that had been sent when the NIC last had to wait.
         let mut waited = 0;
         while far.endpoint.delivered() < bytes {
             now = near.next(now).min(far.next(now));
-            // In the order of a port: departures come first, then arrivals, then the departures that those release.
+            // In the order of a port: departures first, then arrivals, then the departures that these trigger.
             exchange(&mut near, &mut far, now);
             near.handle(now);
             far.handle(now);

@@ -1,21 +1,21 @@
-//! Time of a message of a queue pair on a path without other traffic, exact to the picosecond.
+//! Ideal duration of a message of a queue pair on a path without other traffic, exact to the picosecond.
 //!
-//! The packets of the message leave back to back, with the extended headers that they have by their place in it. Before them come the
-//! request of a READ, over the way back, and the fetch of the context of a queue pair that has not sent before.
+//! The packets of the message leave back to back, with the extended headers for their position in it. They are preceded
+//! by the request of a READ, over the return path, and by the context fetch of a queue pair that has not sent before.
 //!
-//! Not modelled: as for the idle path; windows and rates of a control, for which slowdown shows what they cost.
+//! Not modelled: the exceptions of the idle path; windows and rates of a control, whose cost the slowdown includes.
 
 use super::idle::IdlePath;
 use std::sync::Arc;
 use transport::{NicLimits, QueuePairSpec, UetSpec};
 use units::Time;
 
-/// A queue pair that has its path alone.
+/// A queue pair without other traffic on its path.
 pub(super) struct IdleMessage {
     spec: Arc<QueuePairSpec>,
     there: IdlePath,
     back: IdlePath,
-    /// Time that its NIC takes to fetch a context.
+    /// Time that the NIC takes to fetch a context.
     fetch: Time,
 }
 
@@ -30,7 +30,7 @@ impl IdleMessage {
         IdleMessage { spec: spec.clone(), there, back, fetch }
     }
 
-    /// Time of a message of `bytes` until all of it is delivered, over a new queue pair or a `reused` one.
+    /// Time until a message of `bytes` is completely delivered, over a new queue pair or a `reused` one.
     pub fn time(&self, bytes: u64, reused: bool) -> Time {
         let mut begins = Time::ZERO;
         if let Some(request) = self.spec.request() {
@@ -45,10 +45,10 @@ impl IdleMessage {
     }
 }
 
-/// A packet delivery context that has its path alone.
+/// A packet delivery context without other traffic on its path.
 pub(super) struct IdlePackets {
     spec: Arc<UetSpec>,
-    /// The path over each link of the host over which its packets are spread; at least one.
+    /// The path over each link of the host among which its packets are spread; at least one.
     planes: Vec<IdlePath>,
 }
 
@@ -57,13 +57,13 @@ impl IdlePackets {
         IdlePackets { spec: spec.clone(), planes }
     }
 
-    /// Time in which a message of `bytes` is delivered.
+    /// Time until a message of `bytes` is delivered.
     pub fn time(&self, bytes: u64) -> Time {
         let runs = self.spec.packets_of(bytes);
         let mut planes = self.planes.clone();
         let (count, mut first) = (planes.len() as u64, 0);
         runs.fold(Time::ZERO, |latest, (bytes, packets)| {
-            // Packets take the planes in turn.
+            // Packets use the planes in turn.
             let from = first;
             let each = (0..count).map(move |nth| ((from + nth) % count, (packets + count - 1 - nth) / count));
             first += packets;

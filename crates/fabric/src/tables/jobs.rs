@@ -1,4 +1,4 @@
-//! Jobs: their iterations, what their ranks spent time on, and the messages between them.
+//! Jobs: their iterations, the time of their ranks, and the messages between these.
 
 use super::View;
 use crate::run::state::ranks::RankState;
@@ -186,7 +186,7 @@ struct Iteration {
     began: Time,
     computed: Time,
     ended: Time,
-    /// Time of the slowest rank, of the median rank, and the rank.
+    /// Time of the slowest rank and of the median rank, and the number of the slowest.
     slowest: (Time, Time, u32),
 }
 
@@ -196,7 +196,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 impl JobRow<'_> {
-    /// Iterations that all ranks have ended.
+    /// Number of iterations that all ranks have ended.
     fn finished(&self) -> usize {
         self.ranks.iter().map(|rank| rank.machine.passed()).min().unwrap_or(0)
     }
@@ -216,11 +216,11 @@ impl JobRow<'_> {
             }
         })
     }
-    /// Mean time of the collective, in seconds; not a number if none is finished.
+    /// Mean time of the collective, in seconds; NaN if none has finished.
     fn collective_secs(&self) -> f64 {
         mean(self.iterations().map(|one| (one.ended - one.computed).as_secs_f64()))
     }
-    /// Of each rank and finished iteration, the time without and with computation, in nanoseconds.
+    /// Time of each rank and finished iteration without and with computation, in nanoseconds.
     fn parts(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         let finished = self.finished();
         let ranks = self.ranks.iter();
@@ -229,25 +229,25 @@ impl JobRow<'_> {
             ((own.ended - own.began).as_ns_f64() - compute, compute)
         })
     }
-    /// Iterations whose steps are recorded: none from the first one on of which a part was skipped.
+    /// Number of iterations whose steps are recorded: those before the first one of which a part was skipped.
     fn recorded(&self) -> u64 {
         let whole = self.ranks.iter().map(|rank| rank.machine.whole_iterations() as u64);
         whole.fold(self.spec.recorded.into(), u64::min)
     }
-    /// Iterations that were skipped.
+    /// Number of iterations that were skipped.
     fn skipped(&self) -> u64 {
         let skipped = self.ranks.first().and_then(|rank| rank.machine.skipped());
         skipped.map_or(0, |own| own.len() as u64)
     }
-    /// Iterations that it runs, those that were skipped included.
+    /// Number of iterations that it runs, including skipped ones.
     fn ends_after(&self) -> u64 {
         self.ranks.first().map_or(0, |rank| rank.machine.iterations().into()) + self.skipped()
     }
-    /// Steps of a ring that were skipped, in the iterations that were simulated.
+    /// Number of steps of a ring that were skipped in simulated iterations.
     fn skipped_phases(&self) -> u64 {
         self.ranks.first().map_or(0, |rank| rank.machine.phases_skipped())
     }
-    /// Messages and bytes that ranks have posted, those of skipped iterations and phases included.
+    /// Messages and bytes that ranks have posted, including those of skipped iterations and phases.
     fn posted(&self) -> [u64; 2] {
         let counts = self.ranks.iter().map(|own| own.machine.counts());
         counts.fold([0, 0], |sum, own| [sum[0] + own.sent, sum[1] + own.bytes_sent])
@@ -255,7 +255,7 @@ impl JobRow<'_> {
     fn factor(&self) -> f64 {
         self.spec.workload.bus_factor(self.spec.ranks())
     }
-    /// Bits of an iteration; not a number for a schedule.
+    /// Bits of an iteration; NaN for a schedule.
     fn bits(&self) -> f64 {
         let known = self.spec.workload.collective();
         known.map_or(f64::NAN, |own| own.bytes as f64 * 8.0)
@@ -276,7 +276,7 @@ impl View<'_> {
         (0..).zip(&self.s.spec.jobs).map(row).collect()
     }
 
-    /// The rate of the slowest link of a host of a job, in bits per second.
+    /// Rate of the slowest link of any host of a job, in bit/s.
     fn slowest_link(&self, spec: &JobSpec) -> f64 {
         let links = |node: frame::NodeId| {
             let ports = self.s.wiring.ports(node);
@@ -289,12 +289,12 @@ impl View<'_> {
         spec.rank_hosts().iter().flat_map(|&host| links(host).reduce(f64::max)).fold(f64::INFINITY, f64::min)
     }
 
-    /// The highest bus bandwidth that the slowest link of a host of a job allows.
+    /// Upper bound of the bus bandwidth by the slowest link of any host of a job, in bit/s.
     fn bound_bps(&self, spec: &JobSpec) -> f64 {
         spec.workload.bound_bps(spec.ranks(), self.slowest_link(spec))
     }
 
-    /// Jobs: one row each.
+    /// Returns the jobs, with one row each.
     pub fn jobs(&self) -> TableBuilder {
         let rows = self.job_rows();
         let stalled = self.s.stalled();
@@ -354,7 +354,7 @@ impl View<'_> {
             .integers("recorded", rows.iter().map(JobRow::recorded))
     }
 
-    /// Iterations of jobs: one row each.
+    /// Returns the iterations of jobs, with one row each.
     pub fn collectives(&self) -> TableBuilder {
         let jobs = self.job_rows();
         let rows: Vec<(&JobRow<'_>, u64, Iteration)> = jobs
@@ -393,7 +393,7 @@ impl View<'_> {
             )
     }
 
-    /// Messages of jobs: one row per pair of ranks.
+    /// Returns the messages of jobs, with one row per pair of ranks.
     pub fn messages(&self) -> TableBuilder {
         let jobs = self.job_rows();
         let rows: Vec<_> = jobs

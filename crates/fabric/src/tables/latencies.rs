@@ -1,4 +1,4 @@
-//! Distributions of latencies: the histograms that percentiles are read from.
+//! Distributions of latencies: the histograms from which percentiles are computed.
 
 use super::View;
 use super::flows::FlowRow;
@@ -27,7 +27,7 @@ pub(super) static LATENCIES: TableSpec = TableSpec {
 };
 
 impl View<'_> {
-    /// One row per bin of a flow that is not empty, of the flows with most frames.
+    /// Returns one row per non-empty bin of the flows with most frames.
     pub(super) fn latencies(&self) -> TableBuilder {
         let flows = self.flow_rows();
         let mut rows: Vec<(usize, Time, Time, u64, f64)> = Vec::new();

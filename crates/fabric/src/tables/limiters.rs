@@ -1,4 +1,4 @@
-//! Feedback to rate limiters, and their queues.
+//! Rate limiters: feedback received, and queues.
 
 use super::View;
 use crate::run::fabric::Fabric;
@@ -80,7 +80,7 @@ pub(super) static SLOWDOWNS: TableSpec = TableSpec {
     ]],
 };
 
-/// Adds tags and messages of limiters, and the path facts from them.
+/// Adds the columns of tags, messages, and path facts measured with them.
 fn with_tags(table: TableBuilder, limiters: &[&Limiter]) -> TableBuilder {
     let integers = |of: fn(&Limiter) -> u64| limiters.iter().map(move |it| of(it));
     let known = |of: fn(PathFacts) -> f64| limiters.iter().map(move |it| it.path().map_or(0.0, of));
@@ -94,7 +94,7 @@ fn with_tags(table: TableBuilder, limiters: &[&Limiter]) -> TableBuilder {
 }
 
 impl View<'_> {
-    /// Rate limiters of hosts.
+    /// Returns the table of rate limiters of hosts.
     pub(super) fn rate_limiters(&self) -> TableBuilder {
         let rows = self.s.limiters();
         let integers = |of: fn(&Limiter) -> u64| rows.iter().map(|row| of(row.1)).collect::<Vec<_>>();
@@ -121,7 +121,7 @@ impl View<'_> {
             .integers("waiting_max_bytes", integers(|it| it.sojourns.max()[0]))
     }
 
-    /// Table of the congestion points that have slowed down each limiter.
+    /// Returns the congestion points that have slowed down each limiter.
     pub(super) fn slowdowns(&self) -> TableBuilder {
         let all = self.s.limiters();
         let rows: Vec<(&Limiter, u32, Slowed)> = all
@@ -143,7 +143,7 @@ impl View<'_> {
             .reals("rate_min_bps", rows.iter().map(|row| row.2.lowest as f64))
     }
 
-    /// The class of a port that a limiter was slowed down for.
+    /// The class of the congestion point that has slowed down a limiter.
     fn class_slowed(&self, &(limiter, point, slowed): &(&Limiter, u32, Slowed)) -> u64 {
         let classes = PRIORITIES as u32;
         if slowed.of_port {
@@ -153,7 +153,7 @@ impl View<'_> {
         }
     }
 
-    /// Returns the name of its series.
+    /// Returns the name of a limiter's series.
     pub(super) fn limiter_entity(&self, limiter: &Limiter) -> String {
         let of_flow = self.s.spec.flows.iter().any(|flow| flow.name == limiter.name);
         if of_flow { limiter.name.clone() } else { format!("{} {}", self.host_of(limiter), limiter.name) }
@@ -163,7 +163,7 @@ impl View<'_> {
         self.s.spec.nodes[limiter.host.at()].name.clone()
     }
 
-    /// Bytes and frames that waited on average.
+    /// Mean bytes and frames waiting in a limiter.
     fn waiting_in(&self, (part, limiter): (&Fabric, &Limiter)) -> [f64; 2] {
         let inside = limiter.lists().iter().flat_map(|list| part.buffers.pool.iter(list));
         let inside = inside.map(|waiting| (waiting.since, waiting.frame.bytes));

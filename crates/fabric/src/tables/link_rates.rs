@@ -1,26 +1,26 @@
-//! Rates of links over the time of a run, where faults change them.
+//! Rates of links over the time of a run, if faults change them.
 
 use super::View;
 use crate::spec::FaultSpec;
 use std::collections::BTreeMap;
 use units::{BitRate, Time};
 
-/// The highest rates that links have within some time, of those that change theirs.
+/// Maximum rates within a span of time, for the links whose rates change.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LinkRates {
-    /// By link and direction.
+    /// Maximum rate by link and direction.
     changed: BTreeMap<(u32, usize), BitRate>,
 }
 
 /// Periods of a run in which no link changes its rate.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RatePeriods {
-    /// When one ends and the next begins.
+    /// Boundaries of the periods.
     changes: Vec<Time>,
 }
 
 impl RatePeriods {
-    /// The first and the last period of a span of time. A change at its end comes too late for it.
+    /// Returns the first and the last period of a span of time. A change at the end of the span does not count.
     pub fn of(&self, from: Time, until: Time) -> (usize, usize) {
         let first = self.changes.partition_point(|&at| at <= from);
         (first, self.changes.partition_point(|&at| at < until).max(first))
@@ -28,7 +28,7 @@ impl RatePeriods {
 }
 
 impl View<'_> {
-    /// Changes of rates by faults: link and direction, time, new rate.
+    /// Changes of rates by faults: link and direction, time, and new rate.
     fn rate_changes(&self) -> impl Iterator<Item = ((u32, usize), Time, BitRate)> {
         self.s.spec.faults.iter().flat_map(|fault| {
             let FaultSpec::LinkRate { link, towards, at, rate } = *fault else { return Vec::new() };
@@ -37,7 +37,7 @@ impl View<'_> {
         })
     }
 
-    /// The highest rate at which a port sends, of these.
+    /// Maximum rate of a port in the span of `rates`.
     pub(super) fn rate_within(&self, port: u32, rates: &LinkRates) -> BitRate {
         let node = self.s.wiring.node_of[port as usize];
         let direction = self.s.link_spec(port).direction_from(node);
@@ -45,7 +45,7 @@ impl View<'_> {
         changed.copied().unwrap_or_else(|| self.s.initial_rate(port))
     }
 
-    /// The periods of the run.
+    /// The periods of the run with constant rates.
     pub(super) fn rate_periods(&self) -> RatePeriods {
         let mut changes: Vec<Time> = self.rate_changes().map(|(_, at, _)| at).collect();
         changes.sort_unstable();
@@ -53,7 +53,7 @@ impl View<'_> {
         RatePeriods { changes }
     }
 
-    /// The highest rates that links have from one of these periods to another.
+    /// Maximum rates of links from the first to the last of these periods.
     pub(super) fn link_rates(&self, periods: &RatePeriods, (first, last): (usize, usize)) -> LinkRates {
         let mut by_link: BTreeMap<(u32, usize), Vec<(Time, BitRate)>> = BTreeMap::new();
         for (link, at, rate) in self.rate_changes() {

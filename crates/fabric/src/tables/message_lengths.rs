@@ -1,8 +1,8 @@
-//! Bytes of the messages whose first packets are in the log of frames: the length in the header of a WRITE, which frames of
-//! a simulation do not carry.
+//! Lengths of the messages whose first packets are in the frame log: the length in the header of a WRITE, which
+//! simulated frames do not carry.
 //!
-//! A message is known if the log has all of its packets, at whatever port. The bytes of the last one are known if its frame is
-//! longer than the shortest one.
+//! The length is known if the log has all packets of the message, at any port. The bytes of the last packet are known
+//! if its frame is longer than the minimum.
 
 use super::View;
 use crate::run::state::frame_log::Row;
@@ -13,10 +13,10 @@ use transport::{Operation, QueuePairSpec, QueuePairWord};
 /// The octets of a CN-TAG.
 const CN_TAG: u16 = 4;
 
-/// A queue pair: its path, its number there, and whether it sends from the far end.
+/// A queue pair: its path, its number on the path, and true if it sends from the far end.
 type Pair = (u32, u32, bool);
 
-/// Packets of queue pairs, by their numbers.
+/// Packets of queue pairs, by packet number.
 #[derive(Default)]
 pub(super) struct MessageLengths {
     packets: BTreeMap<Pair, BTreeMap<u32, Packet>>,
@@ -25,7 +25,7 @@ pub(super) struct MessageLengths {
 #[derive(Clone, Copy)]
 struct Packet {
     first: bool,
-    /// For the last packet of a message, its bytes of data, 0 if they are not known.
+    /// For the last packet of a message, its bytes of data, or 0 if unknown.
     last: Option<u16>,
 }
 
@@ -42,7 +42,8 @@ impl MessageLengths {
         found
     }
 
-    /// Returns the bytes of the message whose length a row carries; 0: it carries none, or they are not known.
+    /// Returns the length of the message that a row carries in its header; 0 if it carries none, or if the length is
+    /// unknown.
     pub fn bytes(&self, view: &View<'_>, row: &Row) -> u64 {
         if view.operation_of(row).is_none() {
             return 0;
@@ -56,7 +57,7 @@ impl MessageLengths {
     }
 }
 
-/// The bytes of the message that begins with a packet, if all of its packets are known.
+/// Returns the length of the message that starts with a packet, if all of its packets are known.
 fn bytes_from(packets: &BTreeMap<u32, Packet>, first: u32, pairs: &QueuePairSpec) -> Option<u64> {
     let mut before = 0u64;
     loop {
@@ -72,7 +73,7 @@ fn bytes_from(packets: &BTreeMap<u32, Packet>, first: u32, pairs: &QueuePairSpec
     }
 }
 
-/// The queue pair of a packet of data of a WRITE, and which WRITE it is.
+/// Returns the queue pair of a data packet of a WRITE, and the operation.
 fn write_of<'a>(view: &'a View<'_>, row: &Row) -> Option<(&'a QueuePairSpec, Operation)> {
     let operation = view.operation_of(row)?;
     let is_write = matches!(operation, Operation::Write | Operation::WriteWithImmediate);
@@ -85,7 +86,7 @@ fn pair_of(row: &Row) -> Pair {
     (row.frame.path.0, if word.has_pair() { word.pair } else { row.connection }, row.back)
 }
 
-/// Returns the bytes of data in a packet with `headers` bytes of headers; 0 where the frame was padded.
+/// Returns the bytes of data in a packet with `headers` bytes of headers; 0 if the frame was padded.
 fn data_of(row: &Row, headers: u16) -> u16 {
     let bytes = row.frame.bytes - if row.cn_tag.is_some() { CN_TAG } else { 0 };
     if bytes <= MIN_FRAME_BYTES {

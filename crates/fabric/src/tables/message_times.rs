@@ -90,7 +90,7 @@ pub(super) struct Message {
     pub times: MessageTimes,
 }
 
-/// One row per message.
+/// Returns the table, with one row per message.
 pub(super) fn message_times(messages: &[Message]) -> TableBuilder {
     let of = |value: fn(&MessageTimes) -> u64| messages.iter().map(move |message| value(&message.times));
     let table = MESSAGE_TIMES

@@ -29,7 +29,8 @@ pub(super) static OCCUPANCIES: TableSpec = TableSpec {
     ]],
 };
 
-/// Levels from the first to below the second, for how long, and for which share of the measured time up to there.
+/// Lower bound (inclusive) and upper bound (exclusive) of the occupancy, time in this range, and fraction of the
+/// measured time up to its end.
 type Bin = (u64, u64, Time, f64);
 
 impl View<'_> {
@@ -59,8 +60,8 @@ impl View<'_> {
             .reals("share_below", rows.iter().map(|row| row.2.3))
     }
 
-    /// Returns the tallies of all parts; if all entries of the scenario request the busiest, only those that held most for
-    /// longest.
+    /// Returns the tallies of all parts. If all entries of the scenario request the busiest ones, returns only those
+    /// with the highest occupancy over time.
     fn tallies(&self) -> Vec<&Tally> {
         let parts = self.s.parts().filter_map(|part| part.probes.tallies.as_deref());
         let mut all: Vec<&Tally> = parts.flat_map(|part| &part.tallies).collect();

@@ -1,4 +1,4 @@
-//! Table of the paths of connections that take failed ones out (MRC).
+//! The table of the paths of connections that exclude failed paths (MRC).
 
 use super::View;
 use measure::table::{integer, real_or_null, text};
@@ -53,7 +53,7 @@ const COUNTS: [Count; 7] = [
 ];
 
 impl View<'_> {
-    /// Paths of connections that take failed ones out.
+    /// Returns the paths of connections that exclude failed paths.
     pub(super) fn path_states(&self) -> TableBuilder {
         let ends = self.s.connections();
         let both = |&(near, far)| [(near, far, false), (far, near, true)];

@@ -1,4 +1,4 @@
-//! Pauses, one by one.
+//! The table of individual pauses.
 
 use super::View;
 use crate::run::state::pause_sender::{PauseCause, unit_of};
@@ -103,14 +103,15 @@ impl View<'_> {
             .integers("tree", pauses.iter().map(|p| p.tree as u64 + 1))
     }
 
-    /// The room that a class waited for.
+    /// Name of the buffer for whose credits a class waited.
     fn room_name(&self, waiting: u32, priority: u8) -> String {
         let port = self.s.peer(waiting);
         let channel = self.s.cold(port).control.credits().map_or(0, |own| own.channel(priority));
         ingress_name(self, port, channel)
     }
 
-    /// The pauses that the scenario chooses; and of all the row of the table, counted from 1, or 0.
+    /// Returns the pauses that the scenario selects, and for each pause of `all` its row in the table, counted from 1;
+    /// 0 if it is not in the table.
     fn chosen_pauses(&self, all: &[Pause]) -> (Vec<Pause>, Vec<u64>) {
         let probes = self.s.spec.probes.chosen.iter().flatten();
         let own: Vec<&Probe> = probes.filter(|probe| probe.what == Watched::Pauses).collect();
@@ -150,14 +151,14 @@ impl View<'_> {
                 });
             }
         }
-        // Simultaneous pauses are in the order of ports.
+        // Simultaneous pauses are sorted by port.
         chosen.sort_by_key(|&at| all[at].record.start);
         chosen.truncate(probe.max_rows.try_into().unwrap_or(usize::MAX));
         chosen
     }
 }
 
-/// An ingress counter: what came in through a port in a group of priorities.
+/// Name of an ingress counter: a port and a group of priorities.
 pub fn ingress_name(view: &View, port: u32, group: usize) -> String {
     format!("{} in/{group}", view.s.port_name(port))
 }

@@ -59,7 +59,8 @@ impl View<'_> {
         let id = |port: u32| frame::PortId(port);
         let sent = |port: u32| self.s.sent(port, u32::MAX).1;
         let counts = |port: u32| self.s.cold(port).counts;
-        // What arrived is what the peer sent, and what was on the link at the start but is not at the end.
+        // Bits received: those that the peer sent, plus those on the link at the start, minus those on the link at the
+        // end.
         let received = |port: u32| {
             let lost = self.in_flight[port as usize].0 + counts(port).broken.0;
             (sent(self.s.peer(port)) + self.s.in_flight_at_warmup[port as usize].0).saturating_sub(lost)

@@ -1,4 +1,4 @@
-//! The ports of UDP and TCP that frames have.
+//! The UDP and TCP ports of frames.
 
 use super::View;
 use super::transfers::Released;
@@ -9,7 +9,7 @@ use transport::TransferOutcome;
 use units::Time;
 use workload::Transfer;
 
-/// Ports by path, found once each.
+/// Ports by path, looked up once each.
 #[derive(Default)]
 pub(super) struct KnownPorts {
     paths: BTreeMap<usize, OfPath>,
@@ -18,11 +18,11 @@ pub(super) struct KnownPorts {
 
 /// The ports of the frames of a path.
 enum OfPath {
-    /// All have the same.
+    /// All frames have the same ports.
     One(Ports),
-    /// By transfer.
+    /// Ports by transfer.
     ByTransfer(Vec<Ports>),
-    /// By connection and time from which on it has them.
+    /// Ports by connection, and by the time from which they apply.
     ByConnection(BTreeMap<(u32, Time), Ports>),
 }
 
@@ -31,7 +31,7 @@ impl OfPath {
         match self {
             OfPath::One(ports) => *ports,
             OfPath::ByTransfer(list) => {
-                // What switches say of a path has no transfer.
+                // Messages of switches about a path belong to no transfer.
                 let nth = if row.frame.flags.kind() == FrameKind::Part { row.frame.word as usize } else { 0 };
                 list.get(nth).copied().unwrap_or_default()
             }
@@ -44,7 +44,7 @@ impl OfPath {
     }
 }
 
-/// By transfer of a path over TCP, the ports that it has: those of its connection. One that has not begun has its own.
+/// Returns the ports of each transfer of a path over TCP: those of its connection, or its own if it has not started.
 pub(super) fn of_connections(
     transfers: &[Transfer],
     outcomes: &[TransferOutcome],
@@ -54,10 +54,10 @@ pub(super) fn of_connections(
     let mut ports: Vec<Ports> = transfers.iter().map(|transfer| transfer.ports).collect();
     let begun = |(_, (transfer, _)): &(usize, (&Transfer, &TransferOutcome))| transfer.start < Time::NEVER;
     let mut begun: Vec<_> = transfers.iter().zip(outcomes).enumerate().filter(begun).collect();
-    // Those that have waited for others are the last of a list, and may have begun before these.
+    // Transfers that have waited for others are at the end of the list, but may have started earlier.
     begun.sort_by_key(|(_, (transfer, _))| transfer.start);
     for (nth, (transfer, outcome)) in begun {
-        // A reused connection keeps the ports that it began with, unless the transfer gives its own.
+        // A reused connection keeps its first ports, unless the transfer sets its own.
         let own = known.entry(outcome.connection).or_insert(transfer.ports);
         if !(drawn && outcome.reused) {
             *own = transfer.ports;
@@ -67,10 +67,11 @@ pub(super) fn of_connections(
     ports
 }
 
-/// First of the ports that may be drawn.
+/// Lowest port number that may be drawn.
 const FIRST_DRAWN: u16 = 49_152;
 
-/// The source port of a frame with an entropy value, which stands in it as in RoCEv2: a drawn port stays one.
+/// Returns the source port of a frame that contains an entropy value, as in RoCEv2. A drawn port stays in the range of
+/// drawn ports.
 fn with_entropy(source: u16, entropy: u16) -> u16 {
     match source.checked_sub(FIRST_DRAWN) {
         Some(drawn) => FIRST_DRAWN + (drawn.wrapping_add(entropy) & (u16::MAX - FIRST_DRAWN)),
@@ -79,7 +80,7 @@ fn with_entropy(source: u16, entropy: u16) -> u16 {
 }
 
 impl View<'_> {
-    /// The ports of a frame of the log, as it travels; 0 for a pause frame.
+    /// Returns the ports of a logged frame in its direction of travel; 0 for a pause frame.
     pub(super) fn ports_of(&self, row: &Row, known: &mut KnownPorts) -> Ports {
         if row.is_pause() {
             return Ports::default();
@@ -100,7 +101,7 @@ impl View<'_> {
         let number = self.s.path_flow[path];
         let flow = &self.s.spec.flows[number as usize];
         let Some(list) = flow.source.transfers() else {
-            // One for each flow between two hosts, as long as there are ports.
+            // Different for each flow between two hosts, while port numbers are available.
             let destination = flow.transport.as_ref().and_then(|connection| connection.known_port());
             let known = Ports { source: 0, destination: destination.unwrap_or(0) };
             let drawn = known.or_drawn(u64::from(number & 0x3FFF) << 50);

@@ -1,4 +1,4 @@
-//! Buffer profiles and queue managers of ports, as attachments and entries assign them.
+//! Buffer profiles and queue managers of ports, as assigned by attachments and entries.
 
 use super::View;
 use crate::spec::with_port;

@@ -100,12 +100,13 @@ struct Row<'a> {
     pair: &'a QueuePair,
     received: PairReceived,
     verb: &'static str,
-    /// Counts of the receiver, for READs.
+    /// Counts at the receiver, for READs.
     read: Option<ReadCounts>,
 }
 
 impl View<'_> {
-    /// Queue pairs of flows and transfers, those that send from the far end behind those that send from the near one.
+    /// Returns the queue pairs of flows and transfers; those that send from the far end follow those that send from the
+    /// near end.
     pub(super) fn queue_pairs(&self) -> TableBuilder {
         let ends = self.s.connections();
         let both = |&(near, far)| [(near, far, false), (far, near, true)];
@@ -140,7 +141,7 @@ impl View<'_> {
         )
     }
 
-    /// The queue pairs of one end that sends to another.
+    /// Returns the queue pairs of one end that sends to another.
     fn pairs_between<'a>(
         &self,
         (sending, receiving, is_back): (&'a EndpointState, &'a EndpointState, bool),
@@ -173,12 +174,12 @@ impl View<'_> {
     }
 }
 
-/// A count of each queue pair: its column, and where it comes from.
+/// A counter of a queue pair: its column and its value.
 type Count = (&'static str, fn(&Row<'_>) -> u64);
 
 const COUNTS: [Count; 21] = [
     ("messages", |row| row.read.map_or(row.pair.counts.messages, |read| read.messages)),
-    // A long message may be read in several READs.
+    // A long message may be split into several READs.
     ("messages_delivered", |row| row.read.map_or(row.received.messages, |read| read.messages)),
     ("application_bytes", |row| row.read.map_or(row.pair.counts.bytes, |read| read.bytes)),
     ("packets_sent", |row| row.pair.counts.sent),

@@ -1,4 +1,4 @@
-//! Egress queues, one by one.
+//! The table of egress queues.
 
 use super::durations::{WAIT, with_durations};
 use super::{UsedQueue, View};
@@ -81,7 +81,7 @@ impl View<'_> {
             .integers("trim_drops", used.iter().map(|row| trimmed(row).dropped))
     }
 
-    /// Trimmed frames of each queue, by port and class.
+    /// Counts of trimmed frames by port and class.
     fn trims_of_queues(&self) -> BTreeMap<(u32, u8), Trims> {
         let mut all = BTreeMap::<_, Trims>::new();
         for (&(port, class, _), trims) in &self.s.ledger().trims {

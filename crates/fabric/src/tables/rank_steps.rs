@@ -1,4 +1,4 @@
-//! Steps of the ranks of jobs: sends, receives and times on a processor, each with the step that it began after.
+//! Steps of the ranks of jobs: sends, receives and computations, each with the step after which it started.
 
 use super::View;
 use super::transfers::Idle;
@@ -89,10 +89,10 @@ struct Row<'a> {
     job: u32,
     state: &'a RankState,
     step: &'a Step,
-    /// Row of the first step of its rank.
+    /// Row number of the first step of its rank.
     first: u64,
     times: Option<MessageTimes>,
-    /// Row of the send of a receive; `None`: it has none.
+    /// Row number of the send that matches a receive, if any.
     message: Option<u64>,
     ideal: Option<Time>,
 }
@@ -107,10 +107,10 @@ fn name(kind: StepKind) -> &'static str {
     }
 }
 
-/// All steps of these ranks, in their order.
+/// Returns all steps of these ranks, in order.
 fn rows_of<'a>(ranks: &[&'a RankState]) -> Vec<Row<'a>> {
     let mut rows = Vec::with_capacity(ranks.iter().map(|state| state.machine.steps().len()).sum());
-    // From an iteration on of which a part was skipped, none is recorded at any rank.
+    // From the first iteration of which a part was skipped, steps are recorded at no rank.
     let mut ends: BTreeMap<u32, usize> = BTreeMap::new();
     for state in ranks {
         let whole = state.machine.whole_iterations();
@@ -130,12 +130,12 @@ fn rows_of<'a>(ranks: &[&'a RankState]) -> Vec<Row<'a>> {
     rows
 }
 
-/// Messages of one label: job, sender, receiver, label.
+/// Identifies messages of one label: job, sender, receiver, label.
 type Label = (u32, u32, u32, u32);
-/// Ways without other traffic of a path in a period of rates, and the times of messages by their bytes.
+/// Idle paths of a path in a period of constant rates, and the ideal times of messages by bytes.
 type Ways = (Vec<Idle>, BTreeMap<u64, Time>);
 
-/// Finds the send of each receive: of the messages of one label from one rank to another, each is delivered in its turn.
+/// Finds the send that matches each receive: messages of one label from one rank to another are delivered in order.
 fn match_messages(rows: &mut [Row<'_>]) {
     let mut sends: BTreeMap<Label, Vec<u64>> = BTreeMap::new();
     let mut receives: BTreeMap<Label, Vec<(Time, usize)>> = BTreeMap::new();
@@ -165,7 +165,7 @@ impl View<'_> {
         rows
     }
 
-    /// The time that each message takes without other traffic.
+    /// Computes the ideal duration of each message.
     fn find_ideals(&self, rows: &mut [Row<'_>]) {
         let (starts, periods) = (self.path_starts(), self.rate_periods());
         let mut ways: BTreeMap<(usize, (usize, usize)), Ways> = BTreeMap::new();
@@ -184,7 +184,7 @@ impl View<'_> {
                 (self.idle_ways(path, flow_spec, starts, &self.link_rates(&periods, span)), BTreeMap::new())
             });
             let ideal = *known.entry(bytes).or_insert_with(|| {
-                // A message without data takes a packet.
+                // A message without data takes one packet.
                 idle.iter_mut()
                     .map(|way| way.time(list.framing(), bytes.max(1), true))
                     .min()
@@ -194,7 +194,7 @@ impl View<'_> {
         }
     }
 
-    /// Steps of ranks: one row each.
+    /// Returns the steps of ranks, with one row each.
     pub fn rank_steps(&self) -> TableBuilder {
         let rows = self.step_rows();
         let ns = |time: Time| if time == Time::NEVER { f64::NAN } else { time.as_ns_f64() };
@@ -232,7 +232,7 @@ impl View<'_> {
     }
 }
 
-/// Number of an operation or lane; 0 for the computation before them.
+/// Number of the operation of a lane; 0 for the computation before the operations.
 fn operation(lane: u32) -> u64 {
     if lane == u32::MAX { 0 } else { lane.into() }
 }

@@ -1,4 +1,4 @@
-//! Ranks of jobs that had not ended when the run did, and what each waited for.
+//! Ranks of jobs that had not ended at the end of the run, and what each waited for.
 
 use super::View;
 use crate::simulation::jobs::{Held, RankWait, WaitCause};
@@ -75,7 +75,7 @@ fn port(cause: &WaitCause) -> Option<u32> {
 }
 
 impl View<'_> {
-    /// Ranks that had not ended: one row each.
+    /// Returns the ranks that had not ended, with one row each.
     pub fn rank_waits(&self) -> TableBuilder {
         let rows = self.s.rank_waits();
         let job = |row: &RankWait| &self.s.spec.jobs[row.job as usize];

@@ -56,7 +56,7 @@ pub(super) static LINK_RETRIES: TableSpec = TableSpec {
 };
 
 impl View<'_> {
-    /// Ports whose links have link-level retry.
+    /// Returns the table of ports whose links have link-level retry.
     pub fn link_retries(&self) -> TableBuilder {
         let of_port = |port: u32| Some((port, self.s.cold(port).retry.as_deref()?));
         let rows: Vec<(u32, &RetryState)> = (0..self.s.ports() as u32).filter_map(of_port).collect();

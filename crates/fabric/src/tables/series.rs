@@ -1,4 +1,4 @@
-//! Time series, a row a bin.
+//! Time series, with one row per bin.
 
 use super::pauses::ingress_name;
 use super::{UsedQueue, View};
@@ -31,10 +31,11 @@ pub(super) static SERIES: TableSpec = TableSpec {
 
 /// Metric of the series of flows.
 pub const FLOW_SERIES: &str = "flow_throughput_bps";
-/// Metric of their sums by name.
+/// Metric of the sums of flows by name.
 const GROUP_SERIES: &str = "group_throughput_bps";
 
-/// A series of queue pairs: its metric, the unit of its values, and width and values of its bins, empty without data.
+/// A series of queue pairs: metric, unit of its values, and a function that returns width and values of its bins
+/// (`None` without data).
 type PairMetric = (&'static str, f64, fn(&PairSeries, &[Grid], Time) -> Option<(Time, Vec<u64>)>);
 
 const PAIR_SERIES: [PairMetric; 6] = [
@@ -46,12 +47,12 @@ const PAIR_SERIES: [PairMetric; 6] = [
     ("queue_pair_sent_again", 1.0, |pair, grids, end| counts(pair.again.bins(grids, end))),
 ];
 
-/// Width and counts of bins, if anything was counted.
+/// Returns the width and counts of bins, if any count is above zero.
 fn counts(bins: Option<(Time, Vec<u64>)>) -> Option<(Time, Vec<u64>)> {
     bins.filter(|(_, counts)| counts.iter().any(|&count| count > 0))
 }
 
-/// A time series: metric, entity, values a bin.
+/// A time series: metric, entity, and values of bins.
 pub struct Series {
     pub metric: &'static str,
     pub entity: String,
@@ -60,7 +61,7 @@ pub struct Series {
 }
 
 impl View<'_> {
-    /// All of them that are kept.
+    /// Returns all series in the result.
     pub fn series(&self) -> &[Series] {
         self.series.get_or_init(|| self.record_series())
     }
@@ -124,7 +125,7 @@ impl View<'_> {
         series
     }
 
-    /// Frames marked in each bin, of queues in which any was.
+    /// Adds the frames marked per bin, for queues with any mark.
     fn mark_series(&self, series: &mut Vec<Series>) {
         let marks = self.used_queues().iter().filter_map(|&UsedQueue { port, class, .. }| {
             let (bin, marks) = counts(self.s.queue_marks(port, class, self.whole_end()))?;
@@ -134,7 +135,7 @@ impl View<'_> {
         self.keep(series, Watched::Queue, marks);
     }
 
-    /// Occupancies that probes name.
+    /// Adds the occupancies that probes name.
     fn occupancy_series(&self, series: &mut Vec<Series>) {
         let tallies = self.s.parts().filter_map(|part| part.probes.tallies.as_deref());
         let all = tallies.flat_map(|own| own.tallies.iter().map(|tally| (tally, &own.grids)));
@@ -147,7 +148,8 @@ impl View<'_> {
         self.keep(series, Watched::Occupancy, occupancies);
     }
 
-    /// Bits of a flow, as its links can have carried them (0), or all that a host reads (1).
+    /// Returns the bits of a flow limited to the capacity of its links (0), or the bits that a host has read, unlimited
+    /// (1).
     fn arriving_at(&self, flow: &FlowSpec, nth: usize, (bin, bits): (Time, Vec<u64>)) -> (Time, Vec<u64>) {
         let ends = if nth == 0 { flow.source.destinations.nodes() } else { Vec::new() };
         let ports = ends.into_iter().flat_map(|end| self.s.wiring.ports(end));
@@ -155,9 +157,9 @@ impl View<'_> {
         (bin, self.carried_by(&links, bin, bits))
     }
 
-    /// Bits of bins as the links of these ports can have carried them. Times are whole picoseconds, so that a bit may seem
-    /// to end up to two of them early: at the end of a bin it belongs to the next one. More than that would be a defect. Bits
-    /// that end behind the last bin are not there yet.
+    /// Limits the bits of bins to the capacity of these ports' links. Times are whole picoseconds, so a bit may appear
+    /// to end up to two picoseconds early: at the end of a bin, it is moved to the next one. A larger excess would be a
+    /// defect. Bits that end after the last bin are dropped.
     fn carried_by(&self, ports: &[u32], bin: Time, mut bits: Vec<u64>) -> Vec<u64> {
         if ports.is_empty() {
             return bits;
@@ -169,7 +171,7 @@ impl View<'_> {
             };
             ports.iter().map(of_port).fold(0, u64::saturating_add)
         };
-        // From the beginning to the end of each bin, so that fractions of a bit do not add up.
+        // Capacities are differences between bin boundaries, so that fractions of a bit do not accumulate.
         let (mut before, mut early) = (0, 0);
         for (nth, bits) in (1..).zip(&mut bits) {
             let until = most(self.whole_end().min(bin * nth));
@@ -177,7 +179,7 @@ impl View<'_> {
             let all = *bits + early;
             *bits = all.min(most);
             early = all - *bits;
-            // A bit of the fastest link lasts less than two picoseconds.
+            // A bit of the fastest link takes less than two picoseconds.
             let spare = most_early(ports.len());
             debug_assert!(
                 early <= spare,
@@ -230,11 +232,11 @@ impl View<'_> {
         }
     }
 
-    /// Returns the name of a queue pair: flow, destination if that has several, and its number.
+    /// Returns the name of a queue pair: flow, destination if there are several, and its number.
     fn pair_entity(&self, state: &EndpointState, flow: String, nth: u32) -> String {
         let of = self.s.path_flow[state.path as usize] as usize;
         let destinations = &self.s.spec.flows[of].source.destinations;
-        // The far end of a connection whose both ends send.
+        // True at the far end, for a connection with senders at both ends.
         let is_back = state.behind.is_some();
         if !is_back && destinations.count() < 2 {
             return format!("{flow}/{nth}");
@@ -244,7 +246,7 @@ impl View<'_> {
         format!("{flow}{arrow}{}/{nth}", self.s.spec.nodes[to].name)
     }
 
-    /// Adds the rates of limiters that at least one frame has passed.
+    /// Adds the rates of limiters through which at least one frame has passed.
     fn limiter_series(&self, series: &mut Vec<Series>) {
         let noted = self.s.parts().flat_map(|part| {
             let rates = part.hosts.limiters.all(part.whole()).iter().zip(&part.probes.limiter_rates);
@@ -260,7 +262,7 @@ impl View<'_> {
         self.keep(series, Watched::Flow, found);
     }
 
-    /// Adds series of one metric and kind, those in which most happens if there are more than are kept.
+    /// Adds series of one metric and kind; if there are more than the limit, only those with the largest sums.
     fn keep(&self, series: &mut Vec<Series>, what: Watched, found: impl Iterator<Item = Series>) {
         let probes = self.s.spec.probes.chosen.iter().flatten().filter(|probe| probe.what == what);
         let most = probes.map(|probe| match probe.which {
@@ -273,7 +275,7 @@ impl View<'_> {
         for one in found {
             longest = longest.max(one.values.len());
             kept.push((one.values.iter().sum(), one));
-            // Most series of a large fabric are dropped while they are still in the cache.
+            // Most series of a large fabric are discarded while they are still in the cache.
             let room = most.min(MAX_BINS as usize / longest).max(1);
             if kept.len() >= 2 * room {
                 keep_largest(&mut kept, room);
@@ -283,7 +285,8 @@ impl View<'_> {
         series.extend(kept.into_iter().map(|(_, one)| one));
     }
 
-    /// Bits of bins as rates. The last bin may be cut short by the end: its rate is taken over the time there was.
+    /// Converts bits per bin to rates. If the end of the run cuts the last bin short, its rate is computed over the
+    /// shorter time.
     fn rates(&self, metric: &'static str, entity: String, bin: Time, bits: Vec<u64>) -> Series {
         let whole = bin.as_secs_f64();
         let mut values: Vec<f64> = bits.iter().map(|&bits| bits as f64 / whole).collect();
@@ -315,8 +318,8 @@ impl View<'_> {
         of_flows
     }
 
-    /// Sums over the flows of a name, as `incast[h1]` and `incast[h2]`, where all of them have bins of one width: whole
-    /// even if there are more flows than series are kept of.
+    /// Returns sums over the flows of a name, such as `incast[h1]` and `incast[h2]`, if all their bins have equal
+    /// widths. The sums are complete even if not all flows have a series.
     fn sums_by_name(&self, of_flows: &[Option<(Time, Vec<u64>)>]) -> Vec<(String, (Time, Vec<u64>))> {
         let names = self.s.spec.flows.iter().map(|flow| flow.name.split_once('[').map(|(name, _)| name));
         let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -336,7 +339,8 @@ impl View<'_> {
         groups.into_iter().filter_map(sum).collect()
     }
 
-    /// Adds frames that are arriving at the end: totals count a frame when it has arrived, series its bits before the end.
+    /// Adds frames that are arriving at the end: totals count a frame when it has arrived completely, series count its
+    /// bits before the end.
     fn add_arriving(&self, of_flows: &mut [Option<(Time, Vec<u64>)>]) {
         for &(path, passage) in &self.arriving {
             let flow = self.s.path_flow[path as usize] as usize;
@@ -347,18 +351,18 @@ impl View<'_> {
     }
 }
 
-/// Bytes (0) or frames (1) of a queue.
+/// Creates the series of bytes (0) or frames (1) of a queue.
 fn level_series((bin, levels): (Time, Vec<u64>), nth: usize, entity: String) -> Series {
     let values = levels.into_iter().map(|level| level as f64).collect();
     Series { metric: ["queue_bytes", "queue_frames"][nth], entity, bin, values }
 }
 
-/// Maximum number of bits that may seem to end in the bin before theirs, over this many links.
+/// Maximum number of bits that may appear to end in the previous bin, over this many links.
 fn most_early(links: usize) -> u64 {
     2 * links as u64
 }
 
-/// Drops all but the `most` with the largest sums, of equal ones the first; the order stays.
+/// Keeps the `most` series with the largest sums, the first of equal ones; the order is preserved.
 fn keep_largest(kept: &mut Vec<(f64, Series)>, most: usize) {
     if kept.len() <= most {
         return;

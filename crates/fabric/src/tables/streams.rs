@@ -1,4 +1,4 @@
-//! Streams that are counted one by one.
+//! Streams that are counted individually.
 
 use super::View;
 use crate::run::state::stream_counts::StreamCount;
@@ -21,7 +21,7 @@ pub(super) static STREAMS: TableSpec = TableSpec {
     ]],
 };
 
-/// A stream and destination.
+/// A stream at a destination.
 struct Row {
     flow: u32,
     to: String,

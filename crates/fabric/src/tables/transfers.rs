@@ -1,4 +1,4 @@
-//! Transfers: when each began, how long it took, and how long it would have taken alone.
+//! Transfers: start, duration, and ideal duration without other traffic.
 
 use super::View;
 use super::idle::IdlePath;
@@ -79,11 +79,11 @@ pub(super) static TRANSFERS: TableSpec = TableSpec {
     ]],
 };
 
-/// A transfer of the result.
+/// A transfer in the result.
 struct Row {
     flow: u32,
     path: u32,
-    /// Its place in the list of its flow.
+    /// Index in the list of its flow.
     nth: usize,
     transfer: Transfer,
     came: Came,
@@ -94,38 +94,39 @@ struct Row {
 /// Outcome of a transfer.
 struct Came {
     frames_missing: u64,
-    /// When its last byte was delivered, and acknowledged.
+    /// Time at which its last byte was delivered. `acknowledged` is the time of its acknowledgement.
     done: Option<Time>,
     acknowledged: Option<Time>,
     sent_again: u32,
     timeouts: u32,
-    /// Over a connection that has learnt from others.
+    /// True if it used a connection with path state from earlier transfers.
     reused: bool,
-    /// Over a queue pair, once it is acknowledged: its queue pair, when the request of a READ came, and what its time was spent on.
+    /// For a completed transfer over a queue pair: the number of the queue pair, the arrival time of the request of a
+    /// READ, and the breakdown of its time.
     times: Option<(u32, Option<Time>, MessageTimes)>,
 }
 
 /// The transfers of a path.
 struct OfPath {
     path: usize,
-    /// Where in the table of hops it has begun, if routes have changed.
+    /// Starts of the path in the table of hops, if routes have changed.
     starts: Vec<u32>,
-    /// By the first and the last period of rates: for each way that it may take.
+    /// By the first and the last period of constant rates, the possible idle paths.
     idle: BTreeMap<(usize, usize), Vec<Idle>>,
-    /// Of those that connections carry.
+    /// Outcomes of the transfers that connections carry.
     outcomes: Vec<TransferOutcome>,
     ports: Vec<Ports>,
 }
 
-/// When transfers began that waited for others.
+/// Start times of transfers that waited for others.
 pub(super) type Released = BTreeMap<TransferRef, Time>;
 
-/// The entry of the scenario that a flow is from.
+/// Name of the scenario entry from which a flow was generated.
 fn entry_of(flow: &FlowSpec) -> &str {
     flow.name.split('[').next().unwrap_or_default()
 }
 
-/// A way without other traffic, with its transport.
+/// An idle path, with its transport.
 pub(super) enum Idle {
     Frames(IdlePath),
     Connection(Box<IdleConnection>),
@@ -134,7 +135,7 @@ pub(super) enum Idle {
 }
 
 impl Idle {
-    /// Time in which a transfer of `bytes` is delivered, over a fresh connection or a `reused` one.
+    /// Time until a transfer of `bytes` is delivered, over a fresh connection or a `reused` one.
     pub fn time(&mut self, framing: Framing, bytes: u64, reused: bool) -> Time {
         match self {
             Idle::Frames(path) => path.time(framing, bytes),
@@ -146,7 +147,7 @@ impl Idle {
 }
 
 impl View<'_> {
-    /// The ways of a path without other traffic, with these rates of links.
+    /// Returns the possible idle paths of a path, at these link rates.
     pub(super) fn idle_ways(
         &self,
         path: usize,
@@ -171,9 +172,10 @@ impl View<'_> {
         ways.collect()
     }
 
-    /// A way for each link of its host that it may begin with: a host sends all frames of a flow through one of them, unless that fails.
+    /// Returns one path for each possible first link at the host: a host sends all frames of a flow through one of
+    /// them, unless that fails.
     fn by_first_link(&self, path: usize, there: &[Vec<u32>]) -> Vec<Vec<Vec<u32>>> {
-        // A link that goes down moves the flow to another one.
+        // A failed link moves the flow to another one.
         let stays = !self
             .s
             .spec
@@ -188,7 +190,7 @@ impl View<'_> {
         }
     }
 
-    /// Packets of a delivery context that has its path alone, over all links of its host that they may take; `None`: they take one.
+    /// Returns the idle packets of a delivery context that uses all links of its host; `None` if it uses one link.
     fn idle_packets(
         &self,
         flow: &FlowSpec,
@@ -208,7 +210,7 @@ impl View<'_> {
         Some(Idle::Packets(Box::new(IdlePackets::new(spec, planes))))
     }
 
-    /// A transfer over a transport that has its path alone.
+    /// Returns the idle path of a transfer with its transport.
     fn idle_over(&self, scheduled: &Scheduled, flow: &FlowSpec, there: IdlePath, back: IdlePath) -> Idle {
         match (scheduled, scheduled.queue_pairs()) {
             (Scheduled::Tcp(spec), _) => Idle::Connection(Box::new(IdleConnection::new(spec, there, back))),
@@ -228,7 +230,7 @@ impl View<'_> {
         OfPath { path, starts: starts.to_vec(), idle: BTreeMap::new(), outcomes, ports }
     }
 
-    /// Outcome of the n-th transfer of a path; `None` if it has not begun.
+    /// Returns the outcome of the n-th transfer of a path; `None` if it has not started.
     fn came_of(&self, of: &OfPath, nth: u32, framing: Framing) -> Option<Came> {
         let Some(ends) = self.s.transfer_ends(of.path) else {
             let (frames_missing, done) = self.s.completion(of.path, nth);
@@ -256,14 +258,15 @@ impl View<'_> {
         })
     }
 
-    /// When those began that wait for others.
+    /// Returns the start times of transfers that waited for others.
     pub(super) fn released(&self) -> Released {
         let waiting = self.s.parts().flat_map(|part| &part.hosts.releases.waiting);
         let begun = waiting.filter(|waiting| waiting.began < Time::NEVER);
         begun.map(|waiting| (self.s.spec.waits[waiting.number as usize].transfer, waiting.began)).collect()
     }
 
-    /// The transfers of the flow of this number with the times at which they began; [`Time::NEVER`]: one waits for others.
+    /// Returns the transfers of a flow with their start times; [`Time::NEVER`] for one that has not started and waits
+    /// for others.
     pub(super) fn begun<'l>(
         released: &'l Released,
         flow: u32,
@@ -276,7 +279,7 @@ impl View<'_> {
         })
     }
 
-    /// Those that wait for others and have not begun.
+    /// Returns the transfers that wait for others and have not started.
     pub fn waiting_transfers(&self) -> TableBuilder {
         let spec = &self.s.spec;
         let waiting = self.s.parts().flat_map(|part| &part.hosts.releases.waiting);
@@ -299,7 +302,7 @@ impl View<'_> {
             .integers("missing", rows.iter().map(|(_, waiting)| waiting.left.into()))
     }
 
-    /// Of paths whose routes change, where in the table of hops they begin meanwhile.
+    /// For paths whose routes change, returns their starts in the table of hops during the run.
     pub(super) fn path_starts(&self) -> BTreeMap<u32, Vec<u32>> {
         let mut starts: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for action in self.s.parts().next().map_or(&[][..], |part| &part.faults.actions[..]) {
@@ -310,7 +313,7 @@ impl View<'_> {
         starts
     }
 
-    /// All that have begun, in order of their starts.
+    /// Returns all transfers that have started, in the order of their start times.
     fn transfer_rows(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         let starts = self.path_starts();
@@ -350,12 +353,12 @@ impl View<'_> {
                 rows.push(Row { flow, path, nth: place, transfer, came, ideal, ports });
             }
         }
-        // Stable: those of one time are in the order of the flows.
+        // A stable sort: simultaneous transfers stay in the order of the flows.
         rows.sort_by_key(|row| row.transfer.start);
         rows
     }
 
-    /// All of them, and what the time of those over queue pairs was spent on.
+    /// Returns the table of transfers, and the breakdown of the time of those over queue pairs.
     pub fn transfers(&self) -> Vec<TableBuilder> {
         let rows = self.transfer_rows();
         let times = (0..).zip(&rows).filter_map(|(transfer, row)| {
@@ -383,7 +386,7 @@ impl View<'_> {
         };
         let names = flows.iter().map(|flow| entry_of(flow).to_string());
         let names = if rows.is_empty() { Vec::new() } else { names.collect() };
-        // The empty one first: most transfers have no id.
+        // The empty id is first: most transfers have none.
         let (mut ids, mut id_of) = (vec![String::new()], Vec::with_capacity(rows.len()));
         for row in rows {
             let id = spec(row).source.transfers().map_or("", |list| list.id(row.nth));

@@ -1,10 +1,10 @@
-//! Which queues had frames, and how much waited in each in the mean.
+//! Queues that had frames, with their mean occupancies.
 
 use super::View;
 use frame::TrafficClass;
 
 impl View<'_> {
-    /// The queues that ever had a frame, in the order of ports and classes.
+    /// The queues that had any frame, sorted by port and class.
     pub(super) fn used_queues(&self) -> &[UsedQueue] {
         self.used_queues.get_or_init(|| self.look_for_used_queues())
     }
@@ -30,8 +30,8 @@ impl View<'_> {
 pub(super) struct UsedQueue {
     pub port: u32,
     pub class: u8,
-    /// Frames that left it.
+    /// Number of frames that left it.
     pub frames: u64,
-    /// Mean bytes and frames in it. Computed once, because it reads each waiting frame.
+    /// Mean bytes and frames in it, computed once, because it reads each queued frame.
     pub mean: [f64; 2],
 }

@@ -1,4 +1,4 @@
-//! The levels that occupancies are held against.
+//! The thresholds with which occupancies are compared.
 
 use super::pauses::ingress_name;
 use super::{UsedQueue, View};
@@ -21,7 +21,7 @@ pub(super) static WATERMARKS: TableSpec = TableSpec {
     ]],
 };
 
-/// Rows of the table: which of the names, which level, and its value.
+/// Rows of the table: index of the name, level, and its value.
 #[derive(Default)]
 struct Rows {
     names: Vec<String>,
@@ -29,7 +29,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Levels of a queue or counter.
+    /// Adds the levels of a queue or counter.
     fn add(&mut self, name: String, levels: impl IntoIterator<Item = (&'static str, Amount)>) {
         let number = self.names.len() as u32;
         self.names.push(name);
@@ -77,7 +77,7 @@ impl View<'_> {
             let ports = first_port..first_port + sender.renewals.len() as u32;
             for port in ports.filter(|&port| self.s.node_at(port).memory().sharing.is_none()) {
                 let levels = self.s.ingress_port(port).levels;
-                // PAUSE has one counter a port, PFC one a controlled priority.
+                // PAUSE has one counter per port, PFC one per controlled priority.
                 let paused = plan.paused(port);
                 let counts = |&g: &usize| sender.group(g as u8) == Some(g) && paused >> g & 1 != 0;
                 for group in (0..PRIORITIES).filter(counts) {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use units::Time;
 
-/// Sum of a column over the rows of each key.
+/// Sums a column over the rows of each key.
 pub fn by(outcome: &Outcome, table: &str, key: &str, column: &str) -> BTreeMap<String, u64> {
     let mut sums = BTreeMap::new();
     for (key, value) in outcome.texts(table, key).iter().zip(outcome.integers(table, column)) {
@@ -16,7 +16,7 @@ pub fn by(outcome: &Outcome, table: &str, key: &str, column: &str) -> BTreeMap<S
     sums
 }
 
-/// No flow was held back at a port for longer than pauses of the tree lasted there.
+/// Checks that no flow was held back at a port for longer than pauses of the tree lasted there.
 fn check_held(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError> {
     if spec.probes.chosen.is_some() {
         return Ok(()); // there may have been pauses that the table does not have
@@ -52,7 +52,7 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
                 // A greedy flow has an infinite demand.
                 let infinite_allowed = table.spec.name == "demands";
                 let nan_allowed = column.spec.is_nullable;
-                // How far a queue is from its equilibrium, and by how much it has grown.
+                // Columns with the distance of a queue from its equilibrium, and its growth, may be negative.
                 let signed = ["offset_bytes", "delta_bytes"];
                 prop_assert!(
                     values
@@ -71,7 +71,7 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
             }
         }
     }
-    // What holds a connection back has shares of its time.
+    // The limiting factors of a connection have fractions of its time.
     for flow in outcome.texts("connections", "flow") {
         let share = |by: &str| outcome.real("connections", flow, &format!("held_by_{by}"));
         let all = ["application", "receive_window", "congestion_control", "pause", "host"].map(share);
@@ -94,10 +94,10 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
         let ended = of("frames_delivered").zip(of("frames_dropped")).zip(of("frames_trimmed"));
         let ended = ended.map(|((arrived, lost), trimmed)| arrived + lost + trimmed);
         let begun = of("frames_sent").zip(of("frames_copied")).map(|(sent, copied)| sent + copied);
-        prop_assert!(ended.zip(begun).all(|(ended, begun)| ended <= begun), "a flow ends more than it began");
+        prop_assert!(ended.zip(begun).all(|(ended, begun)| ended <= begun), "more frames ended than sent");
     }
     prop_assert_eq!(dropped, outcome.total("ports", "drops"));
-    // What faults and receive buffers lose is lost at a port, not in a queue.
+    // Frames lost by faults and receive buffers are lost at a port, not in a queue.
     if spec.faults.is_empty() {
         let elsewhere = by(outcome, "drops", "cause", "frames").remove("receive_buffer").unwrap_or(0);
         prop_assert_eq!(dropped - elsewhere, outcome.total("queues", "drops"));
@@ -108,8 +108,8 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
         prop_assert!(close(sum("flows"), sum("classes")) && close(sum("flows"), outcome.summary(name)));
     }
     prop_assert!(outcome.reals("ports", "utilisation").iter().all(|&u| (0.0..=1.0).contains(&u)));
-    // The table cuts utilisation off at 1, so bits are held against the rate too, at the fastest clock of any
-    // node. A frame may have begun before measuring did and another end after it.
+    // The table limits utilisation to 1, so bits are also compared with the rate, at the fastest clock of any node. A
+    // frame may have started before the measurement, and another may end after it.
     let rates_stay = !spec.faults.iter().any(|fault| matches!(fault, FaultSpec::LinkRate { .. }));
     let fastest = spec.nodes.iter().map(|node| f64::from(node.clock_tolerance.ppb())).fold(0.0, f64::max);
     for (row, rate) in outcome.reals("ports", "rate_bps").iter().enumerate() {
@@ -139,7 +139,7 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
         sent
     );
     prop_assert!(close(outcome.reals("ports", "paused_s").iter().sum(), outcome.summary("paused")));
-    // What a port receives its peer has sent.
+    // A port receives what its peer has sent.
     let sent = by(outcome, "ports", "port", "frames_sent");
     prop_assert_eq!(
         by(outcome, "queues", "port", "frames").values().sum::<u64>(),
@@ -155,7 +155,7 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
             *waits.entry(pause.port).or_default() += (pause.end - start).as_secs_f64();
             continue;
         }
-        // Its class has not lacked credits meanwhile.
+        // Its class has not lacked credits in this time.
         if reason == "bypass_credits" {
             continue;
         }
@@ -173,13 +173,13 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
             union
         );
     }
-    // A link that waits for credits lacks them, and may lack them while it is busy.
+    // A link that waits for credits lacks them. It may also lack them while it is busy.
     for (port, waited) in waits {
         let rows = outcome.texts("credits", "port").iter().zip(outcome.reals("credits", "waited_s"));
         let lacked: f64 = rows.filter(|row| *row.0 == port).map(|row| row.1).sum();
         prop_assert!(waited <= lacked + 1e-12, "{}: {} s waited, {} s lacked", port, waited, lacked);
     }
-    // Nothing is faster than its links.
+    // No frame is faster than its links.
     for (flow, &latency) in spec.flows.iter().zip(outcome.reals("flows", "latency_min_ns")) {
         let frames = outcome.delivered(&flow.name);
         prop_assert!(
@@ -189,8 +189,8 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
             latency
         );
     }
-    // Counted within one flow and destination, which have one path unless switches choose or routes change.
-    // A frame that is too short to be trimmed overtakes others all the same.
+    // Counted within one flow and destination, which have one path unless switches choose or routes change. A frame
+    // that is too short to be trimmed may still overtake others.
     let chooses = |node: &NodeSpec| match &node.role {
         Role::Switch(switch) => !switch.path_choice.is_static() || switch.trimming.is_some(),
         Role::Host(_) => false,
@@ -202,18 +202,18 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
     Ok(())
 }
 
-/// Checks that two results are equal, to the last digit.
+/// Checks that two results are equal in every digit.
 pub fn same(a: &Outcome, b: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!(a.fingerprint, b.fingerprint);
     prop_assert_eq!((a.now, &a.error), (b.now, &b.error));
     for (a, b) in a.tables.iter().zip(&b.tables) {
-        // As text, because not-a-number represents "not recorded" and is not equal to itself.
+        // Compared as text, because NaN represents "not recorded" and is not equal to itself.
         prop_assert!(format!("{a:?}") == format!("{b:?}"), "{}: {:?} and {:?}", a.spec.name, a, b);
     }
     Ok(())
 }
 
-/// The highest rate in b/s at which frames come to a node from a neighbour.
+/// The maximum rate in bit/s at which frames arrive at a node from a neighbour.
 fn arrival_rate(spec: &Spec, node: &str, peer: &str) -> f64 {
     let is = |end: NodeId, name: &str| spec.nodes[end.0 as usize].name == name;
     let links = spec
@@ -224,8 +224,8 @@ fn arrival_rate(spec: &Spec, node: &str, peer: &str) -> f64 {
     rates.max().unwrap().bps_f64()
 }
 
-/// Pause frames that may have been on their way when measuring began: as many as follow each other on all links
-/// in the time from their end to their effect.
+/// Maximum number of pause frames in flight at the start of measurement: as many as fit on all links in the time from
+/// their end to their effect.
 fn pending(spec: &Spec) -> u64 {
     if spec.warmup == Time::ZERO {
         return 0;
@@ -241,14 +241,14 @@ fn pending(spec: &Spec) -> u64 {
     spec.links.iter().map(both_ways).sum()
 }
 
-/// A shortest frame over the nearest of all links of the source and into the destination.
+/// Minimum latency: that of a shortest frame over the nearest of all links of the source and into the destination.
 pub fn least_latency(spec: &Spec, flow: &fabric::spec::FlowSpec) -> Time {
     let (least, _) = flow.frame_bounds();
     let at = |node: NodeId| {
         let own = spec.links.iter().filter(move |link| link.a == node || link.b == node);
         own.map(|link| {
             let bits = u64::from(least.min(64)) * 8;
-            // A node may be a little faster than its link is called.
+            // A node may be slightly faster than the nominal rate of its link.
             let tolerances = [link.a, link.b].map(|end| spec.nodes[end.0 as usize].clock_tolerance);
             let rate =
                 tolerances.map(|tolerance| tolerance.fastest(link.fastest())).into_iter().max().unwrap();

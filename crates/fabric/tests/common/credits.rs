@@ -1,4 +1,4 @@
-//! Credits for all nodes of a fabric, and a circle that they can close.
+//! Credits for all nodes of a fabric, and a cycle of buffers in which they can deadlock.
 
 use super::{Net, gbps, greedy, host, switch, us};
 use fabric::spec::{HostSpec, Queueing, Role, SwitchSpec, Way};
@@ -8,7 +8,7 @@ use scheduling::{AccountedLength, DrrParams, SchedulerSpec};
 use std::sync::Arc;
 use units::{Bytes, Time};
 
-/// `credits` credits of 64 B; each frame causes an update, without delay.
+/// `credits` credits of 64 B each; each frame causes an update, without delay.
 pub fn credits(credits: u64) -> CreditSpec {
     let settings = CreditSettings {
         buffer: Some(Bytes::new(credits * 64)),
@@ -20,7 +20,7 @@ pub fn credits(credits: u64) -> CreditSpec {
     settings.spec()
 }
 
-/// `count` credits of these channels.
+/// `count` credits for each of these channels.
 pub fn with_channels(count: u64, list: &ChannelList) -> CreditSpec {
     let names = Channels::new(list).expect("channels that there are");
     CreditSpec { channels: names.map(), bypassable: names.bypassable(), names, ..credits(count) }
@@ -37,12 +37,13 @@ pub fn with_credits(mut net: Net, spec: &CreditSpec) -> Net {
     net
 }
 
-/// By turns, a queue for each channel.
+/// Round-robin with one queue per channel.
 pub fn by_turns() -> SchedulerSpec {
     SchedulerSpec::Drr(DrrParams::by(AccountedLength::FRAME))
 }
 
-/// Two stages of two switches each way, as a small BMIN: four hosts, of which the first two send to the others.
+/// Two stages of two switches in either direction, as a small BMIN: four hosts, of which the first two send to the
+/// others.
 pub fn small_bmin(queueing: Queueing, micros: u64) -> (Net, Vec<NodeId>) {
     let mut net = Net::new(us(micros));
     let wide = ClassMap::CHANNELS;
@@ -60,7 +61,7 @@ pub fn small_bmin(queueing: Queueing, micros: u64) -> (Net, Vec<NodeId>) {
     (net, hosts)
 }
 
-/// Three switches in a ring, and a flow of class 2 from the host of each to that of the second next.
+/// Three switches in a ring, and a flow of class 2 from each host to the host two switches further.
 pub fn ring(duration: Time) -> Net {
     let mut net = Net::new(duration);
     let ring: Vec<NodeId> = (0..3).map(|nth| net.switch(&format!("s{nth}"), switch())).collect();

@@ -1,4 +1,4 @@
-//! A fabric in a few lines, and its tables in a word: what all integration tests share.
+//! Builds a fabric in a few lines and reads its tables: helpers shared by all integration tests.
 
 #![allow(dead_code)] // each test file uses its own part
 
@@ -46,7 +46,7 @@ pub fn switch() -> SwitchSpec {
     SwitchSpec::default()
 }
 
-/// PFC with ingress accounting, computed watermarks, longest pauses and no response time.
+/// PFC with ingress accounting, computed watermarks, maximum pause times and no response time.
 pub fn pfc(priorities: u8) -> PauseSpec {
     PauseSpec {
         name: "pfc",
@@ -67,9 +67,9 @@ pub fn pfc_at(priorities: u8, xoff: u64, xon: u64) -> PauseSpec {
     PauseSpec { watermarks: Some(marks), ..pfc(priorities) }
 }
 
-/// A source of frames of one size that sends `count` of them, and a time between them.
+/// A source of `count` frames of one size, at intervals of `every`.
 pub fn paced(to: NodeId, bytes: u16, count: u64, start: Time, every: Time) -> SourceSpec {
-    // The rate at which such a frame comes every `every` is a whole number in all tests that care.
+    // The rate at which such frames have this interval is an integer in all tests that depend on it.
     let rate = (u128::from(bytes) * 8_000_000_000_000 / u128::from(every.ps().max(1))) as u64;
     SourceSpec {
         arrivals: Arrivals::Constant(ConstantParams {
@@ -92,7 +92,7 @@ pub fn one(to: NodeId, bytes: u16, start: Time) -> SourceSpec {
     paced(to, bytes, 1, start, us(1))
 }
 
-/// `count` frames at once.
+/// `count` frames at the same time.
 pub fn burst(to: NodeId, bytes: u16, count: u64, start: Time) -> SourceSpec {
     let rate = BitRate::from_bps(8_000_000_000_000_000_000);
     SourceSpec {
@@ -101,7 +101,7 @@ pub fn burst(to: NodeId, bytes: u16, count: u64, start: Time) -> SourceSpec {
     }
 }
 
-/// As many frames as the link takes, without end.
+/// As many frames as the link takes, without limit.
 pub fn greedy(to: NodeId, bytes: u16, start: Time) -> SourceSpec {
     SourceSpec { arrivals: Arrivals::Greedy, limit: None, ..one(to, bytes, start) }
 }
@@ -129,7 +129,7 @@ pub fn managed(manager: ManagerSpec) -> SwitchSpec {
     SwitchSpec { managers: vec![Some(manager); 8].into(), ..switch() }
 }
 
-/// A switch that marks frames that leave more than this many behind.
+/// A switch that marks frames that leave more than this many frames behind them.
 pub fn marking(frames: u64) -> SwitchSpec {
     managed(ManagerSpec::Step(StepParams {
         threshold: Amount::Frames(frames),
@@ -148,7 +148,7 @@ pub fn star(hosts: usize, duration: Time, spec: SwitchSpec) -> (Net, Vec<NodeId>
     (net, all)
 }
 
-/// Hosts "h0" and so on at a switch, over links of 10 Gb/s and 1 us: `senders` of them, and one more.
+/// Hosts "h0" and so on at a switch, over links of 10 Gb/s and 1 us: `senders` senders, and a receiver.
 pub fn hosts_at(sw: SwitchSpec, senders: usize, duration: Time) -> (Net, Vec<NodeId>) {
     let mut net = Net::new(duration);
     let of_host = HostSpec { flow_control: sw.flow_control.clone(), ..host() };
@@ -158,7 +158,7 @@ pub fn hosts_at(sw: SwitchSpec, senders: usize, duration: Time) -> (Net, Vec<Nod
     (net, hosts)
 }
 
-/// All of a kind is recorded.
+/// Records all objects of a kind.
 pub fn everything(what: Watched) -> Probe {
     Probe { what, which: Which::All, every: None, max_rows: 1_000_000, one_in: 1, start: Time::ZERO }
 }
@@ -202,7 +202,7 @@ impl Net {
     pub fn switch(&mut self, name: &str, spec: SwitchSpec) -> NodeId {
         self.node(name, Role::Switch(Arc::new(spec)))
     }
-    /// A link with the 20 B of Ethernet around each frame.
+    /// Adds a link with the 20 B of Ethernet overhead per frame.
     pub fn link(&mut self, a: NodeId, b: NodeId, rate: BitRate, delay: Time) -> &mut LinkSpec {
         self.0.links.push(LinkSpec {
             a,
@@ -218,7 +218,7 @@ impl Net {
         });
         self.0.links.last_mut().unwrap()
     }
-    /// Replaces all nodes by plain ones under [`pfc`].
+    /// Replaces the settings of all nodes by plain ones under [`pfc`].
     pub fn under_pfc(&mut self, priorities: u8) {
         let flow_control = Some(pfc(priorities).into());
         for node in &mut self.0.nodes {
@@ -229,7 +229,7 @@ impl Net {
             };
         }
     }
-    /// Links of this rate and delay from each of these ends to a switch.
+    /// Adds links of this rate and delay from each of these ends to a switch.
     pub fn attach(&mut self, ends: &[NodeId], switch: NodeId, rate: BitRate, delay: Time) {
         for &end in ends {
             self.link(end, switch, rate, delay);
@@ -251,7 +251,8 @@ impl Net {
         });
         self.0.flows.last_mut().unwrap()
     }
-    /// The fabric with a fault on every link after the end: each port decides for each frame, and each frame arrives as an event.
+    /// The fabric with a fault on every link after the end of the run: each port then decides for each frame, and each
+    /// frame arrives as an event.
     pub fn deciding(&self) -> Net {
         let (from, until) = (self.0.duration + us(1), self.0.duration + us(2));
         let fault = |link| FaultSpec::FrameLoss { link, towards: None, from, until, probability: 0.5 };
@@ -259,7 +260,7 @@ impl Net {
         net.0.faults = (0..net.0.links.len() as u32).map(fault).collect();
         net
     }
-    /// Transfers of a host in class 3: start, index of the destination, bytes.
+    /// Adds transfers of a host in class 3: start, index of the destination, bytes.
     pub fn scheduled(
         &mut self,
         (from, to): (NodeId, &[NodeId]),
@@ -283,26 +284,26 @@ impl Net {
     pub fn try_run(&self) -> Outcome {
         self.run_in_steps(u64::MAX)
     }
-    /// Runs to the end, with the same results on several threads.
+    /// Runs to the end, and asserts equal results on several threads.
     pub fn run_on_threads(&self) -> Outcome {
         let outcome = self.try_run_on_threads();
         assert_eq!(outcome.error, None);
         outcome
     }
-    /// Runs to the end or to the first violated guarantee, with the same results on several threads.
+    /// Runs to the end or to the first violated guarantee, and asserts equal results on several threads.
     pub fn try_run_on_threads(&self) -> Outcome {
         let alone = self.try_run();
         self.assert_threads_agree(&alone);
         alone
     }
-    /// Asserts that runs on two and three threads end as `alone` did, and if there was no error with the same results.
+    /// Asserts that runs on two and three threads end like `alone`, and without an error have equal results.
     pub fn assert_threads_agree(&self, alone: &Outcome) {
         for threads in [2, 3] {
             let several = self.run_on(threads, 5_000);
             assert_eq!(several.error, alone.error, "{threads} threads");
             if alone.error.is_none() {
                 assert_eq!(several.fingerprint, alone.fingerprint, "{threads} threads");
-                // As text, because NaN is not equal to itself.
+                // Compared as text, because NaN is not equal to itself.
                 assert_eq!(
                     format!("{:?}", several.tables),
                     format!("{:?}", alone.tables),
@@ -311,11 +312,11 @@ impl Net {
             }
         }
     }
-    /// As [`Net::try_run`], coming back every `budget` events.
+    /// Variant of [`Net::try_run`] in steps of `budget` events.
     pub fn run_in_steps(&self, budget: u64) -> Outcome {
         self.run_on(1, budget)
     }
-    /// As [`Net::run_in_steps`], on several threads.
+    /// Variant of [`Net::run_in_steps`] on several threads.
     pub fn run_on(&self, threads: usize, budget: u64) -> Outcome {
         let mut simulation = Simulation::on_threads(&self.0, threads).expect("builds");
         let error = loop {
@@ -329,7 +330,7 @@ impl Net {
     }
 }
 
-/// A fat-tree of 10 Gb/s under [`pfc`] for priority 0, without probes, and its hosts. No host sends yet.
+/// A fat-tree of 10 Gb/s under [`pfc`] for priority 0, without probes and without traffic, and its hosts.
 pub fn fat_tree_under_pfc(k: u64, duration: Time) -> (Net, Vec<NodeId>) {
     let cable = Cable::new(gbps(10), ns(500));
     let graph = FatTree::new(k, cable).graph().expect("an even k");
@@ -359,7 +360,7 @@ pub struct Outcome {
     pub error: Option<String>,
 }
 
-/// A pause, read back from the table.
+/// A pause, as read from the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pause {
     pub port: String,
@@ -368,12 +369,12 @@ pub struct Pause {
     pub end: Time,
 }
 
-/// Nanoseconds of a table, converted back to whole picoseconds.
+/// Converts nanoseconds of a table back to whole picoseconds.
 pub fn exact(ns: f64) -> Time {
     Time::from_ps((ns * 1000.0).round() as u64)
 }
 
-/// Tables in which each row has its name, and not the number of one.
+/// Tables in which each row has a name instead of an index into a list of names.
 pub fn spelt_out(mut tables: Vec<Table>) -> Vec<Table> {
     for column in tables.iter_mut().flat_map(|table| &mut table.columns) {
         if let Values::Named { names, of } = &column.values {
@@ -384,7 +385,7 @@ pub fn spelt_out(mut tables: Vec<Table>) -> Vec<Table> {
 }
 
 impl Outcome {
-    /// Measurements of a simulation.
+    /// Measures a simulation.
     pub fn of(simulation: &mut Simulation, error: Option<String>) -> Outcome {
         Outcome {
             fingerprint: simulation.fingerprint(),
@@ -431,11 +432,11 @@ impl Outcome {
         };
         keys.iter().position(|k| k == key).unwrap_or_else(|| panic!("no {key} in {table}: {keys:?}"))
     }
-    /// A count of the row whose first column is `key`.
+    /// An integer in the row whose first column is `key`.
     pub fn count(&self, table: &str, key: &str, column: &str) -> u64 {
         self.integers(table, column)[self.row(table, key)]
     }
-    /// A measure of the row whose first column is `key`.
+    /// A real number in the row whose first column is `key`.
     pub fn real(&self, table: &str, key: &str, column: &str) -> f64 {
         self.reals(table, column)[self.row(table, key)]
     }
@@ -444,7 +445,7 @@ impl Outcome {
         let of = |column| exact(self.real("flows", flow, column));
         (of("latency_min_ns"), of("latency_max_ns"))
     }
-    /// The latency of all frames of a flow, which must be the same.
+    /// The latency of all frames of a flow; asserts that it is equal for all.
     pub fn only_latency(&self, flow: &str) -> Time {
         let (min, max) = self.latency(flow);
         assert_eq!(min, max, "{flow}");

@@ -1,4 +1,4 @@
-//! An allocator that counts. It counts for the whole process: a file of tests that uses it has one test only.
+//! A counting allocator. It counts for the whole process, so a test file that uses it has only one test.
 
 #![allow(dead_code)] // each file of tests uses some of it
 
@@ -30,8 +30,8 @@ pub fn most_in_use<T>(work: impl FnOnce() -> T) -> (T, usize) {
 
 struct Counting;
 
-// The only way to see allocations; everything is handed on as it is. Growing a vector is an allocation of its new
-// length (the default of `realloc`).
+// This is the only way to observe allocations; every call is passed on unchanged. Growing a vector is an allocation of
+// its new length (the default of `realloc`).
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

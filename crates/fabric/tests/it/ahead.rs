@@ -1,5 +1,5 @@
-//! Frames that are sent ahead of their time change no result. A fault that never happens makes every port decide for each
-//! frame, and all measurements stay equal.
+//! Sending frames ahead of their time changes no result. A fault that never occurs makes every port decide for each
+//! frame; all measurements must stay equal.
 
 use crate::common::*;
 use fabric::spec::{Forwarding, HostSpec, LimiterSpec, OnLosslessDrop, SwitchSpec};
@@ -28,7 +28,7 @@ struct Dice {
     fifo: bool,
     /// Limit of each queue of a switch.
     limit: Option<Amount>,
-    /// None, QCN, BCN, FECN and E-FECN; RED that drops or marks, step marking at either moment, sampling.
+    /// None, QCN, BCN, FECN and E-FECN; RED that drops or marks, step marking at enqueue or dequeue, sampling.
     control: usize,
     flows: Vec<(usize, usize, u8, u64, u16)>,
     warmup: Time,
@@ -100,11 +100,11 @@ fn net(dice: &Dice) -> Net {
             _ => Arrivals::Constant(ConstantParams { rate, random_phase: true }),
         };
         let sizes = if kind == 3 { FrameSizes::Imix } else { FrameSizes::Fixed(bytes) };
-        // With strict priority one class is in use, of eight.
+        // With strict priority, one of eight classes is in use.
         let priority = if dice.fifo { nth as u8 % 8 } else { 3 };
         let source = SourceSpec { arrivals, sizes, limit: None, ..one(to, bytes, Time::ZERO) };
         let flow = net.flow(&format!("f{nth}"), hosts[from], priority, source);
-        // Marks are for ECN-capable frames only.
+        // Only ECN-capable frames are marked.
         if kind == 0 && manager(dice).is_some() {
             flow.transport = Some(window(bytes));
         }
@@ -131,7 +131,7 @@ fn manager(dice: &Dice) -> Option<ManagerSpec> {
         7 => ManagerSpec::Step(step(Moment::Enqueue)),
         8 => ManagerSpec::Step(step(Moment::Dequeue)),
         9 => ManagerSpec::Sampling(SamplingParams { threshold: Amount::Frames(2), every: 5 }),
-        // These need no updates for a number of bytes.
+        // These managers need no updates for a number of bytes.
         10 => ManagerSpec::Red(RedParams {
             weight: 1.0,
             min: Amount::Bytes(3_000),
@@ -143,7 +143,7 @@ fn manager(dice: &Dice) -> Option<ManagerSpec> {
     })
 }
 
-/// A transfer by a fixed window, of frames that can be marked.
+/// A transfer with a fixed window, whose frames can be marked.
 fn window(segment: u16) -> Arc<ConnectionSpec> {
     let application = Application::Window(WindowSpec {
         bytes: None,
@@ -158,7 +158,8 @@ fn window(segment: u16) -> Arc<ConnectionSpec> {
     Arc::new(ConnectionSpec { start: Time::ZERO, stop: None, application })
 }
 
-/// Both parts of a control that acts often, with messages of the data's priority half of the time.
+/// Reaction point and congestion point of a control that acts often. In half of the cases its messages have the
+/// priority of the data.
 fn control(dice: &Dice) -> Option<(ManagerSpec, RateControlSpec)> {
     let message_priority = if dice.seed.is_multiple_of(2) { 3 } else { 7 };
     let rate_point = RatePointParams {
@@ -200,14 +201,14 @@ proptest! {
         for threads in [2, 3] {
             prop_assert_eq!(&ahead.run_on(threads, budget * 10_000).as_text(), &expected);
         }
-        // Where rates are recorded every frame enters its limiter, joins the wait queue and is pulled.
+        // If rates are recorded, every frame enters its limiter, joins the wait queue and is pulled.
         let mut recorded = ahead.clone();
         recorded.0.probes.bin = Some(us(5));
         prop_assert_eq!(recorded.run().fingerprint, ahead.run().fingerprint);
     }
 }
 
-/// Eight frames at once, then one that finds the eighth on the link: exact times, and half the events.
+/// Eight frames at once, and one that arrives while the eighth is on the link: exact times, and half as many events.
 #[test]
 fn a_frame_that_waits_takes_one_event() {
     let mut net = Net::new(us(100));
@@ -227,7 +228,7 @@ fn a_frame_that_waits_takes_one_event() {
     let mut arrivals: Vec<Time> = (0..8).map(|nth| outcome.only_latency(&format!("f{nth}"))).collect();
     arrivals.sort();
     assert_eq!(arrivals, (1..9).map(|nth| us(3) + us(10 * nth)).collect::<Vec<_>>());
-    // It comes at 77 us, when the link is busy until 83.
+    // The frame arrives at 77 us, when the link is busy until 83 us.
     assert_eq!(outcome.only_latency("late"), us(83 + 10 + 1 - 75));
 
     let events = |net: &Net| {
@@ -235,11 +236,11 @@ fn a_frame_that_waits_takes_one_event() {
         while simulation.advance(u64::MAX).unwrap() != State::Finished {}
         simulation.events()
     };
-    // Eight frames wait; each takes a decision where ports decide.
+    // Eight frames are queued; each takes a decision if ports decide.
     assert_eq!(events(&net.deciding()) - events(&net), 8);
 }
 
-/// A switch without flow control is sent pauses, which it does not obey: they make no frame leave twice.
+/// A switch without flow control receives pauses, which it does not obey: they make no frame leave twice.
 #[test]
 fn a_pause_that_nobody_obeys_changes_nothing() {
     let mut net = Net::new(us(300));
@@ -253,7 +254,7 @@ fn a_pause_that_nobody_obeys_changes_nothing() {
     for nth in 0..2 {
         let from = net.host(&format!("h{nth}"), host());
         net.link(from, deaf, gbps(10), us(1));
-        // Few enough wait at a time that all of them are sent ahead.
+        // Few enough frames are queued at a time that all of them are sent ahead.
         let arrivals = Arrivals::Poisson(PoissonParams { rate: BitRate::from_bps(4_500_000_000) });
         net.flow(&format!("f{nth}"), from, 0, SourceSpec { arrivals, ..greedy(to, 1000, Time::ZERO) });
     }
@@ -262,7 +263,8 @@ fn a_pause_that_nobody_obeys_changes_nothing() {
     assert_eq!(outcome.as_text(), net.deciding().run().as_text());
 }
 
-/// Tags come back at a priority that no flow has: two classes wait at one port, which then decides for each frame.
+/// Tags are returned at a priority that no flow has: two classes are queued at one port, which then decides for each
+/// frame.
 #[test]
 fn returned_tags_are_a_class_of_their_own() {
     let mut net = Net::new(us(400));
@@ -301,7 +303,7 @@ fn returned_tags_are_a_class_of_their_own() {
     assert_eq!(outcome.as_text(), net.deciding().run().as_text());
 }
 
-/// Tables read in the middle of a run show the state of that moment, and do not change the rest of the run.
+/// Tables read in the middle of a run show the state at that time, and do not change the rest of the run.
 #[test]
 fn looking_changes_nothing() {
     let dice = Dice {

@@ -1,5 +1,5 @@
-//! Culprits and victims: on fabrics whose answers are known, and beside an independent model that keeps a log of every
-//! frame and derives from it which flows were queued where during which pause.
+//! Culprits and victims: on fabrics with known answers, and compared with an independent model that logs every frame
+//! and derives from the log which flows were queued where during which pause.
 
 use crate::common::*;
 use fabric::spec::{HostSpec, SwitchSpec};
@@ -20,7 +20,7 @@ struct Part {
     at: String,
 }
 
-/// By root and flow.
+/// Parts by root and flow.
 fn parts(outcome: &Outcome) -> BTreeMap<(String, String), Part> {
     let texts = |column| outcome.texts("congestion_flows", column);
     (0..outcome.table("congestion_flows").rows())
@@ -57,8 +57,8 @@ fn star(hosts: usize, control: &PauseSpec, duration: Time) -> (Net, Vec<NodeId>)
     (net, nodes)
 }
 
-/// A flow that is over before the others begin, one that begins when they are over, and one to the same host in
-/// another class: none of them has to do with the congestion of "a" and "b", which "victim" suffers from.
+/// A flow that ends before the others start, one that starts after they have ended, and one to the same host in another
+/// class: none of them is related to the congestion of "a" and "b", from which "victim" suffers.
 #[test]
 fn who_was_there_at_another_time_or_in_another_class_is_not_to_blame() {
     for accounting in [Accounting::Ingress, Accounting::Egress] {
@@ -85,7 +85,7 @@ fn who_was_there_at_another_time_or_in_another_class_is_not_to_blame() {
 
 #[test]
 fn two_congestions_of_one_port_are_two_times() {
-    // The same two hosts, first with "a" and "b", later with "c" and "d": one tree, and each has its part of it.
+    // The same two hosts send, first "a" and "b", later "c" and "d": one tree, in which each flow has its own share.
     let (mut net, h) = star(3, &pfc_at(0xFF, 8, 4), us(600));
     for (name, from, start) in [("a", 1, 0), ("b", 2, 0), ("c", 1, 300), ("d", 2, 300)] {
         net.flow(name, h[from], 3, burst(h[0], 1000, 40, us(start)));
@@ -93,7 +93,7 @@ fn two_congestions_of_one_port_are_two_times() {
     let outcome = net.run();
     let found = parts(&outcome);
     assert_eq!(named(&found, "culprit"), ["a", "b", "c", "d"]);
-    // No flow was held back for longer than the congestion during which it existed.
+    // No flow was held back for longer than the congestion lasted while the flow existed.
     let spans: Vec<_> = outcome.pauses().iter().map(|pause| (pause.start, pause.end)).collect();
     let within = |from, until| {
         let mine = spans.iter().filter(|span| span.0 >= from && span.1 <= until);
@@ -132,7 +132,7 @@ fn a_slow_receiver_is_fed_by_those_in_its_buffer() {
 
 #[test]
 fn a_flow_of_a_class_that_another_priority_pauses_is_a_victim() {
-    // One queue for all at the hosts: a pause of priority 3 stops priority 0 too.
+    // The hosts have one queue for all priorities, so a pause of priority 3 stops priority 0 too.
     let (mut net, h) = star(4, &pfc_at(0b1000, 8, 4), us(300));
     for node in &mut net.0.nodes {
         if let fabric::spec::Role::Host(spec) = &mut node.role {
@@ -147,7 +147,7 @@ fn a_flow_of_a_class_that_another_priority_pauses_is_a_victim() {
     assert_eq!(named(&parts(&outcome), "victim"), ["shares the queue"]);
 }
 
-/// One flow of the model: from which host to which sink, when, how many frames.
+/// A flow of the model: source host, sink, start, number of frames.
 #[derive(Clone, Debug)]
 struct Burst {
     host: usize,
@@ -156,16 +156,16 @@ struct Burst {
     frames: u64,
 }
 
-/// A frame's stay in a queue: its flow, since when, until when.
+/// A frame's time in a queue: its flow, start and end.
 type Stay = (usize, Time, Time);
 
 /// Records of the model.
 #[derive(Default)]
 struct Log {
-    /// Stays in the NIC of each host and in the queue of each sink.
+    /// Stays in the NIC of each host. `sinks` has those in the queue of each sink.
     nics: Vec<Vec<Stay>>,
     sinks: Vec<Vec<Stay>>,
-    /// By host: sink blamed, from the decision for XOFF to that for XON, and from effect to effect.
+    /// By host: root sink, times of the decisions for XOFF and XON, and times at which they take effect.
     pauses: Vec<(usize, usize, [Time; 4])>,
 }
 
@@ -173,7 +173,7 @@ const FRAME: u64 = 1000;
 const SERIALISATION: Time = Time::from_ps((FRAME + 20) * 800);
 const PAUSE_FRAME: Time = Time::from_ps(84 * 800);
 
-/// An event of the model, the earliest first.
+/// An event of the model; the earliest is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     SinkFree(usize),
@@ -183,12 +183,12 @@ enum What {
     Arrives { host: usize, flow: usize },
 }
 
-/// Entries of a NIC, flow and since when; until when its link is busy; true while it is paused.
+/// State of a NIC: entries (flow and start), time until which its link is busy, and true while it is paused.
 type Nic = (Vec<(usize, Time)>, Time, bool);
-/// Entries of a sink's queue, host, flow and since when; until when its link is busy.
+/// State of a sink's queue: entries (host, flow and start), and time until which its link is busy.
 type Sink = (Vec<(usize, usize, Time)>, Time);
 
-/// Hosts and sinks around one switch, all of them by hand: a FIFO in each NIC, one for each sink, counters by host.
+/// Hosts and sinks around one switch, modelled explicitly: a FIFO in each NIC, a FIFO for each sink, counters by host.
 struct Model<'a> {
     flows: &'a [Burst],
     delays: &'a [Time],
@@ -197,7 +197,7 @@ struct Model<'a> {
     nic: Vec<Nic>,
     sink: Vec<Sink>,
     counter: Vec<u64>,
-    /// The pause of each host: its place in the log.
+    /// The pause of each host, as an index into the log.
     pause: Vec<Option<usize>>,
     way_back_free: Vec<Time>,
     log: Log,
@@ -309,7 +309,7 @@ impl Model<'_> {
         }
     }
 
-    /// A pause frame goes to a host; returns when it acts.
+    /// Sends a pause frame to a host. Returns the time at which it takes effect.
     fn tell(&mut self, host: usize, pause: bool, now: Time) -> Time {
         let free = &mut self.way_back_free[host];
         *free = (*free).max(now) + PAUSE_FRAME;
@@ -318,7 +318,7 @@ impl Model<'_> {
         acts
     }
 
-    /// Entries that still wait have stayed to the end.
+    /// Closes the stays of entries that are still queued at the end.
     fn finish(mut self, end: Time) -> Log {
         for (host, (queue, ..)) in self.nic.iter().enumerate() {
             self.log.nics[host].extend(queue.iter().map(|&(flow, since)| (flow, since, Time::NEVER)));
@@ -326,7 +326,7 @@ impl Model<'_> {
         for (sink, (queue, _)) in self.sink.iter().enumerate() {
             self.log.sinks[sink].extend(queue.iter().map(|&(_, flow, since)| (flow, since, Time::NEVER)));
         }
-        // A pause that has not acted by the end is none; one in force ends with the run.
+        // A pause that has not taken effect by the end does not count; one in force ends with the run.
         self.log.pauses.retain(|(_, _, times)| times[2] < end);
         self.log.pauses.iter_mut().for_each(|(_, _, times)| times[3] = times[3].min(end));
         self.log
@@ -369,7 +369,7 @@ fn brute_force(flows: &[Burst], log: &Log) -> BTreeMap<(usize, usize), (u64, Tim
     found
 }
 
-/// A burst whose frames appear at the same time: what is late by a picosecond a frame is not.
+/// A burst of frames that are created at exactly the same time, not a picosecond apart.
 fn at_once(to: NodeId, frames: u64, start: Time) -> SourceSpec {
     let source = burst(to, FRAME as u16, frames, start);
     assert!(
@@ -381,7 +381,7 @@ fn at_once(to: NodeId, frames: u64, start: Time) -> SourceSpec {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(64)))]
 
-    /// Checks the tables against the log of every frame of the model.
+    /// Compares the tables with the log of every frame of the model.
     #[test]
     fn tables_are_what_the_log_of_every_frame_says(
         bursts in proptest::collection::vec((0usize..4, 0usize..2, 0u64..120_000_000, 1u64..30), 2..10),
@@ -395,7 +395,7 @@ proptest! {
             .iter()
             .map(|&(host, sink, start, frames)| Burst { host, sink, start: ps(start * 3 + 1), frames })
             .collect();
-        // One flow at a time makes its frames: the order of two simultaneous ones is not defined here.
+        // Only one flow at a time creates frames: the order of two simultaneous ones is not defined here.
         let starts: std::collections::BTreeSet<_> = flows.iter().map(|flow| flow.start).collect();
         prop_assume!(starts.len() == flows.len());
         let end = us(900);
@@ -415,7 +415,7 @@ proptest! {
         }
         let log = Model::run(&flows, &delays, 2, marks, end);
         let outcome = net.run();
-        // The model runs as the simulator does.
+        // The model has the same pauses as the simulator.
         let mut expected: Vec<(String, u64, u64)> = log.pauses.iter()
             .filter(|(_, _, times)| times[3] > times[2])
             .map(|(host, _, times)| (format!("h{host}.0->sw"), times[2].ps(), times[3].ps())).collect();
@@ -437,8 +437,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(48)))]
 
-    /// Three times of 400 us, each with flows of its own, that are over by its end: each flow in a tree had a pause of it in
-    /// its own time, and the shares of those at its root add up to one.
+    /// Three periods of 400 us with different flows, which end within their period: each flow in a tree has a pause of
+    /// the tree in its own period, and the shares at each root add up to one.
     #[test]
     fn nobody_is_in_a_tree_of_another_time(
         flows in proptest::collection::vec((0usize..3, 0usize..6, 0usize..6, 1u64..40, 0u64..4), 3..14),
@@ -450,7 +450,7 @@ proptest! {
             0 => pfc_at(0xFF, xoff, xoff - 1),
             1 => PauseSpec { accounting: Accounting::Egress, ..pfc_at(0xFF, xoff, xoff / 2) },
             2 => PauseSpec { kind: flow_control::PauseKind::Link, ..pfc_at(0xFF, xoff, 0) },
-            // Short pauses, renewed again and again.
+            // Short pauses that are renewed repeatedly.
             _ => PauseSpec { quanta: 40.into(), ..pfc_at(0xFF, xoff, xoff - 1) },
         };
         let mut net = Net::new(us(1200));

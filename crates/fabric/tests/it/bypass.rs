@@ -1,4 +1,4 @@
-//! Channels with a bypass queue: what passes what, and the deadlock that they avoid.
+//! Channels with a bypass queue: which frames pass which, and the deadlock that bypassing avoids.
 
 use crate::common::credits::{ring, with_channels, with_credits};
 use crate::common::*;
@@ -12,7 +12,7 @@ use scheduling::{AccountedLength, DrrParams, SchedulerSpec};
 use std::sync::Arc;
 use units::Time;
 
-/// `count` credits of channels by name, one for each priority.
+/// `count` credits for channels with these names, one per priority.
 fn named(count: u64, names: [&str; 8]) -> CreditSpec {
     let list = ChannelList::Each(names.map(|name| ChannelKey::Name(name.to_string())).to_vec());
     with_channels(count, &list)
@@ -23,7 +23,7 @@ fn one(count: u64, name: &str) -> CreditSpec {
     named(count, [name; 8])
 }
 
-/// Queues at outputs, virtual output queues, and inputs of crossbars of either kind, with either rule for room.
+/// Queues at outputs, virtual output queues, and inputs of crossbars of both kinds with both rules for output space.
 fn queueings() -> Vec<Queueing> {
     let bar = |inputs, room| Queueing::Crossbar(CrossbarKeys { inputs, room, ..CrossbarKeys::default() });
     vec![
@@ -43,7 +43,7 @@ fn reads_slowly(net: &mut Net, host: NodeId) {
 
 #[test]
 fn a_frame_without_credits_is_passed_at_once() {
-    // Each queue has credits for one frame. Two reads, then a write; an update is back after 4.8 us.
+    // Each queue has credits for one frame. Two reads, followed by a write; an update takes effect after 4.8 us.
     let latency = |name| {
         let mut net = Net::new(us(50));
         let (a, b) = (net.host("a", host()), net.host("b", host()));
@@ -66,7 +66,7 @@ fn a_frame_without_credits_is_passed_at_once() {
 
 #[test]
 fn a_frame_whose_credits_come_while_another_leaves_goes_next() {
-    // The credits of the second read are back at 5.8 us, while the first of two writes leaves, from 5.6 to 6 us.
+    // The credits of the second read are returned at 5.8 us, while the first of two writes is sent, from 5.6 to 6 us.
     let mut net = Net::new(us(50));
     let (a, b) = (net.host("a", host()), net.host("b", host()));
     net.link(a, b, gbps(10), us(2)).overhead = 0;
@@ -78,7 +78,8 @@ fn a_frame_whose_credits_come_while_another_leaves_goes_next() {
     assert_eq!(exact(latest[1]), ns(400 + 800 + 400) + us(2), "the second write is behind it");
 }
 
-/// h0 reads from h2, which takes in 1 Gb/s, and `writer` writes to h3, in one priority: Gb/s of both.
+/// h0 reads from h2, which processes 1 Gb/s, and `writer` writes to h3 at the same priority. Returns the rate of both
+/// in Gb/s.
 fn read_and_write(
     name: &str,
     scheduler: &SchedulerSpec,
@@ -87,7 +88,7 @@ fn read_and_write(
     writer: usize,
 ) -> [f64; 2] {
     let mut net = Net::new(us(2_200));
-    // Until what reads can fill is full.
+    // By then, the buffers that reads can fill are full.
     net.0.warmup = us(200);
     let host = || fabric::spec::HostSpec { scheduler: scheduler.clone(), ..host() };
     let h: Vec<NodeId> = (0..4).map(|nth| net.host(&format!("h{nth}"), host())).collect();
@@ -112,7 +113,7 @@ fn what_may_not_go_does_not_stop_what_may() {
     {
         for queueing in queueings() {
             let spec = SwitchSpec { queueing, ..switch() };
-            // Another writer comes in through another port, and meets the reads behind the first switch.
+            // Another writer enters through another port, and meets the reads after the first switch.
             for (hops, writer) in [(1, 0), (2, 0), (2, 1)] {
                 let case = format!("{queueing:?}, {hops}, {writer}");
                 let [reads, writes] = read_and_write("B7", &scheduler, &spec, hops, writer);
@@ -127,7 +128,7 @@ fn what_may_not_go_does_not_stop_what_may() {
     }
 }
 
-/// A ring of which the last flow may be bypassed.
+/// A ring in which the frames of the last flow may be bypassed.
 fn ring_with_bypass(name: &str, queueing: &Queueing) -> Net {
     let mut net = ring(us(1_000));
     net.0.flows[2].bypassable = true;
@@ -141,7 +142,7 @@ fn ring_with_bypass(name: &str, queueing: &Queueing) -> Net {
 
 #[test]
 fn reads_that_may_be_passed_close_no_circle() {
-    // Writes of two flows never wait for reads of the third, as the rules of PCI have it: no circle is closed.
+    // Writes of two flows never wait for reads of the third, as PCI's ordering rules require, so no cycle is closed.
     for queueing in queueings() {
         reads_close_no_circle(&queueing);
     }
@@ -172,8 +173,8 @@ fn bypassable_frames_alone_can_close_a_circle() {
     assert_eq!(net.run().table("deadlocks").rows(), 3);
 }
 
-/// A bypass queue waits by itself only while its class does not, and while it waits none of its frames leaves: frames of
-/// these flows, by number.
+/// Checks that a bypass queue waits only while its class does not, and that none of its frames leaves while it waits.
+/// `bypassed`: by flow number, true if its frames may be bypassed.
 fn waits_exclude_each_other(outcome: &Outcome, bypassed: &[bool]) {
     let reasons = outcome.texts("pauses", "reason");
     let rows: Vec<_> = outcome.pauses().into_iter().zip(reasons).collect();
@@ -200,7 +201,8 @@ fn waits_exclude_each_other(outcome: &Outcome, bypassed: &[bool]) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// For all bypassed channels: credits are conserved, all frames arrive, and no flow's frames pass each other.
+    /// For all bypassed channels: credits are conserved, all frames arrive, and frames of a flow do not pass each
+    /// other.
     #[test]
     fn nothing_is_lost_and_flows_keep_their_order(
         room in 24u64..100, after in 1u32..24, within in 0u64..3_000, update_bytes in prop::sample::select(vec![0u16, 84]),

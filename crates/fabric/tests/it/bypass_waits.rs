@@ -1,4 +1,5 @@
-//! Waits of bypass queues that ordered frames pass: duration, causes, and victims, against arithmetic and a log of frames.
+//! Waits of bypass queues that ordered frames pass: durations, causes and victims, compared with calculations and a log
+//! of frames.
 
 use crate::common::credits::{with_channels, with_credits};
 use crate::common::*;
@@ -30,10 +31,10 @@ fn reads_slowly(net: &mut Net, host: NodeId) {
     }
 }
 
-/// All results of a run, cut into steps, as text.
+/// All results of a run in steps, as text.
 fn summary(net: &Net, threads: usize, budget: u64) -> String {
     let mut simulation = Simulation::on_threads(&net.0, threads).expect("builds");
-    while simulation.advance(budget).expect("no promise breaks") == State::Running {}
+    while simulation.advance(budget).expect("no guarantee is violated") == State::Running {}
     format!("{:x} {:?}", simulation.fingerprint(), simulation.tables())
 }
 
@@ -42,7 +43,7 @@ fn same_on_threads(net: &Net) -> Outcome {
     for (threads, budget) in [(1, 97), (2, 1_000), (3, 100_000)] {
         assert_eq!(summary(net, threads, budget), once, "{threads} threads");
     }
-    // Recording changes nothing for a frame.
+    // Recording has no effect on frames.
     let mut unseen = Net(net.0.clone());
     unseen.0.probes.pauses = false;
     let outcome = net.run();
@@ -57,7 +58,7 @@ fn waits<'a>(outcome: &'a Outcome, port: &str) -> Vec<(&'a str, u64, u64)> {
     rows.map(|(pause, reason)| (reason.as_str(), pause.start.ps(), pause.end.ps())).collect()
 }
 
-/// Flow, part, how long it was held back, in picoseconds, and where; of the first tree.
+/// Flows in the first tree: name, part, time held back in picoseconds, and place.
 fn parts(outcome: &Outcome) -> Vec<(&str, &str, u64, &str)> {
     let text = |column, row: usize| outcome.texts("congestion_flows", column)[row].as_str();
     let held = |row: usize| exact(outcome.reals("congestion_flows", "paused_ns")[row]).ps();
@@ -76,8 +77,8 @@ fn shares_add_up(outcome: &Outcome) {
 
 #[test]
 fn a_bypass_queue_waits_while_what_passes_it_is_sent_and_then_its_class() {
-    // Room for one frame; a read leaves at 1 us, the next has to wait for 4.8 us. A write comes meanwhile, and passes it from
-    // 1.8 us to 2.6 us. From then on nothing may go.
+    // There is space for one frame: a read leaves at 1 us, and the next has to wait for 4.8 us. A write arrives
+    // meanwhile, and passes it from 1.8 us to 2.6 us. From then on no frame may leave.
     let mut net = Net::new(us(50));
     let (a, b) = (net.host("a", host()), net.host("b", host()));
     net.link(a, b, gbps(10), us(2)).overhead = 0;
@@ -86,14 +87,14 @@ fn a_bypass_queue_waits_while_what_passes_it_is_sent_and_then_its_class() {
     let outcome = same_on_threads(&with_credits(net, &one(16, "B0")));
     let [passed, alone] = [("bypass_credits", 1_800_000, 2_600_000), ("credits", 2_600_000, 5_800_000)];
     assert_eq!(waits(&outcome, "a.0->b"), [passed, alone]);
-    // Both are one edge, and the credits are on their way.
+    // Both waits form one edge, and the credits are in transit.
     assert_eq!(outcome.texts("congestion", "why"), ["round_trip"]);
     assert_eq!(outcome.integers("congestion", "pauses"), [2]);
     assert_eq!(parts(&outcome), [("reads", "upstream", 4_000_000, "a.0->b")]);
 }
 
-/// h - sw - slow and quick. h has reads from both, of which the first fill the bypass queue of the channel, and writes to quick
-/// all the time.
+/// h - sw - slow and quick. h has reads of both, of which the first fill the bypass queue of the channel, and writes to
+/// quick all the time.
 fn starved_beside_writes(queueing: Queueing) -> Net {
     let mut net = Net::new(us(600));
     let sw = net.switch("sw", SwitchSpec { queueing, ..switch() });
@@ -107,7 +108,7 @@ fn starved_beside_writes(queueing: Queueing) -> Net {
     with_credits(net, &one(64, "B0"))
 }
 
-/// When frames of these flows began to leave through a port, by the log of frames, and the flow of each.
+/// Start times of transmission of these flows' frames through a port, by the frame log, each with its flow.
 fn sent<'a>(outcome: &'a Outcome, port: &str, flows: &[&str]) -> Vec<(u64, &'a str)> {
     let text = |column, row: usize| outcome.texts("frames", column)[row].as_str();
     (0..outcome.table("frames").rows())
@@ -129,8 +130,8 @@ fn waits_of_a_bypass_queue_are_those_that_a_log_of_frames_shows() {
         .collect();
     gone.sort_unstable();
     assert_eq!((sends.len(), gone.len()), (45, 45));
-    // There is room for four. The next one could go when the one before it has left the link, but for its credits: those that
-    // the fourth before it gives back when it begins to leave the switch.
+    // There is space for four frames. The next one could leave when the previous one has left the link, but needs
+    // credits, which the fourth frame before it returns when it starts to leave the switch.
     let [takes, cable] = [819_200, 100_000];
     let expected: Vec<(usize, u64, u64)> = (4..sends.len())
         .map(|nth| (nth, sends[nth - 1].0 + takes, gone[nth - 4] + cable))
@@ -138,8 +139,8 @@ fn waits_of_a_bypass_queue_are_those_that_a_log_of_frames_shows() {
         .collect();
     assert!(expected.len() > 20, "{}", expected.len());
     let log: Vec<_> = expected.iter().map(|&(_, start, end)| ("bypass_credits", start, end)).collect();
-    assert_eq!(waits(&outcome, "h.0->sw"), log, "writes go on all the time");
-    // Each flow is held back as long as frames of it are queued there.
+    assert_eq!(waits(&outcome, "h.0->sw"), log, "writes are never blocked");
+    // Each flow is held back for as long as its frames are queued there.
     let held = |flow: &str| {
         let last = sends.iter().rposition(|one| one.1 == flow).expect("it sends");
         expected.iter().filter(|wait| wait.0 <= last).map(|wait| wait.2 - wait.1).sum::<u64>()
@@ -150,7 +151,7 @@ fn waits_of_a_bypass_queue_are_those_that_a_log_of_frames_shows() {
         [("reads", "culprit"), ("other reads", "victim")]
     );
     assert!(parts[1].2 > us(100).ps() && parts[1].3 == "h.0->sw", "{parts:?}");
-    // One of its waits was for credits that were on their way: that is another tree.
+    // One of its waits was for credits in transit, which is another tree.
     let flows =
         outcome.texts("congestion_flows", "flow").iter().zip(outcome.reals("congestion_flows", "paused_ns"));
     let waited: u64 = flows.filter(|one| one.0 == "other reads").map(|one| exact(*one.1).ps()).sum();
@@ -179,13 +180,14 @@ fn behind_queues_of_any_kind_who_is_passed_is_a_victim_and_who_passes_is_not() {
         reads_slowly(&mut net, slow);
         net.flow("reads", h0, 3, greedy(slow, 1_024, Time::ZERO)).bypassable = true;
         net.flow("other reads", h1, 3, forever(paced(quick, 1_024, 1, us(5), us(10)))).bypassable = true;
-        // Four fifths of the link: all of them together send no more than it carries.
+        // Four fifths of the link: together the flows send no more than it carries.
         net.flow("writes", h1, 3, forever(paced(quick, 1_024, 1, ns(100), ns(1_024))));
         let outcome = same_on_threads(&with_credits(net, &one(64, "B0")));
         let parts: Vec<_> = parts(&outcome).iter().map(|part| (part.0, part.1)).collect();
         assert_eq!(parts, [("reads", "culprit"), ("other reads", "victim")], "{queueing:?}");
         shares_add_up(&outcome);
-        // From the slow host over the queue before it, which only reads fill, to the bypass queue that writes pass.
+        // From the slow host, over the queue in front of it, which only reads fill, to the bypass queue that writes
+        // pass.
         let edges: Vec<_> = (0..outcome.table("congestion").rows())
             .filter(|&row| outcome.integers("congestion", "tree")[row] == 1)
             .map(|row| {
@@ -205,26 +207,26 @@ fn behind_queues_of_any_kind_who_is_passed_is_a_victim_and_who_passes_is_not() {
         };
         let (bypass, class) = passed("s0.0->s1");
         assert!(bypass > us(240).ps() && 8 * class < bypass, "{queueing:?}: {bypass} {class}");
-        assert_eq!(passed("s1.1->slow").0, 0, "only reads go there");
-        assert_eq!(passed("h0.0->s0").0, 0, "only reads come from there");
+        assert_eq!(passed("s1.1->slow").0, 0, "only reads go to the slow host");
+        assert_eq!(passed("h0.0->s0").0, 0, "h0 sends only reads");
     }
 }
 
 #[test]
 fn no_bypass_queue_waits_where_none_lacks_credits() {
-    // Room for all.
+    // With space for all frames.
     let mut net = starved_beside_writes(Queueing::Output);
     net = with_credits(net, &one(64 * 16, "B0"));
     let outcome = same_on_threads(&net);
     assert!(!outcome.texts("pauses", "reason").iter().any(|reason| reason == "bypass_credits"));
-    // Ordered frames that lack credits are passed by none: their class waits.
+    // Ordered frames that lack credits are not passed by any frame: their class waits.
     let mut net = starved_beside_writes(Queueing::Output);
     net.0.flows.iter_mut().for_each(|flow| flow.bypassable = !flow.bypassable);
     net.0.flows[2].source = burst(NodeId(3), 1_024, 1, ns(100));
     let outcome = same_on_threads(&net);
     assert!(!waits(&outcome, "h.0->sw").is_empty());
     assert!(outcome.texts("pauses", "reason").iter().all(|reason| reason == "credits"));
-    // Nor in a channel without a bypass queue.
+    // In a channel without a bypass queue, there are no such waits either.
     let outcome = same_on_threads(&with_credits(starved_beside_writes(Queueing::Output), &one(64, "O0")));
     assert!(outcome.texts("pauses", "reason").iter().all(|reason| reason == "credits"));
 }

@@ -1,4 +1,4 @@
-//! Credit-based flow control of Ultra Ethernet: credits that wrong bits take come back, and so do lost updates.
+//! Credit-based flow control of Ultra Ethernet: credits lost by bit errors are restored, and so are lost updates.
 
 use crate::common::*;
 use fabric::spec::{FaultSpec, HostSpec, SwitchSpec};
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use units::{Bytes, Time};
 use workload::SourceSpec;
 
-/// The preset with a buffer of so many credits, and messages of the sending end every 10 us.
+/// The preset with a buffer of this many credits, and messages of the sending end every 10 us.
 fn cbfc(credits: u64) -> CreditSpec {
     let keys = CreditSettings {
         preset: Some(CreditPreset::Cbfc),
@@ -43,11 +43,11 @@ fn credits_of_a_damaged_frame_come_back_with_the_next_message() {
     net.flow("f", a, 0, burst(b, 2));
     net.0.faults = vec![FaultSpec::BitErrors { link: 0, from: Time::ZERO, until: ns(1), rate: 1.0 }];
     let outcome = net.run_on_threads();
-    // The first frame takes all five credits with it. The message of 10 us is here 84 B and 1 us later; the update that it makes due
-    // takes 8 B, 1 us and 10 ns: then the second frame goes, which is at `b` 4 us later.
+    // The first frame takes all five credits with it. The message of 10 us arrives 84 B and 1 us later. The update that
+    // it triggers takes 8 B, 1 us and 10 ns: then the second frame is sent, which arrives at `b` 4 us later.
     let goes = us(10) + ps(67_200) + us(1) + ps(6_400) + us(1) + ns(10);
     assert_eq!((outcome.delivered("f"), outcome.total("drops", "frames")), (1, 1));
-    // It was made when the first began to leave.
+    // It was created when the first frame started to leave.
     assert_eq!(outcome.only_latency("f"), goes + us(4));
     let at_a = outcome.texts("credits", "port").iter().position(|port| port == "a.0->sw").unwrap();
     assert_eq!(
@@ -62,7 +62,7 @@ fn a_lost_update_is_repeated_after_the_longest_distance() {
         let spec = CreditSpec { cf_max_spacing, ..cbfc(5) };
         let (mut net, a, b) = line(&spec, us(400));
         net.flow("f", a, 0, burst(b, 2));
-        // The first frame leaves `sw` at 2 us, and the update of its credits with it.
+        // The first frame leaves `sw` at 2 us, together with the update of its credits.
         net.0.faults = vec![FaultSpec::PauseLoss { link: 0, from: us(1), until: us(3), probability: 1.0 }];
         let outcome = net.run_on_threads();
         (outcome.delivered("f"), outcome.latency("f").1)
@@ -78,7 +78,8 @@ fn a_lost_update_is_repeated_after_the_longest_distance() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(24), ..ProptestConfig::default() })]
 
-    /// Under wrong bits no channel stops for good, and credits are conserved, which each run checks. With link-level retry none leak.
+    /// With bit errors, no channel stops for good, and credits are conserved, which each run checks. With link-level
+    /// retry, no credits are lost.
     #[test]
     fn no_channel_stops_for_good(
         credits in 5u64..60,

@@ -1,4 +1,4 @@
-//! All twenty channels at once: none takes the credits, the queue or the turn of another.
+//! All twenty channels at once: none uses the credits, the queue or the turn of another.
 
 use crate::common::credits::{small_bmin, with_channels, with_credits};
 use crate::common::*;
@@ -8,7 +8,7 @@ use frame::CHANNELS;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// Names of all twenty, in the order of their numbers.
+/// Names of all twenty channels, in the order of their numbers.
 fn names() -> Vec<String> {
     let of_kind = |kind: char, count: u32| (0..count).map(move |number| format!("{kind}{number}"));
     of_kind('B', 8).chain(of_kind('O', 8)).chain(of_kind('M', 4)).collect()
@@ -31,7 +31,7 @@ fn twenty_channels_share_a_link_equally_and_have_their_names() {
         }
         let outcome = with_credits(net, &all(320)).run();
         let frames = outcome.integers("flows", "frames_delivered");
-        // 2,500 frames in 2 ms, but for those on the way.
+        // 2,500 frames in 2 ms, apart from those in flight.
         let (least, most) = (frames.iter().min().unwrap(), frames.iter().max().unwrap());
         assert!(*least >= 120 && *most <= 126 && most - least <= 2, "{frames:?}");
         let ports = outcome.texts("credits", "port");
@@ -49,7 +49,7 @@ fn twenty_channels_share_a_link_equally_and_have_their_names() {
 
 #[test]
 fn a_channel_that_nobody_reads_stops_no_other() {
-    // h2 reads 1 Gb/s of all that comes to it; h3 all.
+    // h2 processes 1 Gb/s; h3 processes all frames.
     for stopped in [3, 12, 19] {
         let (mut net, h) = small_bmin(crossbar(), 3_000);
         if let Role::Host(host) = &mut net.0.nodes[h[2].at()].role {
@@ -71,8 +71,8 @@ fn a_channel_that_nobody_reads_stops_no_other() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(24), ..ProptestConfig::default() })]
 
-    /// For all traffic of the channels: credits are conserved (every run ends with that check), and all frames arrive, in
-    /// order.
+    /// For all traffic of the channels: credits are conserved (every run ends with that check), and all frames arrive
+    /// in order.
     #[test]
     fn credits_of_twenty_channels_are_conserved(
         room in 24u64..100, after in 1u32..24, within in 0u64..3_000, update_bytes in prop::sample::select(vec![0u16, 84]),

@@ -1,4 +1,4 @@
-//! Clocks of stations: what they change, and what equal ones do.
+//! Clocks of stations: the effects of inexact clocks, and of equal ones.
 
 use crate::common::*;
 use fabric::Simulation;
@@ -56,7 +56,7 @@ fn every_host_has_a_clock_of_its_own_that_its_seed_and_name_decide() {
 
 #[test]
 fn sources_keep_the_time_of_their_host() {
-    // A frame a microsecond for 200 ms, and nothing queues.
+    // One frame per microsecond for 200 ms, without queueing.
     let paced_source = |sink| paced(sink, 1230, 1 << 40, Time::ZERO, us(2));
     let mut net = tolerant(star(1, BufferSpec::default(), Time::from_ms(200), paced_source), PPM_100);
     let frames = |net: &Net| net.run().count("flows", "f0", "frames_sent") as i64 - 100_000;
@@ -79,7 +79,7 @@ fn equal_clocks_keep_their_order_and_a_run_says_so() {
     let [first, others @ ..] = &throughput(&equal)[..] else { unreachable!() };
     assert!(*first > 9.0 && others.iter().all(|&other| other < 0.3), "{first} {others:?}");
     let ties = equal.count("ports", "sw.0->sink", "ties");
-    // Two of three frames are lost, each in a tie with the one that is taken.
+    // Two of three frames are lost, each in a tie with the one that is accepted.
     assert!(ties > 190_000 && ties <= equal.total("drops", "frames"), "{ties}");
     assert_eq!(equal.summary("ties"), ties as f64);
     let mut simulation = Simulation::new(&net.0).unwrap();
@@ -88,8 +88,8 @@ fn equal_clocks_keep_their_order_and_a_run_says_so() {
     assert!(report.starts_with(&format!("the result depends on ties: {ties} times")), "{report}");
     assert!(report.contains("sw.0->sink") && report.contains("clock_tolerance = \"100 ppm\""), "{report}");
 
-    // Clocks that drift take turns: each is first for a beat of some ten milliseconds, and in a second all have
-    // had about the same.
+    // Drifting clocks take turns: each sender is first for a beat of about ten milliseconds, and in a second all have
+    // had about equal shares.
     let mut net = tolerant(net, PPM_100);
     (net.0.seed, net.0.duration) = (2, Time::from_ms(1000));
     let real = net.run();
@@ -101,8 +101,8 @@ fn equal_clocks_keep_their_order_and_a_run_says_so() {
 
 #[test]
 fn frames_that_are_lost_together_are_no_tie() {
-    // No room: the first frame goes straight to the link, the others find the queue full and none of them
-    // would have been taken in another order. One place: one of two is taken.
+    // Without a place in the queue, the first frame goes directly to the link. The others find the queue full, and none
+    // of them would have been accepted in another order. With one place, one of two is accepted.
     let ties = |senders: usize, places: u64| {
         let buffer = BufferSpec { queue: Some(Amount::Frames(places)), ..BufferSpec::default() };
         let outcome = star(senders, buffer, us(20), |sink| one(sink, 1230, Time::ZERO)).run();
@@ -116,7 +116,7 @@ fn frames_that_are_lost_together_are_no_tie() {
 
 #[test]
 fn ties_are_those_of_the_limit_that_refused() {
-    // Two switch ports share the memory: frames of f0 fill it, those for the other sink are refused.
+    // Two switch ports share the memory: frames of f0 fill it, and those for the other sink are refused.
     let ties = |buffer: BufferSpec| {
         let mut net = star(4, buffer, us(20), |sink| one(sink, 1230, Time::ZERO));
         let sink = net.host("other", host());
@@ -130,7 +130,7 @@ fn ties_are_those_of_the_limit_that_refused() {
     let one_frame = Some(Amount::Frames(1));
     let none = BufferSpec::default();
     assert_eq!(ties(none.clone()), (0, 0));
-    // One waits at each port, and that is enough room for each of them.
+    // One frame is queued at each port, and there is space for both.
     assert_eq!(ties(BufferSpec { port: one_frame, ..none.clone() }), (0, 0));
     assert_eq!(ties(BufferSpec { total: one_frame, ..none.clone() }), (1, 1));
     assert_eq!(ties(BufferSpec { class: one_frame, ..none }), (1, 1));

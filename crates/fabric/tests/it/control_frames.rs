@@ -1,4 +1,4 @@
-//! Control frames that no station sends: pauses and congestion messages, to the picosecond.
+//! Scripted control frames: pauses and congestion messages, to the picosecond.
 
 use crate::common::*;
 use fabric::spec::{ControlContent, FaultSpec, HostSpec, LimiterSpec};
@@ -6,7 +6,7 @@ use frame::NodeId;
 use queueing::{RateControlSpec, ReactionPointParams};
 use units::{Bytes, Time};
 
-/// Octets that a frame of these tests takes on the wire: 1230 B and 20 B around it, 1 us at 10 Gb/s.
+/// Length of the frames in these tests: with 20 B of overhead, 1 us at 10 Gb/s.
 const FRAME: u16 = 1_230;
 
 /// h - sw - sink at 10 Gb/s without delay.
@@ -32,7 +32,7 @@ fn pfc_for(times: &[(usize, u16)]) -> ControlContent {
     ControlContent::Pfc { enabled, quanta }
 }
 
-/// Frames of a greedy source of this priority that arrive within 200 us.
+/// Number of frames of a greedy source of this priority that arrive within 200 us.
 fn delivered(priority: u8, faults: Vec<FaultSpec>) -> u64 {
     let (mut net, h, sink) = line(HostSpec { flow_control: Some(pfc(0xFF).into()), ..host() });
     net.flow("f", h, priority, greedy(sink, FRAME, Time::ZERO));
@@ -44,8 +44,8 @@ fn delivered(priority: u8, faults: Vec<FaultSpec>) -> u64 {
 
 #[test]
 fn each_priority_has_its_own_time() {
-    // Two links of 1 us a frame: what begins at 0 to 197 us is there before 200 us. A quantum is 51.2 ns, so that the
-    // pause after the 21 frames from 0 to 20 us ends at 71.2 or 45.6 us, and 127 or 153 follow.
+    // A frame takes 1 us on each of two links: frames that start from 0 to 197 us arrive before 200 us. A quantum is
+    // 51.2 ns, so the pause after the 21 frames from 0 to 20 us ends at 71.2 or 45.6 us, and 127 or 153 frames follow.
     assert_eq!(delivered(3, vec![]), 198);
     let both = || vec![received(us(20), pfc_for(&[(3, 1_000), (4, 500)]))];
     assert_eq!([3, 4, 5].map(|priority| delivered(priority, both())), [148, 174, 198]);
@@ -55,7 +55,7 @@ fn each_priority_has_its_own_time() {
 fn a_time_replaces_and_zero_ends() {
     let two =
         |second| vec![received(us(20), pfc_for(&[(3, 1_000)])), received(us(30), pfc_for(&[(3, second)]))];
-    // From 30 us on 100 quanta: until 35.12 us; 2000 quanta: until 132.4 us; none: on from 30 us.
+    // At 30 us, 100 quanta: until 35.12 us; 2000 quanta: until 132.4 us; none: resumes at 30 us.
     assert_eq!([100, 2_000, 0].map(|second| delivered(3, two(second))), [184, 87, 189]);
 }
 
@@ -85,7 +85,7 @@ fn a_congestion_message_cuts_the_rate_of_its_flow() {
         net.run().reals("rate_limiters", "rate_min_bps")[flow]
     };
     let message = |flow| vec![received(us(20), ControlContent::Congestion { flow, feedback: 32 })];
-    // 32/128 off, of the flow that is named alone; there is no third flow.
+    // A cut by 32/128, only for the named flow; there is no third flow.
     assert_eq!((lowest(message(1), 0), lowest(message(1), 1)), (10e9, 7.5e9));
     assert_eq!((lowest(message(2), 0), lowest(message(2), 1)), (10e9, 10e9));
 }

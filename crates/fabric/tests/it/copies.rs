@@ -1,4 +1,4 @@
-//! Multicast: what switches copy comes to all of its receivers, and the slowest of them holds the sender.
+//! Multicast: copied frames arrive at all of their receivers, and the slowest receiver holds back the sender.
 
 use crate::common::consistent::{check_tables, same};
 use crate::common::credits::{by_turns, small_bmin, with_channels, with_credits};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use units::Time;
 use workload::{Destinations, SourceSpec};
 
-/// M0.
+/// Channel M0.
 const MULTICAST: u8 = 16;
 
 fn all(count: u64) -> CreditSpec {
@@ -28,7 +28,7 @@ fn crossbar(inputs: Inputs) -> Queueing {
     Queueing::Crossbar(CrossbarKeys { inputs, ..CrossbarKeys::default() })
 }
 
-/// Three hosts at one switch, one more behind a second: links of 10 Gb/s, 1 us, without overhead.
+/// Three hosts at one switch, and one behind a second: links of 10 Gb/s, 1 us, without overhead.
 fn two_switches(own: SwitchSpec, micros: u64) -> (Net, Vec<NodeId>) {
     let mut net = Net::new(us(micros));
     let spec = HostSpec { classes: ClassMap::CHANNELS, scheduler: by_turns(), ..host() };
@@ -42,7 +42,7 @@ fn two_switches(own: SwitchSpec, micros: u64) -> (Net, Vec<NodeId>) {
     (net, hosts)
 }
 
-/// A host that takes in so much.
+/// Sets a host's processing rate.
 fn reads(net: &mut Net, host: NodeId, gigabits: u64) {
     if let Role::Host(host) = &mut net.0.nodes[host.at()].role {
         Arc::make_mut(host).receive =
@@ -50,7 +50,7 @@ fn reads(net: &mut Net, host: NodeId, gigabits: u64) {
     }
 }
 
-/// Least and greatest latency of each destination, in order.
+/// Minimum and maximum latency of each destination, in order.
 fn latencies(outcome: &Outcome) -> Vec<[Time; 2]> {
     let of = |column| outcome.reals("paths", column).iter().map(|&ns| exact(ns));
     of("latency_min_ns").zip(of("latency_max_ns")).map(|(min, max)| [min, max]).collect()
@@ -61,13 +61,13 @@ fn each_receiver_has_the_latency_of_its_own_path() {
     let (mut net, h) = two_switches(switch(), 100);
     net.flow("f", h[0], MULTICAST, to_all(one(h[1], 1_000, us(1)), &h[1..]));
     let outcome = with_credits(net, &all(160)).run();
-    // 800 ns on each link, 1 us of cable: two links to h1 and h2, three to h3. Both switches copy at once.
+    // 800 ns on each link, 1 us of cable: two links to h1 and h2, three to h3. Both switches copy immediately.
     assert_eq!(latencies(&outcome), [3_600, 3_600, 5_400].map(|at| [ns(at); 2]));
     assert_eq!(outcome.integers("paths", "frames_delivered"), [1, 1, 1]);
     let [sent, copied, delivered] = ["frames_sent", "frames_copied", "frames_delivered"]
         .map(|column| outcome.count("flows", "f", column));
     assert_eq!([sent, copied, delivered], [1, 2, 3]);
-    // The link that they share carries it once.
+    // The shared link carries the frame once.
     assert_eq!(outcome.count("ports", "h0.0->s0", "frames_sent"), 1);
     assert_eq!(outcome.count("ports", "s0.3->s1", "frames_sent"), 1);
 }
@@ -83,7 +83,7 @@ fn a_switch_that_cuts_through_copies_the_head() {
     let together = run(&|h| to_all(one(h[1], 1_000, us(1)), &h[1..]));
     let alone: Vec<_> = (1..4).flat_map(|nth| run(&|h: &[NodeId]| one(h[nth], 1_000, us(1)))).collect();
     assert_eq!(together, alone);
-    // Three links of cable, the head at two switches, the frame once.
+    // Three links of cable, the head at two switches, and the whole frame once.
     assert!(
         together[2][0] < ns(3_000 + 800 + 2 * 145 + 2 * 60) && together[2][0] > ns(3_000 + 800 + 2 * 145)
     );
@@ -121,10 +121,10 @@ fn the_slowest_receiver_holds_the_sender_and_the_others() {
         // A frame takes 16 of 160 credits: ten frames at each end of a link.
         let outcome = with_credits(net, &all(160)).run();
         let delivered = outcome.integers("paths", "frames_delivered");
-        // One frame each 8 us, the first after 3.6 us and 8 us of reading.
+        // One frame every 8 us, the first after 3.6 us and 8 us of reading.
         assert_eq!(delivered[1], (4_000_000 - 3_600) / 8_000);
-        // The others have those too that wait for it: ten in its host, ten at the input of the switch; of a crossbar also those
-        // in the buffer of the output.
+        // The others also receive those that still wait for h1: ten in its host, ten at the input of the switch; with a
+        // crossbar also those in the buffer of the output.
         let ahead = delivered[0] - delivered[1];
         let output = if queueing == crossbar(Inputs::VirtualOutput) { OUTPUT_FRAMES } else { 0 };
         assert!((19 + output..=21 + output).contains(&ahead), "{queueing:?} {ahead}");
@@ -175,8 +175,9 @@ fn with_none(mut net: Net) -> Net {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(32), ..ProptestConfig::default() })]
 
-    /// For all copied flows and their receivers, next to other flows: each frame arrives once at each receiver, in order;
-    /// frames, credits and slots are conserved, in one case of four at each event; threads change nothing.
+    /// For all multicast flows and their receivers, next to other flows: each frame arrives once at each receiver, in
+    /// order; frames, credits and slots are conserved, in one case of four after each event; the number of threads has
+    /// no effect.
     #[test]
     fn all_copies_arrive_in_order(
         room in 24u64..100, sizes in prop::collection::vec(64u16..1_522, 5), from in prop::collection::vec(0usize..4, 5),
@@ -202,7 +203,7 @@ proptest! {
                 to.push(h[(from + 1) % 4]);
             }
             let source = burst(to[0], bytes, count, us(nth as u64));
-            // Two flows share a channel; a group of one is not copied.
+            // Two flows share a channel; a flow with a single receiver is not copied.
             let source = if to.len() > 1 { to_all(source, &to) } else { source };
             net.flow(&nth.to_string(), h[from], MULTICAST + nth as u8 % 4, source);
             expected.push(count * to.len() as u64);

@@ -1,4 +1,4 @@
-//! Waits for credits and their causes: fabrics whose answer is known, and a log counted by brute force.
+//! Waits for credits and their causes: fabrics with known answers, and a brute-force count over a log.
 
 use crate::common::credits::{credits, with_channels, with_credits};
 use crate::common::*;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use units::{Bytes, Time};
 use workload::SourceSpec;
 
-/// Room for this many frames of 1024 B, with an update for each.
+/// A buffer for this many frames of 1024 B, with an update for each.
 fn frames(frames: u64) -> CreditSpec {
     credits(frames * 16)
 }
@@ -30,10 +30,10 @@ fn forever(source: SourceSpec) -> SourceSpec {
     SourceSpec { limit: None, ..source }
 }
 
-/// All results of a run, on several threads and cut into steps, as text.
+/// All results of a run on several threads and in steps, as text.
 fn everything(net: &Net, threads: usize, budget: u64) -> String {
     let mut simulation = Simulation::on_threads(&net.0, threads).expect("builds");
-    while simulation.advance(budget).expect("no promise breaks") == State::Running {}
+    while simulation.advance(budget).expect("no guarantee is violated") == State::Running {}
     format!("{:x} {} {:?}", simulation.fingerprint(), simulation.now(), simulation.tables())
 }
 
@@ -45,7 +45,7 @@ fn same_on_threads(net: &Net) -> Outcome {
     net.run()
 }
 
-/// Tree, depth, why, queue and port of each edge.
+/// Tree, depth, reason, queue and port of each edge.
 fn edges(outcome: &Outcome) -> Vec<(u64, u64, &str, &str, &str)> {
     let text = |column, row: usize| outcome.texts("congestion", column)[row].as_str();
     let number = |column, row: usize| outcome.integers("congestion", column)[row];
@@ -71,8 +71,8 @@ fn parts(outcome: &Outcome) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// h0 and h1 - s0 - s1 - slow and quick. "to slow" goes from h0 to a host that reads a tenth of its link, "victim" from h1 to
-/// the other one, and both share the channel between the switches.
+/// h0 and h1 - s0 - s1 - slow and quick. "to slow" goes from h0 to a host that reads a tenth of its link rate, "victim"
+/// from h1 to the other one, and both share the channel between the switches.
 fn behind_two_hops(spec: &SwitchSpec) -> Net {
     let mut net = Net::new(us(400));
     let [s0, s1] = ["s0", "s1"].map(|name| net.switch(name, spec.clone()));
@@ -102,7 +102,8 @@ fn a_slow_receiver_behind_two_hops_is_the_root() {
         );
         assert_eq!(outcome.texts("congestion", "root")[0], "s1.1->slow/3");
         assert_eq!(parts(&outcome), [("to slow", "culprit"), ("victim", "victim")]);
-        // Nine tenths of the time the port before the slow host has to wait, but for what its room takes first.
+        // For nine tenths of the time, the port in front of the slow host has to wait, apart from the time to fill its
+        // buffer.
         let waited = outcome.reals("congestion", "paused_ns")[0];
         assert!((350_000.0..364_000.0).contains(&waited), "{waited}");
     }
@@ -122,7 +123,8 @@ fn the_same_behind_crossbars() {
     }
 }
 
-/// In one channel: reads of h0 from a host that reads a tenth of its link, reads from the other one, and `writes` to that.
+/// In one channel: reads of h0 from a host that reads a tenth of its link rate, reads from the other one, and `writes`
+/// to that.
 fn reads_and_writes(name: &str, writes: SourceSpec) -> Net {
     let mut net = Net::new(us(400));
     let sw = net.switch("sw", switch());
@@ -151,7 +153,7 @@ fn what_waits_in_a_bypass_queue_is_put_down_to_what_fills_it() {
     };
     let bypassed = same_on_threads(&reads_and_writes("B0", writes()));
     assert_eq!(waits(&bypassed), ["culprit reads", "victim other reads"], "writes pass");
-    // In an ordered channel the writes are held back with them.
+    // In an ordered channel, the writes are held back as well.
     let ordered = same_on_threads(&reads_and_writes("O0", writes()));
     assert_eq!(waits(&ordered), ["culprit reads", "victim other reads", "victim writes"]);
     assert!(5 * bypassed.latency("writes").1.ps() < ordered.latency("writes").1.ps());
@@ -159,7 +161,7 @@ fn what_waits_in_a_bypass_queue_is_put_down_to_what_fills_it() {
 
 #[test]
 fn two_channels_of_one_link_have_each_their_own_culprit() {
-    // One switch, two hosts that read slowly: each channel of the link from h waits because of another one.
+    // One switch, two hosts that read slowly: each channel of the link from h waits for a different reason.
     let mut net = Net::new(us(400));
     let sw = net.switch("sw", switch());
     let [h, x, y] = ["h", "x", "y"].map(|name| net.host(name, host()));
@@ -190,7 +192,7 @@ fn two_channels_of_one_link_have_each_their_own_culprit() {
 
 #[test]
 fn shared_channels_and_classes_blame_the_channel() {
-    // All priorities in one channel and one class: a flow to elsewhere is a victim, regardless of its priority.
+    // All priorities in one channel and one class: a flow to another host is a victim, regardless of its priority.
     let spec = CreditSpec { channels: ClassMap::SHARED, ..frames(4) };
     for classes in [ClassMap::SHARED, ClassMap::SEPARATE] {
         let mut net = Net::new(us(400));
@@ -215,7 +217,7 @@ fn an_oversubscribed_link_is_the_root_of_what_waits_before_it() {
     net.flow("a", a, 0, greedy(sink, 1024, Time::ZERO));
     net.flow("b", b, 0, greedy(sink, 512, Time::ZERO));
     let outcome = same_on_threads(&with_credits(net, &frames(4)));
-    // A wait that begins just before the end has no cause yet.
+    // A wait that starts just before the end has no cause yet.
     let counts = outcome.integers("congestion", "pauses");
     assert!(counts[0] > 100 && counts[1] > 100 && counts[2..].iter().sum::<u64>() <= 1, "{counts:?}");
     assert_eq!(
@@ -237,17 +239,17 @@ fn too_few_credits_for_a_round_trip_are_nobody_elses_fault() {
         net.flow("f", a, 0, greedy(b, 1024, Time::ZERO));
         same_on_threads(&with_credits(net, &frames(room)))
     };
-    // 819.2 ns on the link and 2 us of cable: four frames go around, and fill it.
+    // 819.2 ns on the link and 2 us of cable: four frames fill the round trip.
     let short = run(2);
     assert_eq!(edges(&short), [(1, 1, "round_trip", "", "a.0->b")]);
-    // Two frames leave at once; then the link waits for 2819.2 - 2 * 819.2 ns each round.
+    // Two frames leave at once. The link then waits for 2819.2 - 2 * 819.2 ns in each round.
     let pauses = short.pauses();
     assert!(pauses[1..pauses.len() - 1].iter().all(|pause| pause.end - pause.start == ps(1_180_800)));
     assert_eq!(run(4).table("pauses").rows(), 0);
 }
 
-/// Three frames appear at each switch of a ring of three, all two links clockwise, and there is room for one: see the same with
-/// pauses in `forensics`.
+/// Three frames appear at each switch of a ring of three, all two links clockwise, and there is space for one.
+/// `forensics` has the same case with pauses.
 fn three_around(queueing: Queueing) -> Net {
     let mut net = Net::new(us(350));
     let spec = SwitchSpec { queueing, ..switch() };
@@ -272,7 +274,8 @@ fn three_around(queueing: Queueing) -> Net {
 #[test]
 fn a_circle_that_is_run_all_the_same_closes_at_the_exact_time_and_is_named() {
     let outcome = same_on_threads(&three_around(Queueing::Output));
-    // The second frame of each has to wait from 819.2 ns on: the first one has come to the next switch, behind it.
+    // The second frame of each switch has to wait from 819.2 ns on: the first one has arrived at the next switch,
+    // behind the second one there.
     assert_eq!(outcome.reals("deadlocks", "closed_ns"), [819.2; 3]);
     assert_eq!(outcome.texts("deadlocks", "port"), ["s0.0->s1", "s1.1->s2", "s2.1->s0"]);
     assert_eq!(outcome.texts("deadlocks", "waits_for"), ["s1.1->s2", "s2.1->s0", "s0.0->s1"]);
@@ -285,20 +288,20 @@ fn a_circle_that_is_run_all_the_same_closes_at_the_exact_time_and_is_named() {
 
 #[test]
 fn a_circle_of_inputs_behind_crossbars_is_named_too() {
-    // The two frames that are left at each switch fill its output: the third waits at the next input.
+    // The two frames that are left at each switch fill its output, so the third waits at the next input.
     let keys = CrossbarKeys { output_buffer: Bytes::new(2 * 1024), ..CrossbarKeys::default() };
     let outcome = same_on_threads(&three_around(Queueing::Crossbar(keys)));
     assert_eq!(outcome.texts("deadlocks", "port"), ["s0.0->s1", "s1.1->s2", "s2.1->s0"]);
     assert_eq!(outcome.integers("deadlocks", "counted_frames"), [1; 3]);
-    // With room for one more, the frame crosses, and its credits go back.
+    // With space for one more, the frame crosses, and its credits are returned.
     let roomy = CrossbarKeys { output_buffer: Bytes::new(3 * 1024), ..CrossbarKeys::default() };
     let outcome = same_on_threads(&three_around(Queueing::Crossbar(roomy)));
     assert_eq!(outcome.table("deadlocks").rows(), 0);
     assert_eq!(outcome.total("flows", "frames_delivered"), 9);
 }
 
-/// Values of `congestion`, counted from the log of frames: h sends to a host that reads a fourth of its link. The room for
-/// four frames at the switch is filled while four of them are between its two ports.
+/// Compares values of `congestion` with a count over the log of frames: h sends to a host that reads a quarter of its
+/// link rate. The buffer for four frames at the switch is full while four of them are between its two ports.
 #[test]
 fn waits_are_those_that_a_log_of_frames_shows() {
     let mut net = Net::new(us(200));
@@ -312,7 +315,7 @@ fn waits_are_those_that_a_log_of_frames_shows() {
     }
     net.flow("f", h, 0, greedy(x, 1024, Time::ZERO));
     let outcome = same_on_threads(&with_credits(net, &frames(4)));
-    // A frame takes 819.2 ns on a link, 100 ns of cable and 3276.8 ns at the reader, whose room is free again when it is done.
+    // A frame takes 819.2 ns on a link, 100 ns of cable and 3276.8 ns at the reader, which frees its buffer at the end.
     let [takes, cable, reads] = [819_200u64, 100_000, 3_276_800];
     let (mut sent, mut left, mut read): (Vec<u64>, Vec<u64>, Vec<u64>) = (vec![], vec![], vec![]);
     let mut waits = [vec![], vec![]];
@@ -324,7 +327,7 @@ fn waits_are_those_that_a_log_of_frames_shows() {
             }
             at
         };
-        // At h a frame is always there; it gives its room at the switch back when it begins to leave it.
+        // h always has a frame. Its space at the switch is free again when the frame starts to leave the switch.
         let free = sent.last().map_or(0, |last| last + takes);
         sent.push(begins(0, free, nth.checked_sub(4).map(|before| left[before])));
         let comes = sent[nth] + takes + cable;

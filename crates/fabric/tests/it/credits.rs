@@ -19,8 +19,8 @@ fn pair(duration: Time, delay: Time) -> (Net, NodeId, NodeId) {
     (net, a, b)
 }
 
-/// Frames that have arrived by then, of a sender that fills the link while it has credits: frame n begins when frame
-/// n - 1 has left, and when the credits of frame n - `most` are back.
+/// Number of frames that have arrived by `until`, from a sender that fills the link while it has credits: frame n
+/// starts when frame n - 1 has left and the credits of frame n - `most` have been returned.
 fn arrived(until: Time, most: usize, takes: Time, delay: Time, back: Time) -> u64 {
     let mut begins: Vec<Time> = Vec::new();
     loop {
@@ -42,13 +42,13 @@ fn a_link_carries_its_credits_in_a_round_trip_until_it_is_full() {
         let (mut net, a, b) = pair(duration, delay);
         net.flow("f", a, 3, greedy(b, bytes, Time::ZERO));
         let need = u64::from(bytes).div_ceil(64);
-        // What is left over is not enough for a frame.
+        // The remaining credits are not enough for a frame.
         let net = with_credits(net, &credits(most * need + need - 1));
         let outcome = net.try_run_on_threads();
         let takes = ps(u64::from(bytes) * 800);
         let frames = outcome.integers("flows", "frames_delivered")[0];
         assert_eq!(frames, arrived(duration, most as usize, takes, delay, delay), "{most} of {bytes} B");
-        // As a rate: this many frames a round trip, or as many as the link takes.
+        // As a rate: this many frames per round trip, or as many as the link takes.
         let round_trip = (takes + delay + delay).ps() as f64;
         let a_second = (most as f64 / round_trip).min(1.0 / takes.ps() as f64) * 1e12;
         assert!((frames as f64 / (a_second * 1e-3) - 1.0).abs() < 0.01, "{frames}");
@@ -61,10 +61,10 @@ fn a_frame_alone_is_not_delayed_and_the_next_waits_for_its_credits() {
     net.flow("f", a, 0, burst(b, 1_000, 2, us(1)));
     let net = with_credits(net, &CreditSpec { update_delay: ns(7), ..credits(16) });
     let outcome = net.run();
-    // 800 ns on the link and 2 us of cable; the credits are back after another 2.007 us.
+    // 800 ns on the link and 2 us of cable; the credits are returned after another 2.007 us.
     assert_eq!(exact(outcome.reals("flows", "latency_min_ns")[0]), ns(2_800));
     assert_eq!(exact(outcome.reals("flows", "latency_max_ns")[0]), ns(2_800 + 2_007 + 2_800));
-    // From 1 us on one frame lacks credits for 4.807 us.
+    // From 1 us on, one frame lacks credits for 4.807 us.
     assert_eq!((outcome.reals("credits", "waited_s")[0] * 1e12).round() as u64, 4_807_000);
     assert_eq!(
         (outcome.integers("credits", "waits"), outcome.integers("credits", "granted")),
@@ -76,7 +76,7 @@ fn a_frame_alone_is_not_delayed_and_the_next_waits_for_its_credits() {
 fn little_is_told_later() {
     let (mut net, a, b) = pair(us(50), us(2));
     net.flow("f", a, 0, burst(b, 1_000, 2, us(1)));
-    // 16 credits are less than 17: the update waits for 3 us.
+    // 16 credits are fewer than 17, so the update waits for 3 us.
     let spec = CreditSpec { update_after: 17, update_within: us(3), ..credits(17) };
     let outcome = with_credits(net, &spec).run();
     assert_eq!(exact(outcome.reals("flows", "latency_max_ns")[0]), ns(2_800 + 3_000 + 2_000 + 2_800));
@@ -91,11 +91,11 @@ fn updates_may_take_their_share_of_the_link() {
         with_credits(net, &CreditSpec { update_bytes, ..credits(160) }).try_run_on_threads()
     };
     let (free, cost) = (run(0), run(250));
-    // A frame each way and an update for it: four fifths of the link are left.
+    // A frame in each direction, each with an update: four fifths of the link are left for frames.
     let received = |outcome: &Outcome| outcome.integers("flows", "frames_delivered")[0] as f64;
     assert!((received(&free) - 1_248.0).abs() <= 1.0, "{}", received(&free));
     assert!((received(&cost) / received(&free) - 0.8).abs() < 0.005, "{}", received(&cost));
-    // The port was busy all the time in both.
+    // In both cases, the port was busy all the time.
     let busy = |outcome: &Outcome| outcome.reals("ports", "utilisation")[0];
     assert!(busy(&free) > 0.999 && busy(&cost) > 0.999, "{} {}", busy(&free), busy(&cost));
 }
@@ -113,19 +113,20 @@ fn frames_that_go_back_may_carry_updates() {
     // Frames alone carry updates: separate updates are due after a second.
     let silent = CreditSpec { update_after: 161, update_within: us(1_000_000), ..credits(160) };
     let carried = CreditSpec { piggyback: Some(250), ..silent.clone() };
-    // Ten frames have credits. The first 3.6 us, a round trip, nothing is owed; then each frame takes a quarter more.
+    // Ten frames have credits. In the first 3.6 us, a round trip, no update is due; after that, each frame takes a
+    // quarter more.
     assert_eq!(run(false, carried.clone()), [10]);
     assert_eq!(run(true, silent), [10, 10]);
     let [there, back] = run(true, carried)[..] else { panic!("two flows") };
     assert_eq!(there, back);
     assert!(there.abs_diff(1_000) <= 3, "{there}");
-    // Without overhead, and with other messages that would overtake a frame.
+    // Without the overhead of attached updates, and with separate updates that would overtake a frame.
     assert_eq!(run(true, CreditSpec { piggyback: Some(0), ..credits(160) }), run(true, credits(160)));
 }
 
 #[test]
 fn channels_do_not_stop_each_other_unless_they_share() {
-    // h0 sends to h2 in priority 0 and to h3 in priority 1; h2 takes in 1 Gb/s.
+    // h0 sends to h2 at priority 0 and to h3 at priority 1; h2 processes 1 Gb/s.
     let run = |channels| {
         let (mut net, h) = star(4, us(2_000), switch());
         let slow = ReceiveSpec { rate: Some(gbps(1)), ..ReceiveSpec::default() };
@@ -139,7 +140,7 @@ fn channels_do_not_stop_each_other_unless_they_share() {
     };
     let [slow, fast] = run(ClassMap::SEPARATE);
     assert!((slow - 1.0).abs() < 0.05 && (fast - 9.0).abs() < 0.15, "{slow} {fast}");
-    // One buffer at the switch fills with frames that wait for h2.
+    // A single buffer at the switch fills with frames that wait for h2.
     let [slow, fast] = run(ClassMap::SHARED);
     assert!((slow - 1.0).abs() < 0.05 && fast < 2.5, "{slow} {fast}");
 }
@@ -228,7 +229,7 @@ fn a_circle_is_refused_before_the_run() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// For all sizes, rates of reading and updates: nothing is lost, credits are conserved, and all frames arrive.
+    /// For all sizes, read rates and updates: no frame is lost, credits are conserved, and all frames arrive.
     #[test]
     fn nothing_is_lost_and_all_arrives(
         room in 24u32..200, after in 1u32..24, within in 0u64..3_000, update_bytes in prop::sample::select(vec![0u16, 8, 84]),

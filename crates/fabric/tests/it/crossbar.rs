@@ -1,4 +1,4 @@
-//! Switches with a crossbar: when frames cross, what a saturated switch carries, and that nothing is lost in it.
+//! Switches with a crossbar: crossing times, throughput of a saturated switch, and conservation of frames.
 
 use crate::common::*;
 use fabric::spec::{FaultSpec, Forwarding, Queueing, Reaction, Role, SwitchSpec};
@@ -23,7 +23,7 @@ fn speedup(speedup: f64) -> CrossbarKeys {
 
 #[test]
 fn a_frame_alone_crosses_in_its_time_over_the_speedup() {
-    // 1,000 B: 800 ns on each link, 1 us of cable each, and 800 ns / 1.6 across.
+    // 1,000 B: 800 ns on each link, 1 us of cable each, and 800 ns / 1.6 to cross.
     let (mut net, h) = star(2, us(20), crossbar(speedup(1.25)));
     net.flow("f", h[0], 0, one(h[1], 1_000, us(1)));
     assert_eq!(exact(net.run().reals("flows", "latency_max_ns")[0]), ns(2 * 1_800 + 640));
@@ -43,20 +43,21 @@ fn a_cut_through_switch_hands_it_over_with_its_head() {
 
 #[test]
 fn an_input_sends_one_frame_at_a_time() {
-    // Two frames of one host for two others: the second crosses after the first, though its output is free.
+    // Two frames from one host to two others: the second crosses after the first, although its output is idle.
     let (mut net, h) = star(3, us(20), crossbar(speedup(1.0)));
     net.flow("a", h[0], 0, one(h[1], 1_000, us(1)));
     net.flow("b", h[0], 0, one(h[2], 100, us(1)));
     let outcome = net.run();
     let latencies = outcome.reals("flows", "latency_max_ns");
     assert_eq!(exact(latencies[0]), ns(2 * 1_800 + 800));
-    // The first is there after 1.8 us and takes 800 ns to cross; then come 80 ns across, and 80 ns and 1 us on the link.
+    // The first arrives after 1.8 us and takes 800 ns to cross, followed by 80 ns for the second to cross, and 80 ns
+    // and 1 us on the link.
     assert_eq!(exact(latencies[1]), ns(1_800 + 800 + 80 + 80 + 1_000));
 }
 
 #[test]
 fn the_table_tells_what_waited_at_each_input_since_the_warm_up() {
-    // As above: the second frame comes 80 ns after the first, at 2.88 us, and waits until 3.6 us.
+    // As above, but the second frame arrives 80 ns after the first, at 2.88 us, and waits until 3.6 us.
     let (mut net, h) = star(3, us(20), crossbar(speedup(1.0)));
     net.flow("a", h[0], 0, one(h[1], 1_000, us(1)));
     net.flow("b", h[0], 0, one(h[2], 100, us(1)));
@@ -66,7 +67,8 @@ fn the_table_tells_what_waited_at_each_input_since_the_warm_up() {
     assert_eq!((waits(&whole, "wait_max_ns"), waits(&whole, "wait_mean_ns")), (ns(720), ns(360)));
     let bytes = |outcome: &Outcome| outcome.reals("crossbars", "bytes_mean")[0];
     assert!((bytes(&whole) - 100.0 * 720.0 / 20_000.0).abs() < 1e-9, "{}", bytes(&whole));
-    // In the middle of the wait: the first frame does not count, nor what the second has waited of the mean.
+    // Measurement starts in the middle of the wait: the first frame does not count, nor does the part of the second's
+    // wait before.
     net.0.warmup = ns(3_200);
     let late = net.run();
     assert_eq!(late.integers("crossbars", "frames"), [1, 0, 0]);
@@ -75,7 +77,8 @@ fn the_table_tells_what_waited_at_each_input_since_the_warm_up() {
     assert!((bytes(&late) - 100.0 * 400.0 / 16_800.0).abs() < 1e-9, "{}", bytes(&late));
 }
 
-/// Saturated senders, as many receivers, uniform destinations: what the outputs carry of their links in the second half.
+/// Saturated senders, as many receivers, uniform destinations: returns the utilisation of the outputs in the second
+/// half.
 fn saturation(ports: usize, keys: CrossbarKeys, duration: Time) -> f64 {
     let warmup = Time::from_ps(duration.ps() / 2);
     let (mut net, h) = star(2 * ports, duration, crossbar(keys));
@@ -100,8 +103,9 @@ fn fifo_inputs_saturate_where_karol_says() {
     }
 }
 
-/// Karol, Hluchyj and Morgan 1987, section II: a frame waits (N - 1) / N * p / (2 (1 - p)) slots at its output, if nothing waits
-/// at inputs. A crossbar as fast as all inputs together comes to the same, but for the time to cross.
+/// Karol, Hluchyj and Morgan 1987, section II: a frame waits (N - 1) / N * p / (2 (1 - p)) slots at its output, if no
+/// frame waits at inputs. A crossbar as fast as all inputs together gives the same result, apart from the crossing
+/// time.
 #[test]
 fn output_queues_wait_as_karol_says() {
     let mean_wait = |ports: usize, load: f64, spec: SwitchSpec, crosses: f64| {
@@ -120,7 +124,7 @@ fn output_queues_wait_as_karol_says() {
         let frames = outcome.integers("flows", "frames_delivered");
         let means = outcome.reals("flows", "latency_mean_ns");
         let all: f64 = frames.iter().zip(means).map(|(&frames, mean)| frames as f64 * mean).sum();
-        // Two links of 800 ns and 1 us each are no wait.
+        // Two links of 800 ns and 1 us each are not waiting time.
         (all / frames.iter().sum::<u64>() as f64 - 3_600.0 - crosses) / 800.0
     };
     for (ports, load) in [(2, 0.5), (4, 0.8), (8, 0.8)] {
@@ -129,7 +133,7 @@ fn output_queues_wait_as_karol_says() {
         assert!((queued / expected - 1.0).abs() < 0.04, "{ports}, {load}: {queued} for {expected}");
     }
     let keys = CrossbarKeys { output_buffer: Bytes::new(1 << 20), ..speedup(16.0) };
-    // Among four heads for one output the last has crossed after four times of 50 ns: a sixteenth of a slot each.
+    // Of four head frames for one output, the last has crossed after four times 50 ns: a sixteenth of a slot each.
     let expected = 0.75 * 0.8 / 0.4;
     let crossed = mean_wait(4, 0.8, crossbar(keys), 50.0);
     assert!((crossed / expected - 1.0).abs() < 0.04, "{crossed} for {expected}");
@@ -138,7 +142,7 @@ fn output_queues_wait_as_karol_says() {
 #[test]
 fn virtual_output_queues_with_islip_fill_the_switch() {
     let keys = CrossbarKeys { arbitration: Arbitration::Islip, ..speedup(1.0) };
-    // What inputs hold grows until no output ever finds nothing to take.
+    // The queues at inputs grow until every output always finds a frame.
     let load = saturation(4, keys, us(40_000));
     assert!(load > 0.99, "{load}");
 }
@@ -166,7 +170,8 @@ fn arbitrary_keys() -> impl Strategy<Value = CrossbarKeys> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// Two switches with crossbars under credits: nothing is lost, all credits come back, and threads change nothing.
+    /// Two switches with crossbars under credits: no frame is lost, all credits are returned, and the number of threads
+    /// has no effect.
     #[test]
     fn frames_and_credits_keep_their_books(
         keys in arbitrary_keys(),
@@ -207,7 +212,7 @@ proptest! {
 
 #[test]
 fn pfc_stops_who_fills_an_input() {
-    // Two hosts send to one: inputs fill up to XOFF, and nothing is lost.
+    // Two hosts send to one: inputs fill up to XOFF, and no frame is lost.
     let pauses = pfc_at(0xFF, 20, 10);
     let spec = SwitchSpec { flow_control: Some(pauses.clone().into()), ..crossbar(CrossbarKeys::default()) };
     let (mut net, h) = star(3, us(1_000), spec);
@@ -226,7 +231,7 @@ fn pfc_stops_who_fills_an_input() {
     let roots: std::collections::BTreeSet<_> = outcome.texts("congestion", "root").iter().collect();
     assert_eq!(roots.into_iter().collect::<Vec<_>>(), ["sw.2->h2/3"]);
     assert_eq!(outcome.texts("congestion_flows", "part"), ["culprit", "culprit"]);
-    // Frames that were counted at an input and cross, and what the link brings in a round trip, are above XOFF.
+    // Above XOFF are the crossing frames that were counted at an input, and the frames that arrive in a round trip.
     let most = *outcome.integers("crossbars", "frames_max").iter().max().unwrap();
     assert!((20..30).contains(&most), "{most}");
 }
@@ -246,7 +251,7 @@ fn a_manager_and_an_outage_meet_frames_at_their_output() {
         (outcome.total("flows", "frames_delivered"), outcome.total("flows", "frames_dropped"))
     };
     assert_eq!(counts(&run(|_, _| {})), (1_000, 0));
-    // Both fill the link to four fifths each. RED drops what finds three frames at the output.
+    // Each sender fills four fifths of the link. RED drops frames that find three others at the output.
     let dropped = run(|_, spec| {
         let red = RedParams {
             weight: 1.0,
@@ -273,7 +278,7 @@ fn a_manager_and_an_outage_meet_frames_at_their_output() {
         "{:?}",
         counts(&dropped)
     );
-    // Down from 100 us to 200 us: what crosses meanwhile is lost, one frame on the link as well.
+    // Down from 100 us to 200 us: frames that cross in this time are lost, and so is one on the link.
     let down = run(|net, _| {
         let reaction = Reaction { keep: false, reroute: None };
         let up = FaultSpec::LinkUp { link: 2, at: us(200) };

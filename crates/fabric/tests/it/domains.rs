@@ -13,7 +13,8 @@ fn domain(defence: Choice) -> Option<Domain> {
     Some(Domain { priorities: BIT, becomes, defence, at: Vec::new() })
 }
 
-/// h0 and h1 send 5 Gb/s each of priority 3 to h2 over a switch; whose parts in a domain these are, of h0, h1, h2 and the switch.
+/// h0 and h1 send 5 Gb/s each at priority 3 to h2 through a switch. `parts` are the domain configurations of h0, h1, h2
+/// and the switch.
 fn star(parts: [Option<Domain>; 4], managers: &[Option<ManagerSpec>]) -> Net {
     let mut net = Net::new(us(200));
     let hosts = [0, 1, 2].map(|n| net.host(&format!("h{n}"), host()));
@@ -26,7 +27,7 @@ fn star(parts: [Option<Domain>; 4], managers: &[Option<ManagerSpec>]) -> Net {
     net
 }
 
-/// Bytes that a port has sent in all, and by class.
+/// Total bytes that a port has sent, and bytes by class.
 fn sent(outcome: &Outcome, port: &str) -> (u64, Vec<u64>) {
     let queues = outcome.texts("queues", "port").iter().zip(outcome.integers("queues", "class"));
     let used = queues.filter(|(name, _)| *name == port).map(|(_, &class)| class).collect();
@@ -37,7 +38,7 @@ fn sent(outcome: &Outcome, port: &str) -> (u64, Vec<u64>) {
 fn a_tag_is_four_bytes_on_the_wire_and_nothing_to_the_flow() {
     let outcome = star([1; 4].map(|_| domain(Choice::Auto)), &[]).run();
     assert_eq!(outcome.delivered("f"), 80);
-    // 80 frames of 1,230 B and a CN-TAG.
+    // 80 frames of 1,230 B, each with a CN-TAG.
     for port in ["h0.0->sw", "h1.0->sw"] {
         assert_eq!(sent(&outcome, port).0, 80 * 1_234, "{port}");
     }
@@ -48,14 +49,14 @@ fn a_tag_is_four_bytes_on_the_wire_and_nothing_to_the_flow() {
 #[test]
 fn what_comes_from_outside_has_another_priority_and_no_tag() {
     let own = || domain(Choice::Auto);
-    // h0 has no part: an edge.
+    // h0 has no domain, so its port is an edge.
     let outcome = star([None, own(), own(), own()], &[]).run();
     assert_eq!(
         (sent(&outcome, "h0.0->sw"), sent(&outcome, "h1.0->sw").0),
         ((80 * 1_230, vec![3]), 80 * 1_234)
     );
     assert_eq!(sent(&outcome, "sw.2->h2"), (80 * 1_230 + 80 * 1_234, vec![2, 3]));
-    // Without a domain at the switch, too, no host adds tags.
+    // Without a domain at the switch, hosts add no tags either.
     let outcome = star([own(), own(), own(), None], &[]).run();
     assert_eq!(sent(&outcome, "sw.2->h2"), (160 * 1_230, vec![3]));
     let defences = outcome.texts("congestion_domains", "defence");
@@ -77,7 +78,7 @@ fn a_neighbour_that_says_so_changes_both_ends_of_its_link() {
     net.assert_threads_agree(&outcome);
     let alone = |port: &str| outcome.count("ports", port, "frames_sent");
     assert_eq!(alone("h0.0->sw"), 80);
-    // Stations without a domain do nothing.
+    // Stations without a domain ignore it.
     net.0.domains = Vec::new();
     assert_eq!(sent(&net.run(), "sw.2->h2").1, [3]);
 }
@@ -97,7 +98,7 @@ fn only_frames_with_a_tag_are_answered_if_that_is_wanted() {
     let messages = |answer_untagged| {
         let own = || domain(Choice::Auto);
         let mut net = star([None, own(), own(), own()], &point(answer_untagged));
-        // Both at the rate of the link.
+        // Both send at the rate of the link.
         for flow in &mut net.0.flows {
             flow.source = greedy(NodeId(2), 1_230, Time::ZERO);
         }

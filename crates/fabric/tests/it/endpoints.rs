@@ -1,4 +1,4 @@
-//! Endpoints on a fabric, held against arithmetic: every round trip to the picosecond, every window to the frame.
+//! Endpoints on a fabric, compared with calculations: every round trip to the picosecond, every window to the frame.
 
 use crate::common::{Net, Outcome, burst, cases, exact, gbps, greedy, host, ns, pfc, switch, us};
 use fabric::choice::PathChoice;
@@ -17,7 +17,7 @@ use units::{Amount, Time};
 const SEGMENT: u16 = 1000;
 const ACK: u16 = 64;
 
-/// Equal but for the rounding of a floating-point number.
+/// Asserts equality up to floating-point rounding.
 fn near(found: f64, expected: f64) {
     assert!((found / expected - 1.0).abs() < 1e-9, "{found} instead of {expected}");
 }
@@ -115,7 +115,7 @@ fn round_trips_are_those_of_arithmetic() {
             let way = |bytes| Time::from_ps((wire(bytes).ps() + 100_000) * hops);
             let expected = way(request) + ns(700) + way(response);
             assert_eq!(exchange(&outcome, "rpc"), (expected, expected), "{switches} {request} {response}");
-            // The next request follows the think time after the response.
+            // The next request follows the response after the think time.
             let count = (us(499).ps() - expected.ps()) / (expected + ns(300)).ps() + 1;
             assert_eq!(outcome.count("connections", "rpc", "exchanges"), count);
             let demand = (request.max(64) * 8) as f64 / (expected + ns(300)).as_secs_f64();
@@ -131,7 +131,7 @@ fn cut_through_and_latency_count_on_both_ways() {
     let (mut net, a, b) = chain(2, us(200), &spec);
     connect(&mut net, "rpc", a, b, 0, us(1), request_response(1000, 1000, 1, Time::ZERO, Time::ZERO));
     let outcome = net.run();
-    // At each switch the head of 64 B and 20 B, then its latency; the last link carries the whole frame.
+    // At each switch, the head of 64 B and 20 B, followed by the latency; the last link carries the whole frame.
     let way = Time::from_ps(2 * (84 * 800 + 100_000 + 250_000) + wire(1000).ps() + 100_000);
     assert_eq!(exchange(&outcome, "rpc"), (way + way, way + way));
     near(outcome.real("demands", "rpc", "rate_bps"), 8000.0 / (way + way).as_secs_f64());
@@ -154,7 +154,7 @@ fn a_request_waits_behind_what_came_before_it() {
     let c = net.host("c", host());
     let sw = NodeId(2);
     net.link(c, sw, gbps(10), ns(100));
-    // 20 frames of 1,500 B are queued at the switch's port to b from 10 us on; the request arrives among them.
+    // 20 frames of 1,500 B are queued at the switch's port to b from 10 us on; the request arrives in between.
     net.flow("burst", sw, 0, burst(b, 1500, 20, us(10)));
     connect(&mut net, "rpc", a, b, 0, us(12), request_response(64, 64, 1, us(1000), Time::ZERO));
     let outcome = net.run();
@@ -177,7 +177,7 @@ fn a_window_gives_window_over_round_trip_to_the_frame_until_the_link_is_full() {
         let (mut net, a, b) = chain(1, us(1000), &switch());
         connect(&mut net, "bulk", a, b, 0, Time::ZERO, window(frames(size), None));
         let outcome = net.run();
-        // Segment n leaves (n / W) round trips and (n mod W) transmissions after the start, or as fast as the link.
+        // Segment n leaves (n / W) round trips and (n mod W) transmissions after the start, or at the rate of the link.
         let one_way = 2 * (segment.ps() + 100_000);
         let in_time = |n: &u64| {
             let sent = if size < full {
@@ -198,7 +198,7 @@ fn a_window_gives_window_over_round_trip_to_the_frame_until_the_link_is_full() {
 
 #[test]
 fn beyond_the_full_link_the_window_stands_in_the_queue() {
-    // The link to b has a tenth of the rate: what the path holds is little, the rest of the window waits there.
+    // The link to b has a tenth of the rate: the path holds little, and the rest of the window is queued there.
     for size in [4u64, 10, 50] {
         let mut net = Net::new(us(2000));
         let (a, b, sw) = (net.host("a", host()), net.host("b", host()), net.switch("sw", switch()));
@@ -206,8 +206,9 @@ fn beyond_the_full_link_the_window_stands_in_the_queue() {
         net.link(sw, b, gbps(1), ns(100));
         connect(&mut net, "bulk", a, b, 0, Time::ZERO, window(frames(size), None));
         let outcome = net.run();
-        // While one segment is on the slow link (8.16 us), the acknowledgement of the one before comes back, and the
-        // segment that it lets go arrives: one on the wire, one on the way round, the others wait.
+        // While one segment is on the slow link (8.16 us), the acknowledgement of the previous one returns, and the
+        // segment that it releases arrives: one segment is on the wire, one in flight around the loop, and the others
+        // are queued.
         let slow = 8_160_000;
         let rest = (672 * 1000 + 100_000) + 100_000 + (67_200 + 100_000) + (816_000 + 100_000);
         let on_the_way = 1 + (rest as u64).div_ceil(slow);
@@ -226,7 +227,7 @@ fn a_nic_pulls_from_its_endpoints_by_turns_and_a_paused_class_stops_its_own_only
     let d = net.host("d", control());
     let sw = net.switch("sw", SwitchSpec { flow_control: Some(pfc(0b1000).into()), ..switch() });
     net.attach(&[a, b, c, d], sw, gbps(10), ns(100));
-    // Three connections in the paused class to the congested host, two in another class to another.
+    // Three connections in the paused class to the congested host, and two in another class to another host.
     for n in 0..3 {
         connect(
             &mut net,
@@ -257,10 +258,10 @@ fn a_nic_pulls_from_its_endpoints_by_turns_and_a_paused_class_stops_its_own_only
         ([of("lossless0"), of("lossless1"), of("lossless2")], [of("other0"), of("other1")]);
     for group in [&lossless[..], &other[..]] {
         let (least, most) = (group.iter().min().unwrap(), group.iter().max().unwrap());
-        // The first was alone when it began: one frame on the link and one behind it.
+        // The first was alone at the start: it had one frame on the link and one behind it.
         assert!(most - least <= 2, "turns: {group:?}");
     }
-    // 1 ms of 10 Gb/s is 1,225 frames; a's link is full although its lossless class is paused half of the time.
+    // 10 Gb/s for 1 ms are 1,225 frames; a's link is full although its lossless class is paused half of the time.
     let sent: u64 = lossless.iter().chain(&other).sum();
     assert!(sent >= 1215 && other[0] > 250, "{lossless:?} {other:?}");
 }
@@ -287,7 +288,7 @@ fn endpoints_and_sources_of_a_class_take_turns() {
         };
         (of("raw", raw), of("c", connections))
     };
-    // 1 ms of 10 Gb/s is 1,225 frames; the first 12 are the source's own.
+    // 10 Gb/s for 1 ms are 1,225 frames; the first 12 are those of the source.
     let weights = vec![1; 8];
     let wfq =
         SchedulerSpec::Wfq(WfqParams { weights: weights.into(), ..WfqParams::by(AccountedLength::FRAME) });
@@ -298,9 +299,9 @@ fn endpoints_and_sources_of_a_class_take_turns() {
     let (raw, endpoints) = share(None, 2, 2, SchedulerSpec::StrictPriority);
     let together: u64 = endpoints.iter().sum();
     assert!(raw[0].abs_diff(together) <= 14 && raw[1].abs_diff(together) <= 14, "{raw:?} {endpoints:?}");
-    // The first was alone when it began: one frame on the link and one behind it.
+    // The first was alone at the start: it had one frame on the link and one behind it.
     assert!(endpoints[0].abs_diff(endpoints[1]) <= 2, "{endpoints:?}");
-    // A NIC with room for two frames that drops what it cannot hold loses none of the endpoints'.
+    // A NIC with space for two frames that drops excess frames loses none of the endpoints' frames.
     let (raw, endpoints) = share(Some(Amount::Frames(2)), 2, 1, SchedulerSpec::StrictPriority);
     assert!(endpoints[0] > 400, "{raw:?} {endpoints:?}");
 }
@@ -316,7 +317,7 @@ fn idle_endpoints_cost_no_events() {
         let (mut net, a, b) = chain(1, us(100), &switch());
         connect(&mut net, "rpc", a, b, 0, us(1), request_response(64, 64, 1, ns(300), Time::ZERO));
         for n in 0..idle {
-            // They begin after the end.
+            // They start after the end of the run.
             connect(
                 &mut net,
                 &format!("idle{n}"),
@@ -334,7 +335,7 @@ fn idle_endpoints_cost_no_events() {
     assert_eq!(events[0], events[1]);
 }
 
-/// Returns the first difference of two results, compared as text, as some values are not-a-number where there is no data.
+/// Returns the first difference of two results. Compares text, because some values are NaN where there is no data.
 fn first_difference(a: &Outcome, b: &Outcome) -> Option<String> {
     let columns = |outcome: &Outcome| -> Vec<String> {
         let all = outcome.tables.iter().flat_map(|table| {
@@ -348,8 +349,8 @@ fn first_difference(a: &Outcome, b: &Outcome) -> Option<String> {
     columns(a).into_iter().zip(columns(b)).find(|(a, b)| a != b).map(|(a, b)| format!("{a}\n{b}"))
 }
 
-/// A message that is repeated as a whole never passes a queue that holds only a part of it; one that continues from the
-/// first missing segment does, and so does one of a single segment.
+/// A message that is repeated as a whole never passes a queue that holds only a part of it; a message that continues
+/// from the first missing segment does, and so does a message of a single segment.
 #[test]
 fn a_response_longer_than_a_queue_never_arrives_and_a_transfer_does() {
     let queue = BufferSpec { queue: Some(Amount::Frames(4)), ..BufferSpec::default() };
@@ -358,7 +359,7 @@ fn a_response_longer_than_a_queue_never_arrives_and_a_transfer_does() {
     let sw = net.switch("sw", SwitchSpec { buffer: queue, ..switch() });
     net.link(a, sw, gbps(1), ns(100));
     net.link(b, sw, gbps(10), ns(100));
-    // Each has a queue of its own. 1 ms is above all round trips.
+    // Each has a queue of its own. 1 ms exceeds all round trips.
     let timeout = Some(us(1_000));
     let answers = |bytes| match request_response(64, bytes, 1, us(1), Time::ZERO) {
         Application::RequestResponse(spec) => {
@@ -376,7 +377,7 @@ fn a_response_longer_than_a_queue_never_arrives_and_a_transfer_does() {
     let outcome = net.run();
     let done = |flow| outcome.count("connections", flow, "exchanges");
     assert_eq!((done("long"), done("short")), (0, 5));
-    // Nearly every millisecond the request was sent again.
+    // The request was retransmitted nearly every millisecond.
     assert!(outcome.count("connections", "long", "segments_sent_again") >= 90);
     assert!(outcome.real("connections", "bulk", "completed_ns") > 1_000_000.0, "it needed a timeout");
 }
@@ -384,8 +385,8 @@ fn a_response_longer_than_a_queue_never_arrives_and_a_transfer_does() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
-    /// Connections of all kinds over a lossless fabric with raw traffic: nothing is lost, all windows hold, and the
-    /// trajectory is the same on any number of threads and in any number of steps.
+    /// Connections of all kinds over a lossless fabric with raw traffic: no frame is lost, all windows are respected,
+    /// and the trajectory is equal on any number of threads and in any number of steps.
     #[test]
     fn connections_on_threads(
         kinds in proptest::collection::vec((0usize..3, 0usize..6, 0usize..6, 0u8..2, 1u64..20), 1..10),
@@ -429,7 +430,7 @@ proptest! {
     }
 }
 
-/// A host with two links answers while one of them is down for good: its replies are not queued there.
+/// A host with two links answers while one of them is down for good: its replies are not queued at that link.
 #[test]
 fn replies_leave_through_the_link_that_is_left() {
     for choice in [PathChoice::HASH, PathChoice::Spray] {
@@ -448,11 +449,11 @@ fn replies_leave_through_the_link_that_is_left() {
                 spec.timeout = Some(us(100));
             }
             connect(&mut net, "rpc", a, b, 0, Time::ZERO, what);
-            // While the host works on a request that came this way.
+            // The fault occurs while the host processes a request that arrived over this link.
             let reaction = Reaction { keep: false, reroute: Some(us(3)) };
             net.0.faults = vec![FaultSpec::LinkDown { link, at: us(500), reaction }];
-            // 41 before; then as fast again, unless the first switch goes on sending every other request the down way,
-            // where it waits for its timeout.
+            // 41 exchanges before; then at the same rate, unless the first switch keeps sending every other request to
+            // the failed link, where it waits for its timeout.
             let exchanges = net.run().count("connections", "rpc", "exchanges");
             let least = if choice == PathChoice::HASH { 140 } else { 50 };
             assert!(exchanges > least, "{choice:?}, link {link}: {exchanges}");
@@ -462,8 +463,8 @@ fn replies_leave_through_the_link_that_is_left() {
 
 #[test]
 fn replies_go_on_when_their_link_comes_back_in_the_middle() {
-    // A response of 40 segments takes 33 us. Wherever in it one of the two links of its host goes and comes back, the
-    // rest leaves, and later exchanges are as before.
+    // A response of 40 segments takes 33 us. At any point of the response, one of the two links of its host may fail
+    // and come back: the rest leaves, and later exchanges are as before.
     for link in [1, 2] {
         for down in (5..45).map(us) {
             let mut net = Net::new(us(2_000));
@@ -480,7 +481,7 @@ fn replies_go_on_when_their_link_comes_back_in_the_middle() {
                 FaultSpec::LinkDown { link, at: down, reaction },
                 FaultSpec::LinkUp { link, at: down + us(8) },
             ];
-            // 50 without the fault; one that lost a segment on the link costs a timeout.
+            // 50 exchanges without the fault; an exchange that lost a segment on the link costs a timeout.
             let exchanges = net.run().count("connections", "rpc", "exchanges");
             assert!(exchanges > 40, "link {link} down at {down}: {exchanges}");
         }

@@ -1,4 +1,5 @@
-//! Rate limiters of responders: the far ends of connections pass that of their host, which receives its feedback.
+//! Rate limiters of responders: frames from the far ends of connections pass the limiter of their host, which receives
+//! the feedback for them.
 
 use crate::common::{Net, gbps, host, managed, ns, switch, us};
 use fabric::spec::{HostSpec, LimiterSpec, ReceiveSpec, SwitchSpec};
@@ -14,7 +15,7 @@ use units::{BitRate, Bytes, Or, Time};
 
 const FRAME: u16 = 1230;
 
-/// Small questions with answers of `response` bytes, one after the other.
+/// Small requests with responses of `response` bytes, one after the other.
 fn request_response(response: u64) -> Arc<ConnectionSpec> {
     let application = Application::RequestResponse(RequestResponseSpec {
         request: 64,
@@ -30,7 +31,7 @@ fn request_response(response: u64) -> Arc<ConnectionSpec> {
     Arc::new(ConnectionSpec { start: Time::ZERO, stop: None, application })
 }
 
-/// Hosts at a switch, of which the first requests long answers from all others.
+/// Hosts at a switch, of which the first requests long responses from all others.
 fn star(names: &[&str], station: impl Fn(&str) -> HostSpec, switch: SwitchSpec, length: Time) -> Net {
     let mut net = Net::new(length);
     let hosts: Vec<NodeId> = names.iter().map(|name| net.host(name, station(name))).collect();
@@ -71,7 +72,7 @@ fn answers_pass_the_limiter_of_their_host() {
         let outcome = star(&["a", "b"], station, switch(), us(1_000)).run();
         assert_eq!(outcome.texts("rate_limiters", "limiter"), [name]);
         assert_eq!(outcome.texts("rate_limiters", "host"), ["b"]);
-        // Frames of 1250 B on the wire at 2 Gb/s: one in 5 us, from the moment of the question on.
+        // Frames of 1250 B on the wire at 2 Gb/s: one every 5 us from the request on.
         assert_eq!(outcome.integers("rate_limiters", "frames_sent"), [200]);
     }
 }
@@ -118,7 +119,7 @@ fn answers_that_meet_are_slowed_down_by_every_control() {
     }
 }
 
-/// The tags of BCN and FECN make frames longer only while these are on their way: series and totals count one thing.
+/// The tags of BCN and FECN lengthen frames only in flight: series and totals count the same bytes.
 #[test]
 fn the_throughput_over_time_is_that_of_frames_without_tags() {
     let short = us(100);
@@ -161,7 +162,7 @@ fn the_throughput_over_time_is_that_of_frames_without_tags() {
                     continue;
                 }
                 let delivered = outcome.total("flows", "bytes_delivered") as f64;
-                // What is arriving at the end counts as far as it has come, and a bin may be a bit off.
+                // A frame arriving at the end counts partially, and a bin may be off by a bit.
                 let over = bins.iter().sum::<f64>() - delivered;
                 assert!((-8.0..=128.0).contains(&over), "{} {metric}: {over} B too many", control.name());
             }

@@ -1,4 +1,4 @@
-//! Faults to the picosecond: losses, kept frames, recovery, and sums.
+//! Faults to the picosecond: losses, kept frames, recovery, and balances.
 
 use crate::common::*;
 use fabric::spec::{FaultSpec, Forwarding, HostSpec, OnLosslessDrop, Reaction, SwitchSpec};
@@ -36,7 +36,7 @@ fn lost(outcome: &Outcome, cause: &str) -> u64 {
 
 #[test]
 fn a_frame_with_any_bit_on_the_link_is_cut() {
-    // On link 0 from 10 us to 12 us: sent in 1 us, 1 us of delay.
+    // On link 0 from 10 us to 12 us: 1 us of transmission, 1 us of delay.
     for (at, survives) in [(us(9), false), (us(10), false), (ps(11_999_999), false), (us(12), true)] {
         let (mut net, a, b) = line(us(40));
         net.flow("f", a, 0, one(b, 1230, us(10)));
@@ -45,7 +45,7 @@ fn a_frame_with_any_bit_on_the_link_is_cut() {
         assert_eq!(outcome.delivered("f"), u64::from(survives), "{at}");
         assert_eq!(lost(&outcome, "link_down"), u64::from(!survives), "{at}");
     }
-    // The link is back before the frame would have arrived: it is lost all the same.
+    // The link is up again before the frame would have arrived; the frame is still lost.
     let (mut net, a, b) = line(us(40));
     net.flow("f", a, 0, one(b, 1230, us(10)));
     net.0.faults = vec![down(0, ps(10_500_000), LOSE), up(0, ps(10_600_000))];
@@ -56,8 +56,8 @@ fn a_frame_with_any_bit_on_the_link_is_cut() {
 fn frames_that_wait_for_a_dead_link_are_lost_or_kept() {
     let run = |reaction| {
         let (mut net, a, b) = line(us(100));
-        // Ten frames at once, one a microsecond: the first is on the link to b from 12 us, when it dies at
-        // 14.5 us the third is cut; until 30 us the rest comes to a failed link.
+        // Ten frames at once, one per microsecond: the first is on the link to b from 12 us on. When the link fails at
+        // 14.5 us, the third is cut off; until 30 us the rest arrives at a failed link.
         net.flow("f", a, 0, burst(b, 1230, 10, us(10)));
         net.0.faults = vec![down(1, ps(14_500_000), reaction), up(1, us(30))];
         net.try_run_on_threads()
@@ -67,7 +67,7 @@ fn frames_that_wait_for_a_dead_link_are_lost_or_kept() {
     assert_eq!((outcome.delivered("f"), lost(&outcome, "link_down")), (1, 9));
     let outcome = run(KEEP);
     assert_eq!((outcome.delivered("f"), lost(&outcome, "link_down")), (8, 2));
-    // The seven that waited leave at 30 us, the last ends at 37 us and arrives at 38 us.
+    // The seven queued frames leave at 30 us; the last one ends at 37 us and arrives at 38 us.
     assert_eq!(outcome.latency("f").1, us(28));
     assert_eq!(outcome.texts("faults", "what"), ["link_down", "link_up"]);
     assert_eq!(outcome.texts("faults", "where"), ["sw<->b", "sw<->b"]);
@@ -78,7 +78,8 @@ fn frames_that_wait_for_a_dead_link_are_lost_or_kept() {
 fn a_new_rate_holds_from_the_next_frame_on() {
     let (mut net, a, b) = line(us(100));
     net.flow("f", a, 0, burst(b, 1230, 4, us(10)));
-    // In the middle of the second frame 10 Gb/s become 2.5 Gb/s: it completes at 12 us, the others take 4 us.
+    // During the second frame, the rate falls from 10 Gb/s to 2.5 Gb/s: the frame completes at 12 us, the others take 4
+    // us.
     net.0.faults = vec![FaultSpec::LinkRate {
         link: 0,
         towards: None,
@@ -86,15 +87,15 @@ fn a_new_rate_holds_from_the_next_frame_on() {
         rate: BitRate::from_bps(2_500_000_000),
     }];
     let outcome = net.try_run_on_threads();
-    // The fourth ends at 20 us, is at the switch at 21 us, leaves it by 22 us and arrives at 23 us.
+    // The fourth ends at 20 us, arrives at the switch at 21 us, leaves it by 22 us and arrives at 23 us.
     assert_eq!(outcome.latency("f"), (us(4), us(13)));
     assert_eq!(outcome.real("ports", "a.0->sw", "rate_bps"), 2.5e9);
     assert!((outcome.real("ports", "a.0->sw", "utilisation") - 0.10).abs() < 1e-12);
-    // And faster: the look-ahead has to account for it.
+    // A faster rate, which the look-ahead has to take into account.
     net.0.faults = vec![FaultSpec::LinkRate { link: 0, towards: None, at: ps(11_500_001), rate: gbps(100) }];
     let outcome = net.try_run_on_threads();
     assert_eq!(outcome.delivered("f"), 4);
-    // All at the switch by 13.2 us; its own link sends from 12 us on, one a microsecond: 16 us and 1 us.
+    // All arrive at the switch by 13.2 us; its own link sends from 12 us on, one per microsecond: 16 us and 1 us.
     assert_eq!(outcome.latency("f"), (us(4), us(7)));
 }
 
@@ -106,7 +107,7 @@ fn a_cut_through_switch_does_not_overtake_a_slow_frame() {
     net.link(a, sw, gbps(1), us(1));
     net.link(sw, b, gbps(10), us(1));
     net.flow("f", a, 0, one(b, 1230, us(10)));
-    // At 1 Gb/s the frame takes 10 us; the link is fast when its head arrives.
+    // At 1 Gb/s, the frame takes 10 us; the link is already fast when its head arrives.
     net.0.faults = vec![FaultSpec::LinkRate { link: 0, towards: None, at: ps(10_500_000), rate: gbps(10) }];
     assert_eq!(net.try_run_on_threads().only_latency("f"), us(13));
 }
@@ -136,7 +137,7 @@ fn a_restart_loses_what_the_switch_holds_and_then_all_is_as_before() {
     net.flow("f", a, 0, greedy(b, 1230, Time::ZERO));
     net.0.faults = vec![FaultSpec::Restart { node: NodeId(2), at: us(100), lasts: us(50), reroute: None }];
     let outcome = net.try_run_on_threads();
-    // One frame a microsecond arrives for 50 us; some 49 had gathered, one was being sent, two on the link.
+    // One frame per microsecond arrives for 50 us: about 49 were queued, one was in transmission, two on the link.
     let restart = lost(&outcome, "restart");
     assert!((95..105).contains(&restart), "{restart}");
     assert_eq!(outcome.texts("faults", "what"), ["restart", "restarted"]);
@@ -151,7 +152,7 @@ fn lossless_classes_count_what_faults_lose_and_go_on() {
     net.0.links[1].rates = [gbps(5); 2];
     net.under_pfc(1);
     net.flow("f", a, 0, greedy(b, 1230, Time::ZERO));
-    // The paused link goes down: the pause is forgotten on both sides, and sent again later.
+    // The paused link goes down: both sides discard the pause, and it is sent again later.
     for link in [0, 1] {
         net.0.faults = vec![down(link, us(200), LOSE), up(link, us(210))];
         let outcome = net.try_run_on_threads();
@@ -168,7 +169,7 @@ fn lossless_classes_count_what_faults_lose_and_go_on() {
             );
         }
     }
-    // No pause frame arrives: frames are lost for want of room, which stops a run unless such losses are counted.
+    // No pause frame arrives: frames are dropped for lack of space, which stops a run unless such losses are counted.
     net.0.faults =
         vec![FaultSpec::PauseLoss { link: 0, from: Time::ZERO, until: Time::NEVER, probability: 1.0 }];
     let stopped = net.try_run();
@@ -187,8 +188,8 @@ fn a_greedy_source_waits_for_its_link() {
         net.flow("f", a, 0, greedy(b, 1230, Time::ZERO));
         net.0.faults = vec![down(0, us(20), reaction), up(0, us(50))];
         let outcome = net.try_run_on_threads();
-        // On the link at 20 us: the frames sent from 19 us and from 20 us (decided before the fault); then the
-        // one in the NIC. From 20 us to 50 us nothing is sent.
+        // On the link at 20 us: the frames sent from 19 us and from 20 us (decided before the fault), and the one in
+        // the NIC. From 20 us to 50 us no frame is sent.
         let sent = outcome.count("flows", "f", "frames_sent");
         assert!((70..75).contains(&sent), "{sent}");
         assert_eq!(lost(&outcome, "link_down"), if reaction.keep { 2 } else { 3 });
@@ -225,8 +226,8 @@ fn rerouting_finds_the_parallel_link() {
     };
     let without: Vec<u64> = [2, 3].map(|link| lost_with(LOSE, link)).into();
     let with = [2, 3].map(|link| lost_with(Reaction { keep: false, reroute: Some(us(10)) }, link));
-    // The flow takes one of the two. Without rerouting it loses all frames for 100 us; with it, those of the 10 us until
-    // routing has converged, and those in flight.
+    // The flow takes one of the two links. Without rerouting it loses all frames for 100 us; with rerouting, those of
+    // the 10 us of convergence, and those in flight.
     assert_eq!(without.iter().filter(|&&lost| lost == 0).count(), 1, "{without:?}");
     assert!(without.iter().any(|&lost| (98..106).contains(&lost)), "{without:?}");
     assert!(with.iter().any(|&lost| (10..18).contains(&lost)), "{with:?}");
@@ -343,15 +344,15 @@ proptest! {
     #[test]
     fn whatever_goes_wrong_adds_up(rolls in prop::collection::vec(any::<u32>(), 48), control in any::<bool>()) {
         let net = random_net(&rolls, control);
-        // Conservation is checked by the run itself, on one thread and on several.
+        // The run itself checks conservation, on one thread and on several.
         let outcome = net.try_run_on_threads();
         prop_assert_eq!(&outcome.error, &None);
-        // And it goes on: a pause never outlives the loss of an XON for long, a queue never sleeps.
+        // The run continues: a pause does not long outlive the loss of an XON, and no queue stops for good.
         prop_assert_eq!(net.run_in_steps(97).fingerprint, outcome.fingerprint);
     }
 }
 
-/// The highest rate that the link behind a port has from one time to another.
+/// The maximum rate of the link behind a port between two times.
 fn highest_rate(net: &Net, port: &str, from: Time, until: Time) -> f64 {
     let names: Vec<&str> = net.0.nodes.iter().map(|node| node.name.as_str()).collect();
     let (near, far) = port.split_once("->").expect("a port");
@@ -371,7 +372,7 @@ fn highest_rate(net: &Net, port: &str, from: Time, until: Time) -> f64 {
         .collect();
     changes.sort_by_key(|change| change.0);
     for (at, new) in changes {
-        // What begins at the instant of the change may still go as before.
+        // A frame that starts at the time of the change may still use the old rate.
         if at < from {
             highest = new;
         } else if at < until {
@@ -384,8 +385,8 @@ fn highest_rate(net: &Net, port: &str, from: Time, until: Time) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 50, ..ProptestConfig::with_cases(cases(64)) })]
 
-    /// In no bin, however narrow, does a port send or receive more than its link carries, nor do flows bring more to a host
-    /// than its link does; and no sent bit is missing.
+    /// In no bin, however narrow, does a port send or receive more than its link carries, nor do flows deliver more to
+    /// a host than its link carries; and no sent bit is missing.
     #[test]
     fn no_series_of_a_link_is_above_its_rate(
         rolls in prop::collection::vec(any::<u32>(), 48),
@@ -432,12 +433,12 @@ proptest! {
             let port = ports.iter().find(|port| port.starts_with(&format!("{host}."))).expect("a port");
             let (from, until) = (ps(from), (ps(from) + ns(bin)).min(us(150)));
             let rate = highest_rate(&net, port, from.saturating_sub(us(20)), until);
-            // Each flow may end a bit in the bin that has begun before it.
+            // Each flow may end a bit in the bin that started before it.
             let most = (rate * (until - from).as_secs_f64()).ceil() + 5.0;
             prop_assert!(bits <= most, "{}: {} bits at {}, {} fit", host, bits, from, most);
         }
         for (port, bits) in sent {
-            // All frames that have begun, the last of them as far as it has come.
+            // All frames that have started, and the part of the last one that has been sent.
             let bytes = outcome.count("ports", &port, "bytes_sent") as f64;
             prop_assert!(bits <= bytes * 8.0 + 0.5 && bits >= (bytes - 1600.0) * 8.0, "{} {} {}", port, bits, bytes);
         }
@@ -446,7 +447,7 @@ proptest! {
 
 #[test]
 fn a_port_with_fewer_queues_than_priorities_comes_back() {
-    // The last port of all has no queue behind its own.
+    // The last port of all has no queues after its own.
     let mut net = Net::new(us(100));
     let shared = SwitchSpec { classes: ClassMap::SHARED, scheduler: SchedulerSpec::Fifo, ..switch() };
     let (a, b, sw) = (net.host("a", host()), net.host("b", host()), net.switch("sw", shared));
@@ -457,8 +458,8 @@ fn a_port_with_fewer_queues_than_priorities_comes_back() {
     assert_eq!(net.run().delivered("f"), 3);
 }
 
-/// Frames that a greedy source left at one port when its path changed are not counted at the other: losing both is no
-/// underflow.
+/// Frames that a greedy source left at one port when its path changed are not counted at the other: losing both does
+/// not underflow.
 #[test]
 fn a_greedy_source_that_changes_its_link_and_loses_what_waits_goes_on() {
     let mut net = Net::new(us(60));
@@ -470,6 +471,6 @@ fn a_greedy_source_that_changes_its_link_and_loses_what_waits_goes_on() {
     net.flow("f", a, 0, greedy(b, 1000, Time::ZERO));
     let keep = Reaction { keep: true, reroute: Some(us(1)) };
     net.0.faults = vec![down(0, us(10), keep), up(0, us(20)), down(1, us(20) + ns(900), LOSE), up(1, us(30))];
-    // All but what waited, was on its way, or was not sent meanwhile.
+    // All frames except those that were queued, in flight, or not sent meanwhile.
     assert!(net.run().delivered("f") > 60, "{}", net.run().delivered("f"));
 }

@@ -1,4 +1,4 @@
-//! Congestion trees, deadlocks and the graph of buffer dependencies, on fabrics whose answers are known.
+//! Congestion trees, deadlocks and the graph of buffer dependencies, on fabrics with known answers.
 
 use crate::common::*;
 use fabric::spec::{HostSpec, OnDeadlock, SwitchSpec, Way};
@@ -16,7 +16,7 @@ fn switch_with(control: &PauseSpec) -> SwitchSpec {
     SwitchSpec { flow_control: Some(control.clone().into()), ..switch() }
 }
 
-/// Switches in a circle, 100 ns apart, with a host each.
+/// Switches in a ring, 100 ns apart, with a host each.
 fn ring(size: usize, control: &PauseSpec, duration: Time) -> (Net, Vec<NodeId>, Vec<NodeId>) {
     let mut net = Net::new(duration);
     let switches: Vec<NodeId> =
@@ -31,16 +31,16 @@ fn ring(size: usize, control: &PauseSpec, duration: Time) -> (Net, Vec<NodeId>, 
     (net, switches, hosts)
 }
 
-/// All results of a run, on several threads and cut into steps, as text: not-a-number is then equal to itself.
+/// All results of a run on several threads and in steps, as text, in which NaN equals itself.
 fn everything(net: &Net, threads: usize, budget: u64) -> String {
     let mut simulation = Simulation::on_threads(&net.0, threads).expect("builds");
-    while simulation.advance(budget).expect("no promise breaks") == State::Running {}
+    while simulation.advance(budget).expect("no guarantee is violated") == State::Running {}
     format!("{:x} {} {:?}", simulation.fingerprint(), simulation.now(), simulation.tables())
 }
 
-/// Three frames appear at each switch of a ring of three at once, all two links clockwise. The first leaves at
-/// once and arrives at 816 ns + 100 ns, behind two others: one frame is the watermark, so a pause frame is sent,
-/// which acts at 916 ns + 67.2 ns + 100 ns. Everywhere at the same time: then the circle is closed.
+/// Three frames appear at each switch of a ring of three at once, all two links clockwise. The first leaves at once and
+/// arrives at 816 ns + 100 ns, behind two others: the watermark is one frame, so a pause frame is sent, which takes
+/// effect at 916 ns + 67.2 ns + 100 ns. This happens everywhere at the same time, and closes the cycle.
 fn three_around(duration: Time) -> Net {
     let (mut net, switches, hosts) = ring(3, &pfc_at(0xFF, 1, 0), duration);
     for i in 0..3 {
@@ -63,7 +63,7 @@ fn a_deadlock_is_found_at_the_exact_time_and_ends_the_run() {
     assert_eq!(outcome.texts("deadlocks", "port"), ["s0.0->s1", "s1.1->s2", "s2.1->s0"]);
     assert_eq!(outcome.texts("deadlocks", "waits_for"), ["s1.1->s2", "s2.1->s0", "s0.0->s1"]);
     assert_eq!(outcome.integers("deadlocks", "class"), [3; 3]);
-    // Each holds its own last frame and the two that came in.
+    // Each holds its own last frame and the two that arrived.
     assert_eq!(outcome.integers("deadlocks", "frames"), [3; 3]);
     assert_eq!(outcome.integers("deadlocks", "counted_frames"), [2; 3]);
     assert_eq!(outcome.now, us(100));
@@ -130,7 +130,7 @@ fn without_renewal_a_deadlock_ends_when_the_pauses_run_out() {
 fn routes_around_a_ring_are_warned_of() {
     let simulation = Simulation::new(&three_around(us(1)).0).unwrap();
     assert_eq!(simulation.dependency_cycle().unwrap(), ["s0.0->s1/3", "s1.1->s2/3", "s2.1->s0/3"]);
-    // Without flow control, or for priorities without it, nothing waits for anything.
+    // Without flow control, or for priorities without it, no queue waits for another.
     let mut free = three_around(us(1));
     free.0.nodes.iter_mut().for_each(|node| {
         if let fabric::spec::Role::Switch(spec) = &mut node.role {
@@ -140,8 +140,8 @@ fn routes_around_a_ring_are_warned_of() {
     assert_eq!(Simulation::new(&free.0).unwrap().dependency_cycle(), None);
 }
 
-/// All hosts of a ring send to some of them, on listed paths or by destination: the same circle. An odd ring has one
-/// shortest path for each pair.
+/// All hosts of a ring send to some of them, on listed paths or by destination: the cycle is the same. A ring of odd
+/// size has one shortest path for each pair.
 #[test]
 fn the_circle_is_the_same_whether_paths_are_listed_or_looked_up() {
     let circle = |size: usize, to: &[usize], accounting: Accounting, way: &Way| {
@@ -162,7 +162,7 @@ fn the_circle_is_the_same_whether_paths_are_listed_or_looked_up() {
             for to in [&all[..], &all[1..]] {
                 let listed = circle(size, to, accounting, &Way::Shortest);
                 assert_eq!(listed, circle(size, to, accounting, &Way::ByDestination), "{size} {to:?}");
-                // Around three switches no path has two links between switches.
+                // In a ring of three switches, no path has two links between switches.
                 let may = size > 3 || accounting == Accounting::Egress;
                 assert!(listed.is_some() == may || to.len() < size, "{size} {to:?}");
             }
@@ -172,8 +172,8 @@ fn the_circle_is_the_same_whether_paths_are_listed_or_looked_up() {
 
 #[test]
 fn egress_accounting_stops_who_is_not_to_blame() {
-    // Two leaves and two spines; traffic up from a leaf and traffic down at it have nothing in common, but plain egress
-    // accounting lets a full uplink stop the downlinks.
+    // Two leaves and two spines. Upward traffic of a leaf and downward traffic at it share no queue, but with plain
+    // egress accounting a full uplink stops the downlinks.
     let by_egress = PauseSpec { accounting: Accounting::Egress, ..pfc_at(0xFF, 10, 5) };
     let link = PauseSpec { kind: PauseKind::Link, ..pfc_at(0xFF, 10, 5) };
     for (control, may) in [(pfc_at(0xFF, 10, 5), false), (by_egress, true), (link, false)] {
@@ -197,7 +197,7 @@ fn egress_accounting_stops_who_is_not_to_blame() {
     }
 }
 
-/// h0 and h1 behind swA; h2, sink and other behind swB. The sink is oversubscribed by h0 and h2; the flow from h1 goes to
+/// h0 and h1 behind swA; h2, sink and other behind swB. h0 and h2 oversubscribe the sink; the flow from h1 goes to
 /// "other" and delays no other flow.
 fn two_tiers() -> Net {
     let control = pfc_at(0xFF, 8, 4);
@@ -254,7 +254,7 @@ fn edges_count_every_pause_once() {
     let lasted: f64 = outcome.pauses().iter().map(|pause| (pause.end - pause.start).as_ns_f64()).sum();
     let recorded: f64 = outcome.reals("congestion", "paused_ns").iter().sum();
     assert!((lasted - recorded).abs() < 1e-3, "{lasted} {recorded}");
-    // A pause follows from one that began before, at the port of the queue that it was sent for.
+    // The cause of a pause is one that started before, at the port of the queue that caused it.
     let (rows, pauses) = (outcome.integers("pauses", "because_of"), outcome.pauses());
     let queues = outcome.texts("pauses", "queue");
     for (row, &parent) in rows.iter().enumerate().filter(|(_, parent)| **parent > 0) {
@@ -272,7 +272,7 @@ fn trees_do_not_depend_on_threads() {
 
 #[test]
 fn a_frame_that_stops_priorities_for_different_queues_tells_each_its_own() {
-    // Two queues fill while the way back to the host is taken: one pause frame for both, one cause each.
+    // Two queues fill while the link back to the host is busy: one pause frame for both, with one cause each.
     let control = pfc_at(0xFF, 1, 0);
     let mut net = Net::new(us(30));
     let sw = net.switch("sw", switch_with(&control));
@@ -286,15 +286,15 @@ fn a_frame_that_stops_priorities_for_different_queues_tells_each_its_own() {
     let outcome = net.run();
     assert_eq!(outcome.count("ports", "sw.0->h", "pauses_sent"), 1);
     assert_eq!(outcome.texts("pauses", "queue"), ["sw.1->x/1", "sw.2->y/2"]);
-    // The frame of priority 2 arrived first and is kept waiting longer.
+    // The frame of priority 2 arrived first and waits longer.
     assert_eq!(outcome.texts("congestion", "root"), ["sw.2->y/2", "sw.1->x/1"]);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
-    /// Two tiers of switches with any links between them, flows by shortest paths: up, then down. No circle in
-    /// the graph, and none on the way, however hard it is pushed.
+    /// Two tiers of switches with arbitrary links between them, flows along shortest paths: up, then down. The graph
+    /// has no cycle, and no deadlock occurs, however high the load.
     #[test]
     fn up_and_down_never_deadlocks(
         leaves in 2usize..5,
@@ -311,7 +311,7 @@ proptest! {
         let hosts: Vec<NodeId> = (0..2 * leaves).map(|i| net.host(&format!("h{i}"), host_with(&control))).collect();
         for (i, &low) in lows.iter().enumerate() {
             for (j, &top) in tops.iter().enumerate() {
-                // Every leaf keeps the first spine, so that all are connected and no path needs two ups.
+                // Every leaf keeps its link to the first spine, so that all are connected and no path goes up twice.
                 if j == 0 || !missing[i * 3 + j] {
                     net.link(low, top, gbps(10), ns(50));
                 }

@@ -1,4 +1,4 @@
-//! Headroom: with it nothing is lost, and how much of it is really needed.
+//! Headroom: with it, no frame is lost; and the minimum that is really needed.
 
 use crate::common::*;
 use fabric::spec::{Forwarding, HostSpec, OnLosslessDrop, Queueing, SwitchSpec};
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use units::{Amount, BitRate, Time};
 use workload::FrameSizes;
 
-/// A frame of 1522 B at 10 Gb/s with its line overhead; a pause frame.
+/// Time of a frame of 1522 B at 10 Gb/s with line overhead; `P` is that of a pause frame.
 const M: u64 = 1_233_600;
 const P: u64 = 67_200;
 
@@ -22,9 +22,9 @@ struct Link {
     xoff: Amount,
 }
 
-/// One sender at 10 Gb/s with frames of 1522 B back to back; the egress link of the switch is held by a frame on a link of
-/// 10 Mb/s, so no frame leaves. Frames of 1522 B go back to the sender without a gap, starting at `phase`: the pause frame
-/// has to wait for one of them. Returns true if a frame is lost.
+/// One sender at 10 Gb/s sends frames of 1522 B back to back; a frame on a link of 10 Mb/s holds the egress port of the
+/// switch, so no frame leaves. Frames of 1522 B go back to the sender without a gap, starting at `phase`, so the pause
+/// frame has to wait for one of them. Returns true if a frame is lost.
 fn loses(link: Link, headroom: Amount, phase: u64) -> bool {
     let marks = Watermarks { xoff: link.xoff, xon: Amount::Bytes(0), headroom: Some(headroom) };
     let marks = match link.xoff {
@@ -44,10 +44,10 @@ fn loses(link: Link, headroom: Amount, phase: u64) -> bool {
     net.try_run().error.is_some()
 }
 
-/// The minimum headroom without loss, for all phases of the frames in the way.
+/// The minimum headroom without loss, over all phases of the frames that delay the pause frame.
 fn minimum(link: Link, amount: fn(u64) -> Amount, high: u64) -> u64 {
-    // 61 phases all over, and the worst: the frame in the way starts in the instant in which XOFF is due. The
-    // frame that crosses ends at a multiple of M and the cable.
+    // 61 phases over the whole period, and the worst: the delaying frame starts at the time at which XOFF is due. The
+    // frame that crosses XOFF ends at a multiple of M plus the cable.
     let phases = || (0..61).map(|step| step * M / 61).chain([link.cable % M]);
     let safe = |headroom| phases().all(|phase| !loses(link, amount(headroom), phase));
     let (mut low, mut high) = (0, high);
@@ -56,7 +56,7 @@ fn minimum(link: Link, amount: fn(u64) -> Amount, high: u64) -> u64 {
         let middle = (low + high) / 2;
         if safe(middle) { high = middle } else { low = middle }
     }
-    // One byte less loses in the worst phase, not just in some.
+    // With one byte less, a frame is lost in the worst phase, not only in some.
     assert!(loses(link, amount(high - 1), link.cable % M));
     high
 }
@@ -72,25 +72,25 @@ fn formula(link: Link) -> u64 {
 
 #[test]
 fn the_least_headroom_by_bisection() {
-    // Case 1: 2·C + P + H = 1 M: the pause acts in the very instant in which the sender begins a frame, and
-    // the pause frame has waited for a whole one. Between XOFF and the last bit lie 3 M: three frames.
+    // Case 1: 2·C + P + H = 1 M: the pause takes effect exactly when the sender starts a frame, and the pause frame has
+    // waited for a whole frame. Between XOFF and the last bit are 3 M: three frames.
     let cable = 100_000;
     let exact = Link { cable, response: M - 2 * cable - P, xoff: Amount::Bytes(5 * 1522) };
     assert_eq!(formula(exact), 3 * 1542);
-    // XOFF lies on a whole number of frames: three frames are stored above it. The formula counts the 20 B
-    // around each of them, which take time on the wire but no memory: 60 B more than needed.
+    // XOFF is a whole number of frames: three frames are stored above it. The formula counts the 20 B around each of
+    // them, which take time on the wire but no memory: 60 B more than needed.
     assert_eq!(minimum(exact, Amount::Bytes, 9_000), 3 * 1522);
-    // XOFF one byte higher: the frame that crosses it lies above it all but for that byte, 1521 B more.
-    // This is what `TotalDelay::room` adds to the formula: 4626 + 1521 = 6147, again 60 B more than needed.
+    // XOFF one byte higher: the frame that crosses it is above it except for that byte, 1521 B more. This is what
+    // `TotalDelay::room` adds to the formula: 4626 + 1521 = 6147, again 60 B more than needed.
     let just_above = Link { xoff: Amount::Bytes(5 * 1522 + 1), ..exact };
     assert_eq!(minimum(just_above, Amount::Bytes, 9_000), 3 * 1522 + 1521);
-    // Case 2: no response time. 2·M + P + 2·C are 2.217 M, 3418 B. The pause acts 0.217 M into a frame, which
-    // ends, so two frames follow: 3044 B. Of the 374 B that the formula has more, 40 B are line overhead and
-    // 334 B are the part of a third frame that cannot have begun.
+    // Case 2: no response time. 2·M + P + 2·C are 2.217 M, or 3418 B. The pause takes effect 0.217 M into a frame,
+    // which completes, so two frames follow: 3044 B. The formula has 374 B more, of which 40 B are line overhead and
+    // 334 B are the part of a third frame that cannot have started.
     let plain = Link { response: 0, ..exact };
     assert_eq!(formula(plain), 3418);
     assert_eq!(minimum(plain, Amount::Bytes, 9_000), 2 * 1522);
-    // Case 3: a picosecond less than case 1 is a whole frame less.
+    // Case 3: a picosecond less than case 1 needs a whole frame less.
     let almost = Link { response: exact.response - 1, ..exact };
     assert_eq!(minimum(almost, Amount::Bytes, 9_000), 2 * 1522);
     // In frames, XOFF is crossed exactly: three frames, and no fewer.
@@ -100,14 +100,14 @@ fn the_least_headroom_by_bisection() {
 
 #[test]
 fn the_formula_is_enough_at_every_phase_and_a_frame_less_is_not() {
-    // 300 m at 10 Gb/s with the longest response the standard allows (60 quanta): 2·M + P + 2·C + H =
-    // 24 672 + 672 + 30 000 + 30 720 bits = 86 064 bits, 10 758 B or 6.98 frames. Seven frames can begin.
+    // 300 m at 10 Gb/s with the maximum response of the standard (60 quanta): 2·M + P + 2·C + H = 24 672 + 672 + 30 000
+    // + 30 720 bits = 86 064 bits, 10 758 B or 6.98 frames. Seven frames can start.
     let link = Link { cable: 1_500_000, response: 3_072_000, xoff: Amount::Bytes(5 * 1522) };
     assert_eq!(formula(link), 10_758);
     for phase in (0..M).step_by(9_600) {
         assert!(!loses(link, Amount::Bytes(10_758), phase), "{phase}");
     }
-    // (TotalDelay - M)/M = 5.98: the sixth frame has begun when the pause acts; 6 · 1522 = 9132 B.
+    // (TotalDelay - M)/M = 5.98: the sixth frame has started when the pause takes effect; 6 · 1522 = 9132 B.
     assert_eq!(minimum(link, Amount::Bytes, 12_000), 6 * 1522);
     assert!(loses(link, Amount::Bytes(10_758 - 2 * 1522), link.cable % M));
 }
@@ -126,8 +126,8 @@ fn the_message_of_a_loss_names_everything() {
     net.flow("hold", sw, 3, one(sink, 1522, Time::ZERO));
     net.flow("f", h, 3, greedy(sink, 1522, Time::ZERO));
     let error = net.try_run().error.expect("1000 B are no headroom");
-    // XOFF with the fifth frame at 5 M + C; the sixth has begun and finds 7610 B under a limit of 8610 B.
-    // Needed: 2·M + P + 2·C = 27 344 bits = 3418 B, and 1521 B for the frame that crosses.
+    // XOFF with the fifth frame at 5 M + C; the sixth has started and finds 7610 B under a limit of 8610 B. Needed: 2·M
+    // + P + 2·C = 27 344 bits = 3418 B, and 1521 B for the frame that crosses.
     for part in [
         "at 7.5016 us",
         "1522 B of priority 3",
@@ -141,7 +141,7 @@ fn the_message_of_a_loss_names_everything() {
     ] {
         assert!(error.contains(part), "{part} is not in: {error}");
     }
-    // Counted instead: the run goes on, and the losses are in the tables.
+    // If losses are counted, the run continues, and the losses are in the tables.
     net.0.on_lossless_drop = OnLosslessDrop::Count;
     let outcome = net.run();
     let violations = outcome.count("ports", "sw.1->sink", "headroom_violations");
@@ -153,7 +153,7 @@ fn the_message_of_a_loss_names_everything() {
 
 #[test]
 fn the_first_loss_is_the_one_reported() {
-    // Two hosts overrun two ports in the same instant and go on doing so: the message is about the first.
+    // Two hosts overrun two ports at the same time and continue to do so: the message is about the first.
     let marks =
         Watermarks { xoff: Amount::Frames(2), xon: Amount::Frames(0), headroom: Some(Amount::Frames(0)) };
     let control = PauseSpec { watermarks: Some(marks), ..pfc(0x08) };
@@ -174,8 +174,8 @@ fn the_first_loss_is_the_one_reported() {
 
 #[test]
 fn a_run_that_stops_stops_in_the_same_state_on_threads() {
-    // Two switches are overrun, the second a little later than the first but within one look-ahead, while hosts
-    // behind a third go on sending: all of them come to the end of the round.
+    // Two switches are overrun, the second a little later than the first but within one look-ahead, while hosts behind
+    // a third continue to send: all of them reach the end of the round.
     let marks =
         Watermarks { xoff: Amount::Frames(2), xon: Amount::Frames(0), headroom: Some(Amount::Frames(0)) };
     let control = PauseSpec { watermarks: Some(marks), ..pfc(0x08) };
@@ -214,7 +214,7 @@ struct Incast {
     virtual_output: bool,
     latency: u64,
     link_pause: bool,
-    /// The last link is this many times slower.
+    /// Factor by which the last link is slower.
     slower: u64,
     overhead: u16,
 }
@@ -292,7 +292,7 @@ fn build(incast: &Incast, seed: u64) -> Net {
         ..switch()
     };
     let station = HostSpec { flow_control: Some(control.clone().into()), ..host() };
-    // Long enough for all watermarks on the way to be reached, and for renewals at high rates.
+    // Long enough to reach all watermarks on the path, and for renewals at high rates.
     let (_, longest) = incast.sizes.bounds();
     let terms = Headroom {
         overhead: incast.overhead,
@@ -317,7 +317,7 @@ fn build(incast: &Incast, seed: u64) -> Net {
         net.link(h, switches[i % switches.len()], rate, delay).overhead = incast.overhead;
         let source = workload::SourceSpec { sizes: incast.sizes.clone(), ..greedy(sink, 64, Time::ZERO) };
         net.flow(&format!("f{i}"), h, 3, source.clone());
-        // Frames on the way back, for pause frames to wait for.
+        // Frames in the reverse direction, for which pause frames have to wait.
         if i < 2 {
             let destinations = workload::Destinations::Fixed(h);
             net.flow(&format!("back{i}"), sink, 7, workload::SourceSpec { destinations, ..source });
@@ -344,7 +344,7 @@ proptest! {
     fn computed_watermarks_keep_the_slow_link_busy(
         senders in 2usize..6, gigabits in prop::sample::select(vec![10u64, 100]), metres in 0u64..300,
     ) {
-        // The low watermark is high enough that the queue does not run dry while its senders resume.
+        // The low watermark is high enough that the queue does not underrun while its senders resume.
         let incast = Incast {
             rate: gigabits * 1_000_000_000, metres, senders, switches: 1, sizes: FrameSizes::Fixed(1522),
             response: None, cut_through: false, virtual_output: false, latency: 0, link_pause: false, slower: 1,

@@ -1,4 +1,4 @@
-//! Large fabrics: many hosts with many connections, and what idle ones cost.
+//! Large fabrics: many hosts with many connections, and the cost of idle ones.
 
 use crate::common::*;
 use fabric::choice::PathChoice;
@@ -45,14 +45,14 @@ fn net(
     (net, graph.hosts().collect())
 }
 
-/// 100,000 connections of which four are at work: the others cost memory and no events.
+/// 100,000 connections, of which four are active: the others take memory but no events.
 #[test]
 fn a_host_with_100_000_idle_endpoints() {
     let graph = Star::new(64, CABLE).graph().unwrap();
     let run = |connections: usize| {
         let (mut net, hosts) = net(&graph, us(200), &switch(), &host());
         for nth in 0..connections {
-            // After the end, for all but the first.
+            // Start after the end of the run, for all but the first connections.
             let start = if nth < 4 { Time::ZERO } else { us(1_000) };
             let flow =
                 net.flow(&format!("c{nth}"), hosts[0], 0, greedy(hosts[1 + nth % 63], 1000, Time::ZERO));
@@ -63,19 +63,19 @@ fn a_host_with_100_000_idle_endpoints() {
         (simulation.events(), simulation.memory_bytes())
     };
     let ((few, small), (many, large)) = (run(4), run(100_000));
-    // A window that opens after the end requests a call then, and gets none.
+    // A window that opens after the end of the run requests a call at that time, which does not take place.
     assert_eq!(few, many);
-    // It takes 2,054 B, of which 32 B are for the time that pauses held each end.
+    // A connection takes 2,054 B, of which 32 B are for the time for which pauses held each end.
     assert!((large - small) / 100_000 < 2_080, "{} B a connection", (large - small) / 100_000);
 }
 
-/// Every host of a fat tree of 1,024 talks to another over sprayed paths: the same on one thread and on more.
+/// Every host of a fat tree of 1,024 sends to another over sprayed paths: equal results on one thread and on several.
 #[test]
 fn spraying_and_connections_on_1_024_hosts() {
     let graph = FatTree::new(16, CABLE).graph().unwrap();
     let spec = SwitchSpec { path_choice: PathChoice::Spray, flow_control: Some(pfc(1).into()), ..switch() };
     let obeys = HostSpec { flow_control: Some(pfc(1).into()), ..host() };
-    // A round trip takes 6.6 us, so that all get through more than one window.
+    // A round trip takes 6.6 us, so all connections send more than one window.
     let (mut net, hosts) = net(&graph, us(14), &spec, &obeys);
     for (nth, &from) in hosts.iter().enumerate() {
         let to = hosts[(nth + 517) % hosts.len()];
@@ -83,7 +83,7 @@ fn spraying_and_connections_on_1_024_hosts() {
             Some(window(Time::ZERO));
     }
     let once = net.run();
-    // More than a window a connection.
+    // More than one window per connection.
     assert!(once.total("flows", "frames_delivered") > 4 * 1_024);
     assert_eq!(once.total("drops", "frames"), 0);
     net.assert_threads_agree(&once);

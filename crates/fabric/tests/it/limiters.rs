@@ -1,4 +1,4 @@
-//! Rate limiters of hosts: the frames that they delay, and those that they do not.
+//! Rate limiters of hosts: which frames they delay, and which not.
 
 use crate::common::{Net, gbps, greedy, host, managed, ns, paced, pfc, pfc_at, switch, us};
 use fabric::spec::{FaultSpec, HostSpec, LimiterSpec, Reaction, SwitchSpec, WhenFull};
@@ -14,7 +14,7 @@ use workload::SourceSpec;
 
 const FRAME: u16 = 1230;
 
-/// Limiters of at most 2 Gb/s, wire bits, for these priorities.
+/// Limiters of at most 2 Gb/s (bits on the wire) for these priorities.
 fn limited(per: LimiterScope, priorities: u8) -> HostSpec {
     let params =
         ReactionPointParams { max_rate: Or::Value(BitRate::from_gbps(2)), ..ReactionPointParams::default() };
@@ -37,7 +37,7 @@ fn star(sender: HostSpec, switch: SwitchSpec) -> (Net, [NodeId; 3]) {
     (net, hosts)
 }
 
-/// A transfer without end.
+/// A transfer without limit.
 fn bulk(timeout: Option<Time>) -> Arc<ConnectionSpec> {
     let window = WindowSpec {
         bytes: None,
@@ -52,12 +52,12 @@ fn bulk(timeout: Option<Time>) -> Arc<ConnectionSpec> {
     Arc::new(ConnectionSpec { start: Time::ZERO, stop: None, application: Application::Window(window) })
 }
 
-/// Frames past each limiter.
+/// Number of frames that passed each limiter.
 fn past(outcome: &crate::common::Outcome) -> Vec<u64> {
     outcome.integers("rate_limiters", "frames_sent").to_vec()
 }
 
-/// Frames of 1250 B on the wire at 2 Gb/s: one in 5 us.
+/// Number of frames of 1250 B on the wire at 2 Gb/s: one every 5 us.
 const EACH: u64 = 200;
 
 #[test]
@@ -67,19 +67,19 @@ fn a_limiter_keeps_its_rate_and_holds_back_nobody_else() {
     net.flow("free", a, 0, greedy(c, FRAME, Time::ZERO));
     let outcome = net.run();
     assert_eq!(past(&outcome), [EACH]);
-    // All others of the 1000 that the link takes, but the last on its way.
+    // All others of the 1000 frames that the link takes, except the last one in flight.
     let sent = outcome.integers("flows", "frames_sent");
     assert!(sent[0] <= EACH + 1 && sent[1] >= 999 - EACH, "{sent:?}");
 }
 
-/// Frames that left before measuring began and were not yet reported to the control are excluded: half of what it may send
-/// is counted, held back or not.
+/// Frames that left before measurement started and were not yet reported to the control are excluded: half of the limit
+/// is counted, whether the limiter holds frames back or not.
 #[test]
 fn what_left_before_measuring_began_is_not_counted() {
     for (source, frames) in [(greedy as fn(_, _, _) -> _, EACH / 2), (slow, EACH / 4)] {
         let (mut net, [a, b, _]) = star(limited(LimiterScope::Flow, 0xFF), switch());
         net.flow("flow", a, 1, source(b, FRAME, Time::ZERO));
-        // Frames leave every 5 or 10 us from the first instant on.
+        // Frames leave every 5 or 10 us, starting at time 0.
         net.0.warmup = us(499);
         let outcome = net.run();
         assert_eq!(past(&outcome), [frames]);
@@ -88,7 +88,7 @@ fn what_left_before_measuring_began_is_not_counted() {
     }
 }
 
-/// Half of what the limiters let through.
+/// A source with half of the limiters' rate.
 fn slow(to: NodeId, bytes: u16, start: Time) -> SourceSpec {
     paced(to, bytes, 200, start, us(10))
 }
@@ -111,8 +111,8 @@ fn what_shares_a_limiter() {
 
 #[test]
 fn the_highest_priority_of_a_path_goes_first() {
-    // 2 Gb/s for both: a frame of the upper one in 20 us waits for the rest of one frame time, regardless of the lower one's
-    // demand.
+    // 2 Gb/s for both. A frame of the upper priority every 20 us waits for at most one frame time, regardless of the
+    // lower priority's demand.
     let (mut net, [a, b, _]) = star(limited(LimiterScope::Path, 0xFF), switch());
     net.flow("lower", a, 2, greedy(b, FRAME, Time::ZERO));
     net.flow("upper", a, 5, paced(b, FRAME, 50, us(1), us(20)));
@@ -126,7 +126,8 @@ fn the_highest_priority_of_a_path_goes_first() {
     assert!(latest[0] > 10_000.0, "the lower one waits for two turns: {latest:?}");
 }
 
-/// With a burst, frames of the upper priority do not wait for the time that the lower one took, and the rate is kept.
+/// With a burst, frames of the upper priority do not wait for the time that the lower one has used, and the rate is
+/// kept.
 #[test]
 fn higher_priorities_leave_ahead_of_the_rate_by_a_burst_and_no_more() {
     let run = |burst: u64, upper: fn(NodeId) -> SourceSpec| {
@@ -134,23 +135,25 @@ fn higher_priorities_leave_ahead_of_the_rate_by_a_burst_and_no_more() {
         let priority_burst = Bytes::new(burst);
         sender.limiters = sender.limiters.map(|own| LimiterSpec { priority_burst, ..own });
         let (mut net, [a, b, c]) = star(sender, switch());
-        // The link is busy, so that the limiter joins the wait queue.
+        // The link is busy, so the limiter joins the wait queue.
         net.flow("free", a, 0, greedy(c, FRAME, Time::ZERO));
         net.flow("lower", a, 2, greedy(b, FRAME, Time::ZERO));
         net.flow("upper", a, 5, upper(b));
         net.run()
     };
-    // At most the rest of a frame on the link and one in the NIC, two hops and two cables.
+    // At most the rest of a frame on the link and a frame in the NIC, two hops and two cables.
     let at_once = 2.0 * 984.0 + 2.0 * 984.0 + 200.0 + 1.0;
     let outcome = run(2 * u64::from(FRAME), |to| paced(to, FRAME, 50, us(1), us(20)));
     assert_eq!((past(&outcome), outcome.integers("flows", "frames_sent")[2]), (vec![EACH], 50));
     assert!(outcome.reals("flows", "latency_max_ns")[2] <= at_once);
-    // Ten at once: two or three leave, the others 5 us apart, before all of the lower priority.
+    // Ten frames at once: two or three leave immediately, the others 5 us apart, before all frames of the lower
+    // priority.
     let outcome = run(2 * u64::from(FRAME), |to| paced(to, FRAME, 10, us(101), ns(984)));
     assert_eq!(past(&outcome), [EACH]);
     let (least, most) = (outcome.reals("flows", "latency_min_ns"), outcome.reals("flows", "latency_max_ns"));
     assert!(least[2] <= at_once && (25_000.0..36_000.0).contains(&most[2]), "{least:?} {most:?}");
-    // Ten at once on a path of their own: they have a burst if the host sends a lower priority to any destination.
+    // Ten frames at once on a path of their own: they have a burst if the host sends at a lower priority to any
+    // destination.
     let ten = |burst: u64, priority: u8| {
         let mut sender = limited(LimiterScope::Path, 0xFF);
         let priority_burst = Bytes::new(burst);
@@ -168,7 +171,7 @@ fn higher_priorities_leave_ahead_of_the_rate_by_a_burst_and_no_more() {
 
 #[test]
 fn a_limiter_that_is_busy_for_long_marks_what_understands_marks() {
-    // A frame in 5 us, at 0, 5, 10 ... us; from 50 us on each leaves with a mark.
+    // One frame every 5 us, at 0, 5, 10 ... us; from 50 us on, each leaves with a mark.
     let marks = |ecn_capable, windows: u64, mark_after| {
         let mut sender = limited(LimiterScope::Flow, 0xFF);
         sender.limiters = sender.limiters.map(|own| LimiterSpec { mark_after, ..own });
@@ -188,7 +191,8 @@ fn a_limiter_that_is_busy_for_long_marks_what_understands_marks() {
     assert_eq!(marks(true, 100, after), (EACH - 10, EACH));
     assert_eq!(marks(true, 100, None), (0, EACH));
     assert_eq!(marks(false, 100, after), (0, EACH));
-    // One frame at a time is acknowledged within its 5 us: the limiter is as busy, though little waits.
+    // A single frame at a time is acknowledged within its 5 us: the limiter is equally busy, although its queue is
+    // short.
     assert_eq!(marks(true, 1, after), (EACH - 10, EACH));
 }
 
@@ -200,12 +204,12 @@ fn a_source_waits_for_room_above_its_limiter() {
         ..limited(LimiterScope::Flow, 0xFF)
     };
     let (mut net, [a, b, _]) = star(sender, switch());
-    // 4 Gb/s of frames into 2.
+    // 4 Gb/s of frames into a limiter of 2 Gb/s.
     let source = || paced(b, FRAME, 1_000, Time::ZERO, ns(2_460));
     net.flow("first", a, 0, source());
     net.flow("second", a, 0, source());
     let outcome = net.run();
-    // Each limiter has room of its own: neither source waits for the other.
+    // Each limiter has separate space: neither source waits for the other.
     assert_eq!(past(&outcome), [EACH; 2]);
     assert_eq!(outcome.integers("flows", "frames_sent"), [EACH + 4; 2]);
     assert_eq!(outcome.integers("rate_limiters", "waiting_max_bytes"), [4 * u64::from(FRAME); 2]);
@@ -213,7 +217,8 @@ fn a_source_waits_for_room_above_its_limiter() {
 
 #[test]
 fn a_paused_priority_leaves_its_frames_above_the_nic() {
-    // The receiver of priority 3 does not read: PFC stops the sender, frames stay in the limiter or with their source.
+    // The receiver of priority 3 does not read: PFC stops the sender, and frames stay in the limiter or at their
+    // source.
     let control = pfc(0b1000);
     let sender = HostSpec { flow_control: Some(control.clone().into()), ..limited(LimiterScope::Flow, 0xFF) };
     let (mut net, [a, b, c]) =
@@ -232,7 +237,7 @@ fn a_paused_priority_leaves_its_frames_above_the_nic() {
     let outcome = net.run();
     assert_eq!(past(&outcome)[1], EACH);
     assert!(past(&outcome)[0] < EACH / 2, "{:?}", past(&outcome));
-    // One frame at a time is below the limiter, however long the pause.
+    // One frame at a time stays below the limiter's rate, however long the pause.
     let (queues, longest) = (outcome.texts("queues", "port"), outcome.integers("queues", "queue_frames_max"));
     let nic = queues.iter().zip(longest).filter(|(port, _)| port.starts_with("a.0"));
     assert!(nic.clone().count() > 0 && nic.into_iter().all(|(_, &frames)| frames <= 1));
@@ -245,11 +250,11 @@ fn an_endpoint_stands_at_its_limiter() {
     net.0.flows[0].transport = Some(bulk(None));
     let outcome = net.run();
     assert_eq!(past(&outcome), [EACH]);
-    // Segments leave their endpoint when the limiter takes them: the round trip excludes the wait in the limiter.
+    // Segments leave their endpoint when the limiter accepts them: the round trip excludes the wait in the limiter.
     assert!(outcome.reals("connections", "round_trip_max_ns")[0] < 4_000.0);
 }
 
-/// A host with two links, one of which fails for good; what passes a limiter goes on over the other.
+/// A host with two links, one of which fails for good: frames that pass a limiter continue over the other.
 #[test]
 fn a_limiter_follows_its_flow_to_another_link() {
     for connection in [false, true] {
@@ -268,7 +273,7 @@ fn a_limiter_follows_its_flow_to_another_link() {
             }
             net.flow("f", a, 0, greedy(b, FRAME, Time::ZERO));
             net.0.flows[0].transport = connection.then(|| bulk(Some(us(50))));
-            // Waiting frames are kept: the limiter is in the wait queue of a link that is down until the path changes.
+            // Queued frames are kept: the limiter is in the wait queue of a failed link until the path changes.
             let reaction = Reaction { keep: true, reroute: Some(us(10)) };
             net.0.faults = vec![FaultSpec::LinkDown { link: failing, at: us(300), reaction }];
             let outcome = net.run();
@@ -277,7 +282,8 @@ fn a_limiter_follows_its_flow_to_another_link() {
     }
 }
 
-/// A limiter whose frames leave through two links, kept busy by frames that pass no limiter: each goes its own way, in its turn.
+/// A limiter whose frames leave through two links, which frames without a limiter keep busy: each frame takes its own
+/// path, in turn.
 #[test]
 fn frames_of_a_limiter_leave_through_the_links_of_their_paths() {
     for busy in [false, true] {
@@ -298,16 +304,17 @@ fn frames_of_a_limiter_leave_through_the_links_of_their_paths() {
         let latest = outcome.reals("flows", "latency_max_ns");
         for flow in if busy { [0, 2] } else { [0, 1] } {
             assert_eq!(received[flow], 80);
-            // They come two a microsecond, and leave one in five: the last two after 158 and 159 others.
+            // Two frames arrive per microsecond, and one leaves every five: the last two leave after 158 and 159
+            // others.
             let least = 5_000.0 * 158.0 - 79_000.0;
-            // Two frame times of the link for each of two hops, cables, and a frame that is on the link.
+            // Two frame times of the link for each of two hops, cables, and a frame on the link.
             assert!((least..least + 5_000.0 + 6_000.0).contains(&latest[flow]), "{busy} {latest:?}");
         }
     }
 }
 
-/// Two sources of different schemes' limiters into one sink: which congestion points have slowed them down, and how tags are
-/// returned.
+/// Two sources with limiters of different schemes send to one sink: the congestion points that have slowed them down,
+/// and the return of tags.
 #[test]
 fn congestion_points_are_named() {
     let schemes = [
@@ -351,7 +358,7 @@ fn congestion_points_are_named() {
             assert!(outcome.integers("slowdowns", "times")[flow] > 0);
             let lowest = outcome.reals("slowdowns", "rate_min_bps")[flow];
             assert_eq!(lowest, outcome.reals("rate_limiters", "rate_min_bps")[flow]);
-            // All cuts together are at least the way down to the lowest rate.
+            // The sum of the cuts is at least the decrease to the lowest rate.
             assert!(outcome.reals("slowdowns", "cut_bps")[flow] >= 10e9 - lowest);
         }
         let metrics = outcome.texts("series", "metric");
@@ -366,9 +373,10 @@ fn congestion_points_are_named() {
 
 #[test]
 fn congestion_spreads_no_further_than_its_sources() {
-    // Two sources into one sink behind a second switch, under PFC; the victim shares the first link and goes elsewhere.
+    // Two sources send to one sink behind a second switch, under PFC; the victim shares the first link but not the
+    // destination.
     let run = |qcn: bool| {
-        // QCN has to see a queue before PFC stops it from growing.
+        // QCN has to observe a queue before PFC stops its growth.
         let control = pfc_at(0b1000, 60, 40);
         let params = ReactionPointParams {
             time_reset: us(200),
@@ -406,14 +414,14 @@ fn congestion_spreads_no_further_than_its_sources() {
         net.flow("victim", hosts[0], 3, paced(hosts[4], 1500, 1 << 40, us(2), ns(1_500)));
         net.0.warmup = us(20_000);
         let outcome = net.run();
-        // Messages are shorter than any frame of a flow, and the look-ahead allows for them.
+        // Messages are shorter than any frame of a flow, and the look-ahead takes them into account.
         net.assert_threads_agree(&outcome);
         let bytes = outcome.integers("flows", "bytes_delivered");
         let paused: u64 = outcome.pauses().iter().map(|pause| (pause.end - pause.start).ps()).sum();
         (bytes[2] as f64 * 8.0 / 20e-3, paused as f64)
     };
     let (alone, with) = (run(false), run(true));
-    // The victim keeps of its 8 Gb/s the share that the paused link leaves it; with QCN all of it.
+    // The victim keeps only the share of its 8 Gb/s that the paused link leaves it; with QCN all of it.
     assert!(alone.0 < 6e9, "{alone:?}");
     assert!(with.0 > 0.97 * 8e9 && with.1 < 0.2 * alone.1, "{with:?} {alone:?}");
 }

@@ -1,4 +1,4 @@
-//! Links that are not Ethernet: line codes, slow links, frames that get lost. Times to the picosecond.
+//! Links other than plain Ethernet: line codes, slow links, lossy links. Times to the picosecond.
 
 use crate::common::*;
 use fabric::spec::{FaultSpec, Forwarding, HostSpec, SwitchSpec};
@@ -40,7 +40,7 @@ fn frames_take_the_time_of_their_bits_on_the_wire() {
         for signalling in
             [1_000_000u64, 2_500_000_000, 3_333_333_333, 8_000_000_000, 14_062_500_000, 106_250_000_000]
         {
-            // The last frame of ten, back to back over both links: the remainders of the first link are carried.
+            // The last of ten frames, back to back over both links: the remainders of the first link are carried over.
             let span = |bytes: u128| {
                 let ps = bytes * 8 * wire * 1_000_000_000_000 / (data * u128::from(signalling));
                 Time::from_ps(ps as u64)
@@ -52,10 +52,10 @@ fn frames_take_the_time_of_their_bits_on_the_wire() {
             let outcome = net.run();
             let (first, last) = outcome.latency("f");
             assert_eq!(first, span(1020) + span(1020) + us(2), "{code:?} {signalling}");
-            // Every frame comes to the second link as the one before has left it, or a picosecond after.
+            // Every frame arrives at the second link when the previous one has left it, or a picosecond later.
             let late = (last.ps() - us(2).ps()).abs_diff(span(10 * 1020).ps() + span(1020).ps());
             assert!(late <= 1, "{code:?} {signalling}: {late} ps");
-            // The table has the rate of data.
+            // The table has the data rate.
             assert!((outcome.real("ports", "sw.1->b", "rate_bps") / rate.bps_f64() - 1.0).abs() < 1e-15);
             let busy = outcome.real("ports", "a.0->sw", "utilisation");
             let expected = span(10 * 1020).as_secs_f64() / duration.as_secs_f64();
@@ -75,7 +75,7 @@ fn a_head_takes_the_time_of_its_bits_on_the_wire() {
 
 #[test]
 fn a_megabit_a_second_is_exact_too() {
-    // 8 us a byte; a frame of 9000 B lasts 72.16 ms. The other link is a million times as fast.
+    // 8 us per byte; a frame of 9000 B takes 72.16 ms. The other link is a million times as fast.
     let mut net = Net::new(Time::from_ms(2_000));
     let (a, b) = (net.host("a", host()), net.host("b", host()));
     let sw = net.switch("sw", switch());
@@ -97,25 +97,25 @@ fn a_link_loses_as_many_frames_as_it_should() {
         net.0.faults = vec![loss(0, Some(end), Time::from_ms(20), probability)];
         let outcome = net.run();
         let (arrives, other) = if towards_b { ("sw.0->a", "a.0->sw") } else { ("a.0->sw", "sw.0->a") };
-        // The other direction loses none, and the other link neither.
+        // Neither the other direction nor the other link loses any.
         assert_eq!((lost(&outcome, other), lost(&outcome, "sw.1->b")), (0, 0));
         let found = lost(&outcome, arrives) as f64;
         assert_eq!(outcome.summary("lost_link_loss"), found);
         assert_eq!(outcome.summary("frames_dropped"), found);
-        // Frames that take 416 ns and end, with 1 us of delay, within 20 ms; those towards a have been on the other
-        // link before. Five standard deviations of a binomial count.
+        // Frames take 416 ns and arrive, with 1 us of delay, within 20 ms; those towards a have been on the other link
+        // before. Five standard deviations of a binomial count.
         let links = if towards_b { 1.0 } else { 2.0 };
         let count = (20e6 - links * 1416.0) / 416.0 + 1.0;
         let spread = (count * probability * (1.0 - probability)).sqrt();
         assert!((found - count * probability).abs() < 5.0 * spread + 1.0, "{probability}: {found}");
-        // What is lost is not delivered: those sent in the last two microseconds are under way.
+        // Lost frames are not delivered, and those sent in the last two microseconds are in flight.
         let sent = outcome.count("flows", if towards_b { "there" } else { "back" }, "frames_sent") as f64;
         let came = outcome.delivered(if towards_b { "there" } else { "back" }) as f64;
         assert!((0.0..=30.0).contains(&(sent - came - found)), "{sent} {came} {found}");
     }
 }
 
-/// Frames lost on link 0 on their way to the switch, and to a.
+/// Number of frames lost on link 0 on their way to the switch, and to a.
 fn losses_of(net: &Net) -> (u64, u64) {
     let outcome = net.run();
     (lost(&outcome, "sw.0->a"), lost(&outcome, "a.0->sw"))
@@ -142,7 +142,7 @@ fn directions_are_independent_and_nobody_shifts_anothers_draws() {
         loss(1, Some(NodeId(1)), end, 0.7),
     ];
     assert_eq!(losses_of(&build(others)), (both.0, 0));
-    // Two causes at a time: neither of them spares the frame.
+    // With two simultaneous causes, either of them loses the frame.
     let twice = losses_of(&build(vec![loss(0, Some(sw), end, 0.1), loss(0, None, Time::from_ms(5), 1.0)]));
     assert!(twice.0 > 12_000 && twice.1 > 11_900 && twice.1 < 12_100, "{twice:?}");
 }
@@ -203,13 +203,12 @@ fn a_window_with_a_timeout_comes_through_a_lossy_link() {
     }));
     net.0.faults = vec![loss(0, None, Time::from_ms(50), 0.02)];
     let outcome = net.run();
-    // Data one way, acknowledgements the other: both are lost, all bytes arrive.
+    // Data in one direction, acknowledgements in the other: both are lost, and all bytes arrive.
     assert!(lost(&outcome, "sw.0->a") > 5 && lost(&outcome, "a.0->sw") > 5);
     assert!(outcome.count("connections", "bulk", "segments_sent_again") > 5);
     assert_eq!(outcome.count("connections", "bulk", "application_bytes"), 1_000_000);
     assert!(outcome.real("connections", "bulk", "completed_ns") < 50e6);
-    // The flow counts frames that it has sent and that have not arrived; lost acknowledgements are in the table of losses
-    // alone.
+    // The flow counts frames sent that have not arrived; lost acknowledgements are only in the table of losses.
     let count = |column| outcome.count("flows", "bulk", column);
     let (data, acks) = (lost(&outcome, "sw.0->a") + lost(&outcome, "b.0->sw"), lost(&outcome, "a.0->sw"));
     assert_eq!(count("frames_dropped"), count("frames_sent") - count("frames_delivered"));

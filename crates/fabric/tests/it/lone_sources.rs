@@ -1,6 +1,6 @@
-//! Greedy sources that are alone at their NIC decide for several frames at a time, and arrivals at hosts that only count
-//! them are counted ahead: neither changes a result. A fault after the end of the run makes every port decide for each
-//! frame, and every frame arrive as an event; all measurements stay equal.
+//! Greedy sources that are alone at their NIC decide for several frames at a time, and arrivals at hosts that only
+//! count them are counted ahead: neither changes a result. A fault after the end of the run makes every port decide for
+//! each frame, and every frame arrive as an event; all measurements must stay equal.
 
 use crate::common::*;
 use fabric::choice::{Flowlet, PathChoice};
@@ -13,7 +13,7 @@ use proptest::sample::select;
 use units::{Bytes, ClockTolerance, Time};
 use workload::{Change, Destinations, FrameSizes, SourceSpec};
 
-/// A frame of this length takes a microsecond at 10 Gb/s: what happens at whole microseconds is tied.
+/// A frame of this length takes a microsecond at 10 Gb/s, so that events at whole microseconds are ties.
 const A_MICROSECOND: u16 = 1_230;
 
 /// Behaviour of a source.
@@ -39,7 +39,7 @@ struct Dice {
     control: Option<PauseSpec>,
     /// Path choice of the switches between the two parallel links.
     choice: Option<PathChoice>,
-    /// Flows to all receivers have no listed paths.
+    /// True if the paths of flows to all receivers are not listed.
     unlisted: bool,
     tolerance: u32,
     warmup: Time,
@@ -198,7 +198,7 @@ proptest! {
         }
     }
 
-    /// A run that is cut short has measured what one of that length measures, and can go on.
+    /// A run that is cut short has the measurements of a run of that length, and can be continued.
     #[test]
     fn a_run_that_is_cut_short_is_a_shorter_run(dice in dice(), budget in 50u64..2_000, threads in 1usize..3) {
         let net = net(&dice);
@@ -225,12 +225,12 @@ proptest! {
     }
 }
 
-/// A broken guarantee stops the run at the same time, with the same tables, on any number of threads, regardless of the
-/// steps done ahead by then.
+/// A violated guarantee stops the run at the same time, with equal tables, on any number of threads, regardless of the
+/// steps performed ahead by then.
 #[test]
 fn a_violated_guarantee_is_the_same_on_threads() {
     let mut net = Net::new(us(400));
-    // Too little room: frames are on their way when XOFF is sent.
+    // Insufficient headroom: frames are in flight when XOFF is sent.
     let own = PauseSpec { response_time: Some(us(30)), ..pfc_at(0xFF, 4, 2) };
     let mut own = own;
     own.watermarks = own
@@ -251,7 +251,7 @@ fn a_violated_guarantee_is_the_same_on_threads() {
     for threads in [2, 3, 5] {
         assert_eq!(net.run_on(threads, 1_000).as_text(), alone.as_text(), "{threads} threads");
     }
-    // It may break while a run is cut short: then that call returns the error.
+    // The guarantee may be violated while a run is cut short: that call then returns the error.
     let cut = |events| {
         let mut simulation = Simulation::new(&net.0).expect("builds");
         let before = simulation.advance(events).is_ok();
@@ -261,7 +261,7 @@ fn a_violated_guarantee_is_the_same_on_threads() {
     assert!(ends.contains(&alone.error), "{ends:?}");
 }
 
-/// Decisions ahead change no result with as many senders as a rack has, at two leaves.
+/// Decisions ahead change no result for as many senders as in a rack, at two leaves.
 #[test]
 fn sixty_four_hosts_send_to_one() {
     let mut net = Net::new(us(400));

@@ -1,4 +1,4 @@
-//! Tests of the engine, in one binary: linking takes longer than most of the tests. Those that count memory are
+//! Tests of the engine in a single binary: linking takes longer than most of the tests. Tests that count memory are
 //! separate.
 
 #[path = "../common/mod.rs"]

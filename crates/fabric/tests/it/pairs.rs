@@ -1,7 +1,8 @@
-//! Mechanisms in pairs: random fabrics in which at least two of them meet, and what must hold of all.
+//! Mechanisms in pairs: random fabrics that combine at least two of them, and the invariants of all.
 //!
-//! `properties.rs` draws flow control, schedulers and traffic. Here connections, path choice, queue managers, shared
-//! memories, slow receivers, faults, watchdogs, hosts with several links, unequal clocks and cut-through come together.
+//! `properties.rs` draws flow control, schedulers and traffic. This file combines connections, path choice, queue
+//! managers, shared memories, slow receivers, faults, watchdogs, hosts with several links, unequal clocks and
+//! cut-through.
 
 use crate::common::consistent::{check_tables, same};
 use crate::common::*;
@@ -103,12 +104,12 @@ const RDMA: u32 = 1 << 25;
 const LOSSY: u32 = MANAGERS | SHARED | RECEIVERS | WATCHDOG | LIMITS;
 const FAULTS: u32 = DOWN | RESTART | OUTAGES | ERRORS | RATE;
 
-/// From what one simulation is drawn.
+/// Numbers from which one simulation is drawn.
 #[derive(Clone)]
 struct Draw {
     /// The mechanisms that it combines.
     with: u32,
-    /// 0: no flow control.
+    /// Flow control; 0: none.
     control: u8,
     shape: u8,
     seed: u64,
@@ -130,10 +131,10 @@ impl Draw {
     fn has(&self, what: u32) -> bool {
         self.with & what != 0
     }
-    /// Computed headroom and nothing that takes frames away: what is lossless has to arrive.
+    /// Returns true if headroom is computed and nothing takes frames away, so that lossless frames have to arrive.
     fn lossless(&self, spec: &Spec) -> bool {
         let forwards = |action| matches!(action, StormAction::Drop | StormAction::Forward);
-        // Messages that begin at a switch have no headroom in its memory: no pause holds them back where that is full.
+        // Messages that originate at a switch have no headroom in its memory: no pause holds them back if it is full.
         let drops = |node: &NodeSpec| match &node.role {
             Role::Switch(switch) => switch
                 .managers
@@ -146,9 +147,9 @@ impl Draw {
             && !spec.guards.watchdog.is_some_and(|watchdog| forwards(watchdog.action))
             && !spec.nodes.iter().any(drops)
     }
-    /// True if the requested work must be complete at the end.
+    /// Returns true if the requested work must be complete at the end.
     fn gets_done(&self) -> bool {
-        // Pauses by egress queues can close a circle, and so can paths around a dead link.
+        // Pauses by egress queues can close a cycle, and so can paths around a failed link.
         let around = self.has(REROUTE) && self.has(DOWN | RESTART);
         self.control == 0 || matches!(self.control, 1..4 | 8 | 9) && !around
     }
@@ -166,7 +167,7 @@ fn draws() -> impl Strategy<Value = Draw> {
     })
 }
 
-/// Numbers of one draw (xorshift64*).
+/// Random numbers of one draw (xorshift64*).
 struct Rolls(u64);
 
 impl Rolls {
@@ -267,7 +268,8 @@ fn manager(rolls: &mut Rolls) -> ManagerSpec {
             counts,
             idle_exponent: rolls.pick(&[IdleExponent::Elapsed, IdleExponent::ElapsedAndArrival]),
             at: queueing::Moment::Enqueue,
-            // No link is slower: in proportion, the thresholds hold a frame everywhere, and what is sent gets done.
+            // No link is slower: scaled by rate, the thresholds hold at least one frame everywhere, and all transfers
+            // complete.
             reference_rate: rolls.pick(&[None, Some(gbps(1))]),
             yellow: None,
             red: None,
@@ -285,7 +287,7 @@ fn manager(rolls: &mut Rolls) -> ManagerSpec {
     }
 }
 
-/// One that samples every few frames, or computes a rate every few microseconds.
+/// A congestion point that samples every few frames, or computes a rate every few microseconds.
 fn congestion_point(rolls: &mut Rolls) -> ManagerSpec {
     let (set_point, message_priority) = (Bytes::new(rolls.pick(&[1_000, 5_000])), rolls.pick(&[0, 3, 7]));
     match rolls.below(4) {
@@ -330,7 +332,7 @@ fn congestion_point(rolls: &mut Rolls) -> ManagerSpec {
     }
 }
 
-/// Limiters of any scheme, whatever the switches have.
+/// Limiters of any scheme, independent of the switches.
 fn limiters(rolls: &mut Rolls) -> LimiterSpec {
     let control = match rolls.below(4) {
         0 => RateControlSpec::Qcn(reaction_point(rolls)),
@@ -375,7 +377,7 @@ fn limiters(rolls: &mut Rolls) -> LimiterSpec {
     }
 }
 
-/// One that recovers within some microseconds.
+/// A reaction point that recovers within some microseconds.
 fn reaction_point(rolls: &mut Rolls) -> ReactionPointParams {
     ReactionPointParams {
         byte_reset: Bytes::new(rolls.pick(&[2_000, 30_000])),
@@ -467,7 +469,7 @@ fn host_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls: &
     let receive = ReceiveSpec {
         time_per_frame: ns(rolls.pick(&[0, 200, 1_000])),
         rate: rolls.coin().then(|| gbps(5)),
-        // With flow control it is set to what that needs.
+        // With flow control, `give_rooms` sets the size that the pauses need.
         buffer: (control.is_some() || rolls.coin()).then_some(20_000),
         cores: rolls.pick(&[1, 1, 3]),
         interrupt: InterruptSpec {
@@ -543,15 +545,15 @@ fn source(to: Destinations, rolls: &mut Rolls) -> SourceSpec {
     }
 }
 
-/// Segments of a transfer, and requests of a client: all are done in the end.
+/// Length of segments of transfers, and of requests of a client, all of which complete in the end.
 const SEGMENT: u16 = 1000;
 const SEGMENTS: u64 = 30;
 const ASKED: u64 = 6;
 
-/// A timeout below the round trip behind full queues makes a connection send everything again and again: its own way
-/// to congestion collapse. In runs whose connections have to come to their end it is above all round trips. Request and
-/// response are repeated as a whole: one of several segments never passes a queue that cannot take them all. `single`:
-/// each has one.
+/// A timeout shorter than the round trip through full queues makes a connection retransmit everything again and again,
+/// a congestion collapse of its own. In runs whose connections have to complete, it exceeds all round trips. Requests
+/// and responses are repeated as a whole: one of several segments never passes a queue that cannot hold them all.
+/// `single`: each has one segment.
 fn connection(window: bool, patient: bool, single: bool, rolls: &mut Rolls) -> ConnectionSpec {
     let timeout = Some(us(if patient { 20_000 } else { 20 + rolls.below(200) }));
     let application = if window {
@@ -593,7 +595,7 @@ fn connection(window: bool, patient: bool, single: bool, rolls: &mut Rolls) -> C
     ConnectionSpec { start: us(rolls.below(10)), stop: None, application }
 }
 
-/// Transfers over TCP, as many bytes as a window sends. Where they have to come to their end they have time to back off.
+/// Transfers over TCP, of as many bytes as a window sends. If they have to complete, they have time to back off.
 fn tcp(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
     let begin = AimdParams {
         initial: Amount::Frames(1 + rolls.below(12)),
@@ -668,7 +670,7 @@ fn bare_tcp(patient: bool, rolls: &mut Rolls) -> TcpSpec {
     TcpSpec { transfers, ..Arc::unwrap_or_clone(spec) }
 }
 
-/// Connection for scheduled transfers over TCP.
+/// Connections for scheduled transfers over TCP.
 fn scheduled_over_tcp(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
     let spec = TcpSpec { headers: 40, ..bare_tcp(patient, rolls) };
     ConnectionSpec {
@@ -678,7 +680,7 @@ fn scheduled_over_tcp(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
     }
 }
 
-/// Connection for scheduled transfers over RDMA.
+/// Connections for scheduled transfers over RDMA.
 fn scheduled_over_rdma(rolls: &mut Rolls) -> ConnectionSpec {
     let keys = queue_pairs(rolls);
     let (spec, _) = keys.carrier(Some(Bytes::new(0)), SEGMENT + 122).unwrap();
@@ -689,7 +691,7 @@ fn scheduled_over_rdma(rolls: &mut Rolls) -> ConnectionSpec {
     }
 }
 
-/// UET as the carrier of scheduled transfers.
+/// UET for scheduled transfers.
 fn scheduled_over_uet(rolls: &mut Rolls) -> ConnectionSpec {
     let control = rolls.pick(UetControlKeys::NAMES);
     let keys = UetKeys {
@@ -714,7 +716,7 @@ fn scheduled_over_uet(rolls: &mut Rolls) -> ConnectionSpec {
 
 /// Queue pairs of any kind.
 fn queue_pairs(rolls: &mut Rolls) -> RdmaKeys {
-    // What chooses paths lets packets overtake each other.
+    // With path choice, packets may overtake each other.
     let reordering =
         RdmaRecovery::Reordering(ReorderingKeys { time: Or::Value(us(20)), ..ReorderingKeys::default() });
     let recovery = rolls.pick(&[RdmaRecovery::Selective, reordering, RdmaRecovery::GoBackN]);
@@ -742,7 +744,7 @@ fn queue_pairs(rolls: &mut Rolls) -> RdmaKeys {
     }
 }
 
-/// Messages in turn over TCP, or over a queue pair each way.
+/// Messages in turn over TCP, or over a queue pair in each direction.
 fn conversation(patient: bool, over_rdma: bool, rolls: &mut Rolls) -> ConnectionSpec {
     let messages: [&[u64]; 3] = [&[64, 3_000], &[1, 48, 2_500, 48], &[4_000, 1]];
     let (transport, operation) = if over_rdma {
@@ -769,7 +771,7 @@ fn conversation(patient: bool, over_rdma: bool, rolls: &mut Rolls) -> Connection
     ConnectionSpec { start: us(rolls.below(10)), stop: None, application }
 }
 
-/// Exchanges over FCoE, whether their class is lossless or not. `single`: a unit has one frame.
+/// Exchanges over FCoE in a lossless or a lossy class. `single`: a unit has one frame.
 fn fcoe(patient: bool, single: bool, rolls: &mut Rolls) -> ConnectionSpec {
     let block = if single { 900 } else { rolls.pick(&[1, 900, 5_000]) };
     let spec = FcoeSpec {
@@ -787,7 +789,7 @@ fn fcoe(patient: bool, single: bool, rolls: &mut Rolls) -> ConnectionSpec {
     ConnectionSpec { start: us(rolls.below(10)), stop: None, application: Application::Fcoe(spec.into()) }
 }
 
-/// Ranks of MPI among all hosts, one or two each.
+/// MPI ranks among all hosts, one or two each.
 fn ring(hosts: &[NodeId], patient: bool, net: &mut Net, rolls: &mut Rolls) {
     let spec = MpiExchangeSpec {
         message: rolls.pick(&[0, 1_000, 5_000]),
@@ -864,7 +866,7 @@ fn faults(draw: &Draw, graph: &Graph, rolls: &mut Rolls) -> Vec<FaultSpec> {
     faults
 }
 
-/// The longest run that anything here needs.
+/// Maximum duration of any run in this file.
 const LONG: Time = us(3_000_000);
 
 fn spec(draw: &Draw, duration: Time) -> Spec {
@@ -944,7 +946,7 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
                     conversation(patient, over_rdma, rolls)
                 }
                 true => tcp(patient, rolls),
-                // Who waits for a frame that was overtaken repeats all of it, and sends the short one behind it again.
+                // If a frame is overtaken, FCoE repeats the whole exchange, in which the short frame overtakes again.
                 false if i == 5 && !(patient && draw.has(CHOICE)) => fcoe(patient, single, rolls),
                 false => connection(window, patient, single, rolls),
             };
@@ -975,7 +977,7 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
     spec
 }
 
-/// Everything, or some of it.
+/// All probes, or some of them.
 fn probes(rolls: &mut Rolls) -> Vec<Probe> {
     let own = rolls.coin().then_some(us(3));
     let all = [Watched::Flow, Watched::Port, Watched::Class, Watched::Queue]
@@ -996,7 +998,7 @@ fn probe(what: Watched, rolls: &mut Rolls) -> Probe {
     Probe { which, max_rows: most, one_in, start: us(rolls.pick(&[0, 10])), ..everything(what) }
 }
 
-/// Receive buffers and shared memories as large as the pauses need, and no larger.
+/// Sets receive buffers and shared memories to the size that the pauses need.
 fn give_rooms(draw: &Draw, spec: &mut Spec, rolls: &mut Rolls) {
     let needs = pause_needs(spec);
     let longest = u64::from(fabric::frame_bounds(spec).1);
@@ -1035,7 +1037,7 @@ fn give_rooms(draw: &Draw, spec: &mut Spec, rolls: &mut Rolls) {
     }
 }
 
-/// A crossbar that frames of this length can cross.
+/// A crossbar that frames of up to this length can cross.
 fn crossbar(rolls: &mut Rolls, longest: u64) -> CrossbarKeys {
     CrossbarKeys {
         speedup: Speedup::new(rolls.pick(&[1.0, 1.5, 3.0])).unwrap(),
@@ -1055,7 +1057,7 @@ fn may_cross(switch: &SwitchSpec) -> bool {
     !by_egress && !limited && !switch.managers.all().any(along_paths)
 }
 
-/// That fabric with crossbars where they can be: pauses, managers, outages and watchdogs meet them.
+/// The fabric of a draw with crossbars wherever possible, in combination with pauses, managers, outages and watchdogs.
 fn with_crossbars(draw: &Draw, duration: Time) -> Spec {
     let draw = Draw { with: draw.with & !(RESTART | LIMITS | SHARED), ..draw.clone() };
     let mut spec = spec(&draw, duration);
@@ -1073,7 +1075,7 @@ fn with_crossbars(draw: &Draw, duration: Time) -> Spec {
     spec
 }
 
-/// That fabric with credits in place of pauses, and without what they leave no room for.
+/// The fabric of a draw with credits in place of pauses, and without mechanisms that credits exclude.
 fn with_credits(draw: &Draw, duration: Time) -> Spec {
     let without = DOWN | RESTART | OUTAGES | ERRORS | REROUTE | LIMITS | SHARED | WATCHDOG;
     let draw = Draw { with: draw.with & !without, control: 0, ..draw.clone() };
@@ -1119,7 +1121,7 @@ fn with_credits(draw: &Draw, duration: Time) -> Spec {
             }
         }
     }
-    // Where its channel has a bypass queue, that is one beside the queues of any switch.
+    // If its channel has a bypass queue, any switch has this queue in addition to its others.
     spec.flows.iter_mut().for_each(|flow| flow.bypassable = rolls.coin());
     if rolls.coin() {
         let link = rolls.below(spec.links.len() as u64) as u32;
@@ -1130,7 +1132,7 @@ fn with_credits(draw: &Draw, duration: Time) -> Spec {
     spec
 }
 
-/// A flow sends each frame to several hosts, unless that is refused.
+/// Makes a flow multicast to several hosts, unless that is refused.
 fn send_to_several(spec: &mut Spec, flow: usize, rolls: &mut Rolls) {
     let from = spec.flows[flow].from;
     let hosts = (0..).map(NodeId).zip(&spec.nodes).filter(|(id, node)| node.host().is_some() && *id != from);
@@ -1145,7 +1147,8 @@ fn send_to_several(spec: &mut Spec, flow: usize, rolls: &mut Rolls) {
     }
 }
 
-/// That fabric, in which switches get new schedulers of the same kind, with all that waits, whatever else meets there.
+/// The fabric of a draw in which switches get new schedulers of the same kind while frames are queued, in combination
+/// with all other mechanisms.
 fn with_new_schedulers(draw: &Draw, duration: Time) -> Spec {
     let mut spec = spec(&Draw { with: draw.with | SCHEDULERS, ..draw.clone() }, duration);
     let mut rolls = Rolls(draw.seed.rotate_left(13) | 1);
@@ -1161,8 +1164,8 @@ fn with_new_schedulers(draw: &Draw, duration: Time) -> Spec {
     spec
 }
 
-/// Path rate control sends probes as long as there is a path, before all data. Every microsecond that is 0.7 Gb/s per
-/// path: some of them leave no bandwidth of a slow link for connections.
+/// Path rate control sends probes as long as there is a path, before all data. At one per microsecond, they take 0.7
+/// Gb/s per path: several of them leave no bandwidth of a slow link for connections.
 fn ask_seldom(spec: &mut Spec) {
     for node in &mut spec.nodes {
         if let Role::Host(host) = &mut node.role
@@ -1174,7 +1177,8 @@ fn ask_seldom(spec: &mut Spec) {
     }
 }
 
-/// A run that breaks nothing, whose tables fit each other, and that is the same in steps and on threads.
+/// Checks that a run violates no invariant, that its tables are consistent, and that it gives equal results in steps
+/// and on threads.
 fn keeps_its_books_everywhere(spec: Spec, budget: u64) -> Result<(), TestCaseError> {
     let net = Net(spec.clone());
     let once = net.try_run();
@@ -1190,8 +1194,8 @@ fn keeps_its_books_everywhere(spec: Spec, budget: u64) -> Result<(), TestCaseErr
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(8), ..ProptestConfig::default() })]
 
-    /// Test builds check frames, credits and slots of copies after each step, and a step of one event ends with its
-    /// instant.
+    /// Test builds check frames, credits and slots of copies after each step, and a step of one event ends with the
+    /// events of that time.
     #[test]
     fn books_are_kept_at_every_event(draw in draws()) {
         for spec in [with_credits(&draw, us(30)), with_crossbars(&draw, us(30))] {
@@ -1222,7 +1226,7 @@ proptest! {
         keeps_its_books_everywhere(with_new_schedulers(&draw, us(60)), budget)?;
     }
 
-    /// Credits are checked at the end of each run: none is missing.
+    /// Credits are checked at the end of each run: none may be missing.
     #[test]
     fn credits_keep_their_books_on_threads_and_in_steps(draw in draws(), budget in 1u64..2_000) {
         keeps_its_books_everywhere(with_credits(&draw, us(60)), budget)?;
@@ -1239,14 +1243,15 @@ proptest! {
         }
     }
 
-    /// Frames sent ahead of their time (see `ahead.rs`): a fault after the end makes every port decide for each frame.
+    /// Frames sent ahead of their time (see `ahead.rs`): a fault after the end makes every port decide for each frame,
+    /// without changing a result.
     #[test]
     fn sending_ahead_cannot_be_told(draw in draws(), budget in 1u64..2_000) {
         let control = draw.control % 2 * draw.control;
         let draw = Draw { with: draw.with & !FAULTS, control, ..draw };
         let mut spec = spec(&draw, us(60));
         (spec.probes.bin, spec.probes.chosen) = (None, None);
-        // Links that hardly send a frame, switches without the flow control of the others, ideal injectors.
+        // Links that send hardly any frame, switches without the flow control of the others, ideal injectors.
         let mut rolls = Rolls(!draw.seed | 1);
         for link in spec.links.iter_mut().filter(|_| rolls.below(8) == 0) {
             link.rates = [BitRate::from_bps(50_000_000); 2];
@@ -1283,9 +1288,9 @@ proptest! {
     fn connections_get_done_whatever_they_meet(draw in draws()) {
         let any = WINDOW | REQUESTS | TCP | TRANSFERS;
         let with = if draw.has(any) { draw.with } else { draw.with | any };
-        // What is done before the warm-up is over does not count. Random outages go on as long as the run: too long here.
-        // On several paths what left first may come last and find the queue full of what left after it, and nothing
-        // that is drawn here slows down after a timeout: each repetition then loses the same segment.
+        // Work done before the end of the warm-up does not count. Random outages continue as long as the run, which is
+        // too long here. On several paths, the first frame may arrive last and find the queue full of later ones, and
+        // no sender drawn here slows down after a timeout: each retransmission then loses the same segment.
         let choice = if draw.has(LOSSY) { CHOICE } else { 0 };
         let draw = Draw { with: with & !(WARMUP | OUTAGES | choice), control: draw.control % 4, ..draw };
         if !draw.gets_done() {
@@ -1322,7 +1327,7 @@ proptest! {
         let acknowledged = outcome.reals("transfers", "acknowledged_ns");
         let delivered = outcome.reals("transfers", "completion_ns");
         prop_assert_eq!(acknowledged.iter().filter(|at| !at.is_nan()).count(), 10 * scheduled.count());
-        // Receivers read at once.
+        // Receivers read immediately.
         let reads = |flow: &fabric::spec::FlowSpec| {
             let rdma = flow.transport.as_ref().and_then(|connection| connection.queue_pairs());
             rdma.is_some_and(|rdma| rdma.verb == RdmaVerb::Read)
@@ -1330,7 +1335,7 @@ proptest! {
         let reads = spec.flows.iter().any(reads);
         let late = |known: f64, there: f64| known > there || reads && known == there;
         prop_assert!(acknowledged.iter().zip(delivered).all(|(&known, there)| known.is_nan() || late(known, *there)));
-        // No flow waits forever.
+        // No flow waits for ever.
         prop_assert_eq!(outcome.table("deadlocks").rows(), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Path rate control in a fabric: what is learned of a path, and what rates and queues become of it.
+//! Path rate control in a fabric: measured path facts, and the resulting rates and queues.
 
 use crate::common::{Net, gbps, greedy, host, managed, ns, paced, us};
 use fabric::spec::{HostSpec, LimiterSpec, ReceiveSpec, Role, SwitchSpec};
@@ -40,7 +40,7 @@ fn star(senders: usize, params: PathReactionParams, point: PathPointParams, dela
     net
 }
 
-/// Two senders over the second half of 40 ms: the rate of each of frames, and the longest and the mean queue.
+/// Two senders over the second half of 40 ms: the frame rate of each, and the maximum and the mean queue.
 fn settled(method: Method, law: Law, delay: Time) -> ([f64; 2], [f64; 2]) {
     let params = PathReactionParams { method, law, ..PathReactionParams::default() };
     let point = PathPointParams { messages: method == Method::Messages, ..PathPointParams::default() };
@@ -60,7 +60,7 @@ fn settled(method: Method, law: Law, delay: Time) -> ([f64; 2], [f64; 2]) {
 
 #[test]
 fn a_path_is_known_before_its_first_frame_is_back() {
-    // Two switches; the link between them has 40 Gb/s, that to the sink 1.
+    // Two switches; the link between them has 40 Gb/s, the link to the sink 1 Gb/s.
     let params = PathReactionParams::default();
     let mut net = Net::new(us(1_000));
     let (a, b) = (net.host("a", station(params)), net.host("b", station(params)));
@@ -78,12 +78,13 @@ fn a_path_is_known_before_its_first_frame_is_back() {
     // 84 B at 10, 40 and 1 Gb/s and 3.5 us, twice; the answer meets no queue.
     let round_trip = 2.0 * (67.2 + 16.8 + 672.0 + 3_500.0);
     assert!((outcome.reals("rate_limiters", "round_trip_min_ns")[0] - round_trip).abs() < 1.0);
-    // It sends a probe every 320 us from 0 on, for eight messages each: at the answer, and every 40 us. One is on its way.
+    // It sends a probe every 320 us from 0 on, each for eight messages: the answer, and one every 40 us. One probe is
+    // in flight.
     assert_eq!(outcome.integers("rate_limiters", "tags_sent"), [3]);
     assert_eq!(outcome.integers("rate_limiters", "tags_returned"), [24]);
 }
 
-/// The class in the table is that of the frames that were held back, also beside congestion points of another scheme.
+/// The class in the table is that of the limited frames, even next to congestion points of another scheme.
 #[test]
 fn slowdowns_name_the_class_of_the_frames() {
     let mut net = star(2, PathReactionParams::default(), PathPointParams::default(), us(1), 5);
@@ -103,10 +104,10 @@ fn slowdowns_name_the_class_of_the_frames() {
 fn rates_become_equal_by_any_method() {
     for method in [Method::Feedback, Method::Probes, Method::RoundTrip, Method::Messages] {
         let ([one, other], [longest, _]) = settled(method, Law::Scaled, us(1));
-        // 1500 of 1520 B.
+        // Of 1520 B on the wire, 1500 B are the frame.
         let used = (one + other) / 10e9 * 1_520.0 / 1_500.0;
-        // Messages meet each frame alike, others find the queue at the same place of a pattern each time: a byte of
-        // difference is 0.04 % of a rate.
+        // Messages sample all frames equally. Other methods observe the queue at a fixed phase of a pattern: a
+        // difference of one byte is 0.04 % of a rate.
         let (least, apart) = if method == Method::Messages { (0.8, 1.5) } else { (0.99, 1.1) };
         assert!(used > least, "{method:?}: {one} and {other}");
         assert!(one.max(other) / one.min(other) < apart, "{method:?}: {one} and {other}");
@@ -121,14 +122,14 @@ fn the_queue_is_that_of_the_closed_form() {
         let (_, [_, mean]) = settled(Method::Feedback, Law::Scaled, delay);
         let h = 40e-6 + 4.0 * (67.2e-9 + delay.as_secs_f64());
         let expected = 0.16 * 65_536.0 + 0.01 * 2f64.ln() / 0.226 * h * 10e9 / 8.0;
-        // A frame or two: those that come at once, and the level between two messages.
+        // A frame or two: simultaneous arrivals, and the level between two messages.
         assert!((mean - expected).abs() < 3_000.0, "{mean} for {expected}");
     }
 }
 
 #[test]
 fn the_fixed_law_swings_at_a_long_delay_and_the_scaled_does_not() {
-    // A round trip of 200 us. Swings take the queue to 0, and the link idles.
+    // A round trip of 200 us. Oscillations empty the queue, and the link idles.
     let used = |law| {
         let ([one, other], _) = settled(Method::Feedback, law, us(50));
         (one + other) / 10e9 * 1_520.0 / 1_500.0
@@ -165,7 +166,7 @@ fn sixty_four_senders_lose_nothing_and_are_equal() {
 
 #[test]
 fn what_ends_while_nothing_waits_ends() {
-    // One frame: the message, its answer, and the other seven; then nothing.
+    // One frame: the message, its answer, and the other seven; nothing follows.
     let params = PathReactionParams { min_rate: BitRate::from_bps(1), ..PathReactionParams::default() };
     let mut net = Net::new(us(100_000));
     let (a, b) = (net.host("a", station(params)), net.host("b", station(params)));

@@ -1,4 +1,5 @@
-//! Paths that senders choose by entropy values: switches spread them, selections avoid slow links, and runs are the same on threads.
+//! Path selection by entropy values of senders: switches spread the packets, selections avoid slow links, and results
+//! are equal on threads.
 
 use crate::common::consistent::{check_tables, same};
 use crate::common::*;
@@ -18,19 +19,19 @@ fn none() -> RdmaControlKeys {
     RdmaControlKeys::None(Default::default())
 }
 fn choosing(paths: PathSelectionKeys, control: RdmaControlKeys) -> RdmaKeys {
-    // A packet is not taken for lost while it waits: the queue of the slow link drains in 400 us.
+    // Packets must not count as lost while they are queued: the queue of the slow link drains in 400 us.
     let recovery =
         RdmaRecovery::Reordering(ReorderingKeys { time: Or::Value(us(600)), ..Default::default() });
     RdmaKeys { recovery, paths, ..keys(control) }
 }
-/// Selections of queue pairs.
+/// All path selections of queue pairs.
 fn all() -> Vec<PathSelectionKeys> {
     PathSelectionKeys::all().into_iter().filter(|paths| !paths.needs_probes()).collect()
 }
 fn selection(name: &str) -> PathSelectionKeys {
     PathSelectionKeys::all().into_iter().find(|paths| paths.name() == name).unwrap_or_default()
 }
-/// Switches that mark from ten frames on, and trim what is above a hundred.
+/// Switches that mark above ten frames, and trim above a hundred.
 fn marking(path_choice: PathChoice) -> SwitchSpec {
     let threshold = Amount::Frames(10);
     let step =
@@ -53,8 +54,8 @@ fn marking(path_choice: PathChoice) -> SwitchSpec {
         ..switch()
     }
 }
-/// Two leaves with four spines; each host of the first sends to one of the second. The link from the first leaf to the first spine
-/// may be slow.
+/// Two leaves with four spines; each host of the first leaf sends to one of the second. The link from the first leaf to
+/// the first spine may be slow.
 fn two_leaves(keys: &RdmaKeys, choice: PathChoice, slow: Option<u64>, bytes: u64) -> Net {
     let mut net = Net::new(us(60_000));
     let hosts: Vec<NodeId> = (0..2 * HOSTS).map(|n| net.host(&format!("h{n}"), host())).collect();
@@ -75,7 +76,7 @@ fn two_leaves(keys: &RdmaKeys, choice: PathChoice, slow: Option<u64>, bytes: u64
     }
     net
 }
-/// When the last transfer is done.
+/// Completion time of the last transfer.
 fn last(outcome: &Outcome) -> f64 {
     let times = outcome.reals("transfers", "completion_ns");
     assert!(times.len() == HOSTS && times.iter().all(|time| time.is_finite()), "{times:?}");
@@ -96,7 +97,7 @@ fn switches_that_hash_spread_the_packets_of_one_flow_by_their_values() {
         let outcome = net.run();
         let loads = uplinks(&outcome);
         assert_eq!(loads.len(), SPINES);
-        // What one path cannot take is trimmed, and nothing else is sent again.
+        // Packets that exceed a path are trimmed, and no others are retransmitted.
         let trimmed = outcome.total("flows", "frames_trimmed");
         assert_eq!(column(&outcome, "packets_sent_again"), trimmed, "{paths:?}");
         assert_eq!(trimmed > 0, !paths.sprays(), "{paths:?}: {trimmed}");
@@ -106,7 +107,7 @@ fn switches_that_hash_spread_the_packets_of_one_flow_by_their_values() {
             assert!(most < 2 * least, "{paths:?}: {loads:?}");
         }
     }
-    // One path for each flow: without luck two of four share a link.
+    // One path per flow: unless by chance, two of four share a link.
     let fixed =
         two_leaves(&choosing(PathSelectionKeys::Fixed, none()), PathChoice::HASH, None, 1_000_000).run();
     let sprayed =
@@ -147,7 +148,8 @@ fn adaptive_routing_avoids_a_slow_link_without_the_sender() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(16)))]
 
-    /// All selections, over switches that hash, spray or adapt: every message arrives, and threads change nothing.
+    /// All selections, over switches that hash, spray or adapt: every message arrives, and the number of threads has no
+    /// effect.
     #[test]
     fn any_paths_are_the_same_on_threads(
         paths in prop::sample::select(all()),

@@ -1,4 +1,4 @@
-//! Length of pauses, and duration of a search for targets.
+//! Duration of pauses, and of a search for targets.
 
 use crate::common::*;
 use fabric::spec::{HostSpec, SwitchSpec};
@@ -8,9 +8,9 @@ use flow_control::{
 use frame::NodeId;
 use units::{Amount, Or, Time};
 
-/// A pause frame: 84 B at 10 Gb/s.
+/// Time of a pause frame: 84 B at 10 Gb/s.
 const P: u64 = 67_200;
-/// A frame of 1522 B at 10 Gb/s.
+/// Time of a frame of 1522 B at 10 Gb/s.
 const F: u64 = 1_233_600;
 
 /// Two hosts - sw at 10 Gb/s and 100 ns of cable, sw - sink at 1 Gb/s.
@@ -36,7 +36,7 @@ fn one_frame_stops_two_priorities_for_different_times() {
     net.flow("long", sw, 7, one(sink, 9216, Time::ZERO));
     net.flow("a", h, 2, one(sink, 200, Time::ZERO));
     net.flow("b", h, 6, one(sink, 200, Time::ZERO));
-    // The frame on the wire to h holds back the pause frame until both have reached XOFF.
+    // The frame on the wire to h delays the pause frame until both have reached XOFF.
     net.flow("back", sw, 7, one(h, 1522, Time::ZERO));
     let outcome = net.run();
     let start = F + P + 100_000;
@@ -50,8 +50,8 @@ fn one_frame_stops_two_priorities_for_different_times() {
 
 #[test]
 fn each_time_is_renewed_by_itself() {
-    // Both priorities have to stop for as long as the frame of 9216 B takes, 73.888 us: 800 quanta need a renewal, and
-    // so do 400, twice.
+    // Both priorities have to stop for the time of the frame of 9216 B, 73.888 us: 800 quanta need one renewal, 400
+    // quanta two.
     let mut each = [800; 8];
     each[6] = 400;
     let control = PauseSpec { quanta: PauseLength::Fixed(each), ..pfc_at(0xFF, 1, 0) };
@@ -74,12 +74,12 @@ fn a_pause_as_long_as_what_waits_takes_to_drain() {
         let control =
             PauseSpec { accounting, quanta: PauseLength::Computed, resume: false, ..pfc_at(0x08, 4, 1) };
         let (mut net, [_, h, _, sink]) = bench(&control, us(150));
-        // The first goes on, four wait: the fourth reaches XOFF. With egress accounting the frame after it does. Three of
-        // them, or four, are 37.008 us or 49.344 us at 1 Gb/s: 722.8 or 963.8 quanta of 51.2 ns.
+        // The first is sent on, four are queued: the fourth reaches XOFF; with egress accounting, the next frame does.
+        // Three of them, or four, are 37.008 us or 49.344 us at 1 Gb/s: 722.8 or 963.8 quanta of 51.2 ns.
         let (frames, quanta) = if accounting == Accounting::Ingress { (5, 723) } else { (6, 964) };
         net.flow("f", h, 3, burst(sink, 1522, frames, Time::ZERO));
         let outcome = net.run();
-        // The pause is sent when the last has come.
+        // The pause is sent when the last frame has arrived.
         let start = frames * F + 100_000 + P + 100_000;
         assert_eq!(
             outcome.pauses_of("h.0->sw", 3)[..1],
@@ -108,7 +108,7 @@ fn computed_pauses_lose_nothing_and_leave_no_gap() {
         };
         let (with_xon, _, resumes) = run(u16::MAX.into());
         let (computed, pauses, none) = run(PauseLength::Computed);
-        // 1 Gb/s carries 1621 frames in 20 ms; the first comes after 1.3 us.
+        // 1 Gb/s carries 1621 frames in 20 ms; the first arrives after 1.3 us.
         assert_eq!((with_xon, computed), (1621, 1621), "{accounting:?}");
         assert!(resumes > 0 && none == 0 && pauses > 0, "{accounting:?}: {resumes} {none} {pauses}");
     }
@@ -138,18 +138,18 @@ fn a_search_takes_its_time() {
         outcome.pauses_of("h.0->sw", 3).first().map(|pause| pause.0)
     };
     let at_once = first(TargetMethod::FairBandwidth, Time::ZERO).unwrap();
-    // Four frames wait. The search checks each of them, a draw one.
+    // Four frames are queued. The search checks each of them, a random draw only one.
     assert_eq!(first(TargetMethod::FairBandwidth, ns(100)), Some(at_once + 400_000));
     let drawn = first(TargetMethod::RandomSampling, Time::ZERO);
     assert_eq!(first(TargetMethod::RandomSampling, ns(100)), drawn.map(|at| at + 100_000));
-    // All have left by then.
+    // By then, all frames have left.
     assert_eq!(first(TargetMethod::FairBandwidth, us(30)), None);
 }
 
 #[test]
 fn a_target_watermark_is_computed_from_the_links() {
-    // In flight to a port at 10 Gb/s, 100 ns each way: two frames of 1542 B, a pause frame of 84 B and 250 B of cable;
-    // with the frame that crosses XOFF that is less than four full-size frames.
+    // In flight to a port at 10 Gb/s, 100 ns in each direction: two frames of 1542 B, a pause frame of 84 B and 250 B
+    // of cable. Together with the frame that crosses XOFF, this is less than four full-size frames.
     let mut control = targeted(TargetMethod::FairBandwidth, Time::ZERO);
     control.response_time = Some(Time::ZERO);
     let target = TargetSpec { watermark: Or::word(), partners: 2, ..control.target.unwrap() };

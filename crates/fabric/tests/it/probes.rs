@@ -1,4 +1,4 @@
-//! Distributions of occupancies, the log of frames, and chosen pauses: each checked against the others.
+//! Distributions of occupancies, the frame log, and selected pauses: each checked against the others.
 
 use crate::common::*;
 use fabric::spec::{HostSpec, OnLosslessDrop, Pattern, Probe, ReceiveSpec, Role, SwitchSpec, Watched, Which};
@@ -44,7 +44,7 @@ fn log(outcome: &Outcome) -> Vec<Row> {
     (0..outcome.table("frames").rows()).map(row).collect()
 }
 
-/// Where a distribution has its bins and how long each lasted, in picoseconds.
+/// Bins of a distribution, each with its total time in picoseconds.
 type Bins = BTreeMap<(u64, u64), u64>;
 
 fn bins(outcome: &Outcome, entity: &str, unit: &str) -> Bins {
@@ -57,7 +57,7 @@ fn bins(outcome: &Outcome, entity: &str, unit: &str) -> Bins {
     rows.map(of).collect()
 }
 
-/// Four hosts, of which three send to the fourth for a while, frames of two sizes, under PFC.
+/// Four hosts, three of which send frames of two sizes to the fourth for a while, under PFC.
 fn incast(duration: Time) -> Net {
     let mut net = Net::new(duration);
     let control = Some(pfc_at(0x08, 12, 6).into());
@@ -74,7 +74,7 @@ fn incast(duration: Time) -> Net {
     net
 }
 
-/// Sums of the frames that wait at a place over time, from the log alone: a frame waits at a switch without latency from the
+/// Occupancy of a place over time, computed from the log alone: in a switch without latency, a frame is queued from the
 /// arrival of its last bit to the departure of its first.
 fn waiting(log: &[Row], end: u64, here: impl Fn(&Row) -> bool, of: impl Fn(&Row) -> u64) -> Bins {
     let mut changes: Vec<(u64, i64)> = Vec::new();
@@ -98,7 +98,7 @@ fn waiting(log: &[Row], end: u64, here: impl Fn(&Row) -> bool, of: impl Fn(&Row)
     bins
 }
 
-/// The bin of a level, found by doubling: widths of 1 up to 64, then a 32nd of the octave.
+/// The bin of a level, found by doubling: width 1 below 64, and a 32nd of the octave above.
 fn bin(level: u64) -> (u64, u64) {
     let mut width = 1;
     while level >= 64 * width {
@@ -122,7 +122,7 @@ fn occupancies_are_those_of_the_log() {
     let counter = bins(&outcome, "sw.1->h1 in/3", "B");
     assert_eq!(counter, waiting(&log, end.ps(), from_h1, bytes));
     assert!(counter.len() > 5, "{counter:?}");
-    // Nothing ever waits on the way back.
+    // No frame is ever queued in the reverse direction.
     assert_eq!(bins(&outcome, "sw.1->h1", "B"), Bins::from([((0, 1), end.ps())]));
 }
 
@@ -157,7 +157,7 @@ fn shared(headroom: u64, control: Option<Control>) -> Outcome {
 fn a_shared_memory_without_minima_holds_what_waits() {
     let outcome = shared(0, None);
     let most = |entity: &str| series(&outcome, "occupancy_bytes", entity).into_iter().fold(0.0, f64::max);
-    // One queue may hold as much as it leaves free, and of the last frame one half more.
+    // A queue may hold as much as is left free, plus half of the last frame.
     assert!(most("sw") > 19_000.0 && most("sw") <= 20_500.0, "{}", most("sw"));
     for place in ["sw/3", "sw.0->h0", "sw.0->h0/3", "sw shared"] {
         assert_eq!(bins(&outcome, place, "B"), bins(&outcome, "sw", "B"), "{place}");
@@ -199,7 +199,7 @@ fn a_warm_up_does_not_count() {
     assert!((mean - recorded).abs() < 1e-9 && mean > 1.0, "{mean} for {recorded}");
 }
 
-/// A receiver that takes its time: what it has not taken in is counted at its port.
+/// A slow receiver: the frames that it has not read are counted at its port.
 #[test]
 fn a_slow_receiver_holds_what_it_has_not_read() {
     let mut net = Net::new(us(50));
@@ -207,7 +207,7 @@ fn a_slow_receiver_holds_what_it_has_not_read() {
     let a = net.host("a", host());
     let b = net.host("b", HostSpec { receive: Some(receive), ..host() });
     net.link(a, b, gbps(10), ns(0));
-    // 1000 B every 1600 ns, each read in 1600 ns: one is always there, from the first arrival at 816 ns on.
+    // 1000 B every 1600 ns, each read in 1600 ns: one frame is always present from the first arrival at 816 ns on.
     net.flow("f", a, 3, paced(b, 1000, 1_000_000, Time::ZERO, ns(1600)));
     net.0.probes.chosen = Some(vec![everything(Watched::Occupancy)]);
     let outcome = net.run();
@@ -230,7 +230,7 @@ fn a_log_says_what_tables_count() {
         assert_eq!(count("arrived", port, false), counted("frames_received"), "{port}");
         assert_eq!(count("sent", port, true), counted("pauses_sent") + counted("resumes_sent"), "{port}");
     }
-    // h1 sends its first frame at 100 ns: 1020 B at 800 ps, 50 ns of cable.
+    // h1 sends its first frame at 100 ns: 1020 B at 800 ps per byte, 50 ns of cable.
     let first: Vec<&Row> = log.iter().filter(|row| row.flow == "f1" && row.created == 100_000).collect();
     let recorded: Vec<(u64, &str, &str, &str)> = first
         .iter()
@@ -238,7 +238,7 @@ fn a_log_says_what_tables_count() {
         .collect();
     assert_eq!(recorded[..2], [(100_000, "h1.0->sw", "out", "sent"), (966_000, "sw.1->h1", "in", "arrived")]);
     assert_eq!((recorded.len(), &first[0].ends), (4, &["h1".to_string(), "h0".to_string()]));
-    // A pause for priority 3 with the longest time, and an end of it.
+    // A pause for priority 3 with the maximum time, and its end.
     let pauses: Vec<&Row> = log.iter().filter(|row| row.kind == "pfc" && row.event == "sent").collect();
     assert_eq!((pauses[0].word, pauses[0].bytes), (0x08 | 0xFFFF << 16, 64));
     assert!(pauses.iter().any(|row| row.word & 0xFFFF == 0x08 << 8));
@@ -272,7 +272,7 @@ fn a_log_is_capped_and_sampled_alike_on_all_threads() {
     };
     let (whole, part) = (frames(&all), frames(&sampled));
     assert!((60..120).contains(&part.len()) && whole.len() > 300, "{} of {}", part.len(), whole.len());
-    // At all ports or at none.
+    // A frame is logged at all of its ports or at none.
     assert!(part.iter().all(|(frame, rows)| whole[frame] == *rows));
     let pauses = |rows: &[Row]| rows.iter().filter(|row| row.kind == "pfc").count();
     assert_eq!(pauses(&sampled), pauses(&all));
@@ -302,7 +302,7 @@ fn lost_frames_are_dropped_where_they_are_lost() {
         .filter(|row| row.event == "dropped")
         .map(|row| (row.port.as_str(), row.direction.as_str(), row.cause.as_str()))
         .collect();
-    // The first goes and is lost on the link, the second waits, the others find no room.
+    // The first is sent and lost on the link, the second is queued, the others are dropped.
     let full = ("sw.1->b", "out", "queue_limit");
     assert_eq!(dropped, [full, full, ("b.0->sw", "in", "link_loss")]);
     let arrived = log.iter().filter(|row| row.event == "arrived" && row.port == "b.0->sw").count();

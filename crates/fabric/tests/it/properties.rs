@@ -22,13 +22,13 @@ use workload::{
     PoissonParams, RateBasis, SourceSpec,
 };
 
-/// Numbers from which everything about one random simulation is drawn; plain so that it shrinks.
+/// Numbers from which a random simulation is drawn; plain, so that proptest can shrink them.
 #[derive(Clone, Debug)]
 struct Dice {
     shape: u8,
     size: usize,
     control: u8,
-    /// One stream of choices; the same place always decides the same thing.
+    /// A stream of choices; the same position always decides the same property.
     rolls: Vec<u32>,
     seed: u64,
 }
@@ -43,7 +43,7 @@ struct Rolls<'a>(&'a [u32], usize);
 impl Rolls<'_> {
     fn below(&mut self, n: u32) -> u32 {
         self.1 += 1;
-        // A different number each time round.
+        // A different number in each round.
         let round = (self.1 / self.0.len()) as u32;
         (self.0[self.1 % self.0.len()] ^ round.wrapping_mul(0x9e37_79b9)) % n
     }
@@ -55,8 +55,8 @@ impl Rolls<'_> {
     }
 }
 
-/// Trees and other graphs in which up-down paths cannot wait for each other in a cycle: 0 to 4. A ring or
-/// a graph with random extra links: 5.
+/// The graph of a simulation. Shapes 0 to 4: trees and other graphs in which up-down paths cannot wait for each other
+/// in a cycle. Shape 5: a ring, or a graph with random extra links.
 fn graph(dice: &Dice, rolls: &mut Rolls) -> Graph {
     let cable = Cable::new(gbps(10), ns(10));
     let size = dice.size as u64;
@@ -71,7 +71,7 @@ fn graph(dice: &Dice, rolls: &mut Rolls) -> Graph {
     named.expect("parameters are in range")
 }
 
-/// A random tree of switches, each with hosts; with shape 5 extra and parallel links.
+/// A random tree of switches, each with hosts; shape 5 adds extra and parallel links.
 fn random_graph(dice: &Dice, rolls: &mut Rolls, cable: Cable) -> Graph {
     let mut graph = Graph::default();
     let node = |graph: &mut Graph, name: String, role| {
@@ -119,10 +119,10 @@ fn control(kind: u8, rolls: &mut Rolls) -> Option<PauseSpec> {
     };
     let priorities = rolls.pick(&[0xFFu8, 0x08, 0x0F]);
     match kind {
-        // Computed watermarks, everything lossless.
+        // Computed watermarks, all priorities lossless.
         0 => Some(base),
         1 => Some(PauseSpec { kind: PauseKind::Link, ..base }),
-        // Watermarks that are only sometimes enough, and pauses of all lengths.
+        // Watermarks that are only sometimes sufficient, and pauses of all durations.
         2 => None,
         3 => {
             let quanta = rolls.pick(&[1, 10, 1000, u16::MAX]);
@@ -185,13 +185,13 @@ fn source(to: Destinations, line: BitRate, rolls: &mut Rolls) -> SourceSpec {
     }
 }
 
-/// Sources end after 40 us. `drains`: the run then goes on until all is delivered, if nothing is stuck.
+/// Sources end after 40 us. `drains`: the run then continues until all frames are delivered, unless some are stuck.
 fn spec(dice: &Dice, drains: bool) -> Spec {
     let mut rolls = Rolls(&dice.rolls, 0);
     let graph = graph(dice, &mut rolls);
     let tree = dice.shape < 5;
     let rates = [1u64, 10, 10, 25, 100];
-    // One of the extremes in a while.
+    // Extreme values now and then.
     let links: Vec<LinkSpec> = graph
         .links
         .iter()
@@ -308,11 +308,10 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
     }
 }
 
-/// Whether pauses can wait for each other in a cycle. With ingress accounting not on up-down paths. With
-/// Returns true if pauses can wait for each other in a cycle. With ingress accounting they cannot on up-down paths.
-/// With egress accounting a full queue to one neighbour pauses all others, including traffic to other ports: a leaf
-/// that is full towards one spine stops the other, which stops another leaf, and so on, back to the first. That takes
-/// a cycle in the graph, so trees are safe. This is a property of the mechanism, not a fault.
+/// Returns true if pauses can wait for each other in a cycle. With ingress accounting, they cannot on up-down paths.
+/// With egress accounting, a full queue to one neighbour pauses all others, including traffic to other ports: a leaf
+/// that is full towards one spine stops the other, which stops another leaf, and so on, back to the first. This
+/// requires a cycle in the graph, so trees are safe. It is a property of the mechanism, not a fault.
 fn can_deadlock(dice: &Dice) -> bool {
     let (circles, up_down) = (matches!(dice.shape, 2 | 3 | 5), dice.shape != 5);
     match dice.control {
@@ -335,7 +334,7 @@ proptest! {
 
     #[test]
     fn what_goes_in_comes_out(dice in dice(0..7)) {
-        // Sources stop and all queues run empty.
+        // Sources stop and all queues drain.
         let spec = spec(&dice, true);
         let outcome = Net(spec.clone()).try_run();
         prop_assert_eq!(&outcome.error, &None);
@@ -345,7 +344,7 @@ proptest! {
         }
         let sent = outcome.total("flows", "frames_sent");
         prop_assert_eq!(sent, outcome.total("flows", "frames_delivered") + outcome.total("flows", "frames_dropped"));
-        // Node by node: received and made = sent, delivered and lost.
+        // Node by node: frames received and created equal those sent, delivered and lost.
         let mut balance: BTreeMap<String, i64> = BTreeMap::new();
         let rows = outcome.texts("ports", "node").iter().enumerate();
         for (row, node) in rows {
@@ -366,14 +365,14 @@ proptest! {
                 prop_assert_eq!(*balance, 0, "{}", node);
             }
         }
-        // Little's law is exact for a queue that begins and ends empty: all its frames' waits together are
-        // the area under its length.
+        // Little's law is exact for a queue that is empty at the start and at the end: the sum of all waits is the area
+        // under the queue length.
         for (row, &mean) in outcome.reals("queues", "queue_frames_mean").iter().enumerate() {
             let waits = outcome.reals("queues", "wait_mean_ns")[row] * outcome.integers("queues", "frames")[row] as f64;
             let area = mean * outcome.summary("measured") * 1e9;
             prop_assert!((waits - area).abs() <= 1e-9 * waits.max(1.0), "{} and {}", waits, area);
         }
-        // The last pause has ended: nothing explains one at the end of all.
+        // All pauses have ended: at the end, nothing would explain one.
         for pause in outcome.pauses() {
             prop_assert!(pause.end < outcome.now, "{:?}", pause);
         }
@@ -383,22 +382,22 @@ proptest! {
     fn the_trajectory_does_not_depend_on_how_it_is_run(dice in dice(0..7), budget in 1u64..2_000) {
         let mut net = Net(spec(&dice, false));
         let once = net.try_run();
-        // Again; in steps. All numbers are the same.
+        // A repetition, and a run in steps, give equal numbers.
         same(&once, &net.try_run())?;
         same(&once, &net.run_in_steps(budget))?;
-        // On several threads, at once and in steps.
+        // On several threads, in one call and in steps.
         for threads in [2, 3] {
             same(&once, &net.run_on(threads, u64::MAX))?;
             same(&once, &net.run_on(threads, budget * 10_000))?;
         }
-        // Whatever is recorded.
+        // Regardless of the recordings.
         for bin in [None, Some(ns(700)), Some(us(7))] {
             for pauses in [false, true] {
                 net.0.probes = ProbeSpec { bin, pauses, chosen: None };
                 prop_assert_eq!(once.fingerprint, net.try_run().fingerprint);
             }
         }
-        // Ten at a time.
+        // Ten runs at a time.
         let all: Vec<u64> = std::thread::scope(|scope| {
             let net = &net;
             let runs: Vec<_> = (0..10).map(|_| scope.spawn(move || net.try_run().fingerprint)).collect();

@@ -1,4 +1,5 @@
-//! Queue managers and shared memories in a fabric, held against arithmetic and against a few lines of plain code.
+//! Queue managers and shared memories in a fabric, compared with calculations and with a few lines of straightforward
+//! code.
 
 use crate::common::{Net, Outcome, cases, exact, gbps, greedy, host, managed, ns, pfc, switch, us};
 use fabric::spec::{FlowSpec, HostSpec, OnLosslessDrop, Role, SwitchSpec};
@@ -58,13 +59,13 @@ fn total(outcome: &Outcome, column: &str) -> u64 {
 #[test]
 fn step_marking_frame_by_frame() {
     // A window of 20 segments arrives at ten times the rate at which the slow link sends. An arriving segment finds
-    // those before it that have not begun their transmission. Once the loop has closed, a segment comes when one
-    // leaves and finds the queue at its plateau.
+    // those before it that have not started transmission. Once the loop has closed, a segment arrives whenever one
+    // leaves, and finds the queue at its plateau.
     for threshold in [0u64, 1, 5, 12, 17, 18, 30] {
         let (mut net, a, b, _) = bottleneck(managed(step(threshold, Moment::Enqueue)), us(1000));
         net.flow("bulk", a, 0, greedy(b, SEGMENT, Time::ZERO)).transport = Some(window(20, true));
         let outcome = net.run();
-        // The same queue in a few lines: arrivals and departures in picoseconds.
+        // A model of the queue in a few lines: arrivals and departures in picoseconds.
         let (fast, slow) = (816_000u64, 8_160_000u64);
         let back = (672_000 + 100_000) + (67_200 + 100_000);
         let mut sends: Vec<u64> = (0..20).map(|n| n * fast).collect();
@@ -86,7 +87,7 @@ fn step_marking_frame_by_frame() {
             sends.push(send);
         }
         assert_eq!(total(&outcome, "marks"), marks, "threshold {threshold}");
-        // A raw frame, and a connection without ECN, pass.
+        // A raw frame, and a connection without ECN, are not marked.
         let (mut net, a, b, _) = bottleneck(managed(step(threshold, Moment::Enqueue)), us(500));
         net.flow("bulk", a, 0, greedy(b, SEGMENT, Time::ZERO)).transport = Some(window(20, false));
         net.flow("raw", a, 1, greedy(b, SEGMENT, Time::ZERO));
@@ -96,7 +97,7 @@ fn step_marking_frame_by_frame() {
 
 #[test]
 fn a_message_takes_the_reverse_path_and_no_longer_also_under_pause() {
-    // a - s0 - s1 - s2 - b, the last link slow: messages come from s2 and pass s1 and s0.
+    // a - s0 - s1 - s2 - b, the last link slow: messages originate at s2 and pass s1 and s0.
     for paused in [false, true] {
         let manager = ManagerSpec::Sampling(SamplingParams { threshold: Amount::Frames(3), every: 1 });
         let control = paused.then(|| pfc(0b1).into());
@@ -117,8 +118,8 @@ fn a_message_takes_the_reverse_path_and_no_longer_also_under_pause() {
         assert!(sent > 30, "{sent}");
         let arrived = outcome.count("connections", "bulk", "messages");
         assert!(sent - arrived <= 2, "{sent} sent, {arrived} arrived");
-        // Three links of 84 B and 700 ns; acknowledgements of 84 B and pause frames may be ahead of it at each, and
-        // nothing else goes that way.
+        // Three links of 84 B and 700 ns; acknowledgements of 84 B and pause frames may precede it on each, and no
+        // other traffic goes in that direction.
         let alone = Time::from_ps(3 * (67_200 + 700_000));
         let of = |column| exact(outcome.real("connections", "bulk", column));
         assert_eq!(of("message_delay_min_ns"), alone, "paused: {paused}");
@@ -150,7 +151,8 @@ fn dynamic_thresholds_settle_where_theory_says() {
                 net.flow(&format!("g{n}"), y, 0, greedy(to, 1000, ns(3 + 5 * n as u64)));
             }
             let outcome = net.run();
-            // Each busy queue holds alpha / (1 + n alpha) of the memory, to the frames that came before the others.
+            // Each busy queue holds alpha / (1 + n alpha) of the memory, except for frames that arrived before those of
+            // the others.
             let share = memory as f64 * alpha / (1.0 + busy as f64 * alpha);
             let ports =
                 outcome.texts("queues", "port").iter().zip(outcome.integers("queues", "queue_bytes_max"));
@@ -167,8 +169,9 @@ fn dynamic_thresholds_settle_where_theory_says() {
     }
 }
 
-/// Three hosts on 10 Gb/s and a switch whose memory lossless frames of priority 3 (10 Gb/s from `a` and `b` to `c`) share
-/// with lossy ones of priority 0 (10 Gb/s from `b` and `c` to `a`). Messages to `a` have to queue with the latter.
+/// Three hosts on 10 Gb/s and a switch with a shared memory, for lossless frames of priority 3 (10 Gb/s from `a` and
+/// `b` to `c`) and lossy ones of priority 0 (10 Gb/s from `b` and `c` to `a`). Messages to `a` are queued with the
+/// latter.
 fn full_memory(headroom: u64, manager: Option<ManagerSpec>) -> Net {
     let shared = SharedMemorySpec {
         total: 20_000 + headroom,
@@ -201,7 +204,7 @@ fn full_memory(headroom: u64, manager: Option<ManagerSpec>) -> Net {
     net
 }
 
-/// A lossless class keeps the frames that a switch sends itself, too, or its guarantee is broken.
+/// In a lossless class, dropping a frame that the switch originates also violates the guarantee.
 #[test]
 fn messages_that_a_full_switch_loses_are_violations_where_their_class_is_lossless() {
     let every = ManagerSpec::Sampling(SamplingParams { threshold: Amount::Frames(1), every: 1 });
@@ -214,7 +217,7 @@ fn messages_that_a_full_switch_loses_are_violations_where_their_class_is_lossles
     let counts = outcome.integers("drops", "frames").iter().zip(outcome.integers("drops", "bytes"));
     let lost: Vec<_> = flows.zip(counts).collect();
     let messages: Vec<_> = lost.iter().filter(|((flow, _), _)| flow.ends_with('c')).collect();
-    // In lossless flows only messages (64 B) are lost, and each is a violation.
+    // Of lossless flows, only messages (64 B) are lost, and each is a violation.
     assert!(!messages.is_empty(), "{lost:?}");
     for ((flow, part), (frames, bytes)) in &messages {
         assert!(**frames > 0 && **bytes == 64 * **frames, "{flow}: {bytes} B in {frames} frames");
@@ -226,7 +229,7 @@ fn messages_that_a_full_switch_loses_are_violations_where_their_class_is_lossles
 
 #[test]
 fn what_a_shared_memory_lacks_is_said_in_its_own_terms() {
-    // A headroom of one frame: it is full when the second comes.
+    // A headroom of one frame: it is full when the second arrives.
     let error = full_memory(1_500, None).try_run().error.expect("1500 B are no headroom");
     for part in
         ["priority 3", "in through sw.", "(shared_memory) is 1500 B and 1000 B were in use; XOFF is at "]
@@ -237,7 +240,7 @@ fn what_a_shared_memory_lacks_is_said_in_its_own_terms() {
 
 #[test]
 fn minima_of_lossless_counters_are_part_of_the_memory() {
-    // Eight lossless priorities come in through one port and wait in one egress queue. Each has a minimum of 20 kB.
+    // Eight lossless priorities arrive through one port and share one egress queue. Each has a minimum of 20 kB.
     for (kind, counters) in [(PauseKind::Priorities(0xFF), 8), (PauseKind::Link, 1)] {
         let (minimum, headroom) = (20_000, 50_000);
         let total = 2 * (1 + counters) * minimum + headroom + 10_000;
@@ -267,7 +270,7 @@ fn minima_of_lossless_counters_are_part_of_the_memory() {
         }
         let outcome = net.run();
         let most = outcome.count("ports", "sw.1->b", "queue_bytes_max");
-        // All counters of the one port have all of their minima, and nearly all shared memory.
+        // The counters of the port use all of their minima, and nearly all shared memory.
         let own = counters * minimum;
         assert!((own..=own + headroom + 10_000).contains(&most), "{most} B of {total} B for {kind:?}");
     }
@@ -311,8 +314,8 @@ fn red_marks_what_understands_marks_and_drops_the_rest() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
-    /// All managers, shared memories with lossless and lossy classes, connections and raw traffic: nothing of a
-    /// lossless class is lost while the headroom is large enough, frames are conserved, and threads cannot be seen.
+    /// All managers, shared memories with lossless and lossy classes, connections and raw traffic: no lossless frame is
+    /// lost while the headroom is sufficient, frames are conserved, and the number of threads has no effect.
     #[test]
     fn managers_and_memories_on_threads(
         which in 0usize..5,
@@ -329,7 +332,7 @@ proptest! {
             Some(step(7, Moment::Dequeue)),
             Some(ManagerSpec::Sampling(SamplingParams { threshold: Amount::Frames(4), every: 3 })),
         ];
-        // Five ports with two lossless priorities: what a link needs above XOFF is below 10 kB.
+        // Five ports with two lossless priorities: a link needs less than 10 kB above XOFF.
         let memory = SharedMemorySpec {
             total: total + 200_000,
             alpha: Alpha::new(alpha).unwrap(),
@@ -344,7 +347,7 @@ proptest! {
         let spec = SwitchSpec {
             flow_control: Some(control.clone().into()),
             shared_memory: Some(memory),
-            // Managers of the lossy class alone: RED would drop lossless frames.
+            // Only the lossy class has a manager: RED would drop lossless frames.
             managers: (0..8).map(|class| managers[which].filter(|_| class == 0 && !link)).collect::<Vec<_>>().into(),
             ..switch()
         };
@@ -379,7 +382,8 @@ proptest! {
     }
 }
 
-/// Three flows of one rate and three colors at a port of a third: RED drops those first that are not green.
+/// Three flows of equal rate and three colors at a port of a third of their rate: RED first drops the frames that are
+/// not green.
 #[test]
 fn weighted_red_drops_by_the_color_of_the_flow() {
     use queueing::{Color, ColorKeys};
@@ -415,14 +419,14 @@ fn weighted_red_drops_by_the_color_of_the_flow() {
     }
     let outcome = net.run();
     let delivered = |flow: &str| outcome.count("flows", flow, "frames_delivered");
-    // 12.2 Gb/s arrive for 10, of which 8.2 are not red: red frames are dropped, and no others.
+    // 12.2 Gb/s arrive for 10 Gb/s, of which 8.2 Gb/s are not red: only red frames are dropped.
     let sent = |flow: &str| outcome.count("flows", flow, "frames_sent");
     assert_eq!(outcome.count("flows", "green", "frames_dropped"), 0);
     assert!(outcome.count("flows", "yellow", "frames_dropped") < sent("yellow") / 50);
     let share = delivered("red") as f64 / sent("red") as f64;
     assert!((0.4..0.5).contains(&share), "{share}");
     net.assert_threads_agree(&outcome);
-    // Without keys of their own colors are nothing.
+    // Without keys for colors, colors have no effect.
     let plain = |color: bool| {
         let mut net = net.clone();
         for node in &mut net.0.nodes {
@@ -455,7 +459,7 @@ fn a_congestion_point_of_a_port_hears_of_all_its_queues() {
         let (a, b, c) = (net.host("a", host()), net.host("b", host()), net.host("c", host()));
         let sw = net.switch("sw", own);
         net.attach(&[a, b, c], sw, gbps(10), ns(100));
-        // 16 frames of each priority wait at once; the higher one is sent first.
+        // 16 frames of each priority are queued at once; those of the higher one are sent first.
         net.flow("low", a, 2, crate::common::burst(c, 1_000, 16, Time::ZERO));
         net.flow("high", b, 3, crate::common::burst(c, 1_000, 16, Time::ZERO));
         net.flow("first", sw, 7, crate::common::one(c, 16_000, Time::ZERO));
@@ -474,6 +478,6 @@ fn a_congestion_point_of_a_port_hears_of_all_its_queues() {
     let (low, high) = messages(PointScope::Queue);
     assert_eq!((low, high), (0, 0), "each queue stays below its set point");
     let (low, high) = messages(PointScope::Port);
-    // One point, whose samples fall on frames of either priority.
+    // One congestion point, which samples frames of both priorities.
     assert!(low + high > 0, "{low} {high}");
 }

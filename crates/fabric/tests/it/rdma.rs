@@ -1,4 +1,4 @@
-//! RDMA in a fabric: transfers to the picosecond, CNPs as frames of a class of their own, losses, pauses and threads.
+//! RDMA in a fabric: transfers to the picosecond, CNPs in a class of their own, losses, pauses and threads.
 
 use crate::common::consistent::{check_tables, same};
 use crate::common::*;
@@ -23,7 +23,7 @@ fn none() -> RdmaControlKeys {
 fn dcqcn() -> RdmaControlKeys {
     RdmaControlKeys::Dcqcn(DcqcnPreset::Paper.keys())
 }
-/// Transfers from one host: start, index of the destination, bytes.
+/// Adds transfers of one host: start, index of the destination, bytes.
 pub fn transfers(net: &mut Net, from: NodeId, to: &[NodeId], keys: &RdmaKeys, rows: &[(Time, u32, u64)]) {
     let (spec, _) = keys.carrier(Some(Bytes::new(0)), 1_522).unwrap();
     let framing = Framing { frame: PACKET as u16, header: HEADERS as u16 };
@@ -46,7 +46,8 @@ fn times(outcome: &Outcome, column: &str) -> Vec<Time> {
 
 #[test]
 fn messages_by_hand() {
-    // One switch, 800 ps a byte. Two to b, one after the other, and one to c, of another queue pair, which has the NIC in turn.
+    // One switch, 800 ps per byte. Two transfers to b, one after the other, and one to c over another queue pair, which
+    // takes turns at the NIC.
     let mut net = Net::new(us(1_000));
     let hosts = [net.host("a", host()), net.host("b", host()), net.host("c", host())];
     let sw = net.switch("sw", switch());
@@ -56,7 +57,7 @@ fn messages_by_hand() {
     let outcome = net.run();
     let wire = |bytes: u64| Time::from_ps((bytes + 20) * 800);
     let way = |bytes: u64| (wire(bytes) + us(1)) * 2;
-    // At the switch the short one waits for the one before it.
+    // At the switch, the short one waits for the previous one.
     let first = wire(PACKET) * 3 + wire(566) + us(2);
     let second = wire(PACKET) * 2 + wire(566) + way(PACKET);
     let third = way(PACKET);
@@ -71,7 +72,7 @@ fn messages_by_hand() {
     assert_eq!(outcome.texts("queue_pairs", "destination"), ["b", "c"]);
 }
 
-/// All but `none`, which derives nothing from a rate.
+/// All controls except `none`, which derives nothing from a rate.
 fn controls() -> Vec<RdmaControlKeys> {
     vec![
         dcqcn(),
@@ -88,7 +89,7 @@ fn controls() -> Vec<RdmaControlKeys> {
 
 #[test]
 fn who_hears_of_another_rate_is_as_if_it_had_been_there_from_the_start() {
-    // The links of the senders change before the first packet; the round trip without queues is given.
+    // The links of the senders change before the first packet; the round-trip time without queues is configured.
     for control in controls() {
         for window in [None, Some(Or::word())] {
             let keys = RdmaKeys { base_rtt: Or::Value(us(8)), window, ..keys(control.clone()) };
@@ -141,7 +142,7 @@ fn cnps_answer_marks_and_bring_the_queue_down() {
     let [marks, sent, received] =
         ["packets_marked", "cnps_sent", "cnps_received"].map(|name| column(&marked, name));
     assert!(sent > 50 && marks >= sent && sent - received <= 8, "{marks} {sent} {received}");
-    // A gap of 50 us for each queue pair.
+    // Minimum interval of 50 us for each queue pair.
     assert!(marked.integers("queue_pairs", "cnps_sent").iter().all(|&own| own <= 81));
     assert!(marked.reals("queue_pairs", "rate_bps").iter().all(|&rate| (10e6..=10e9).contains(&rate)));
     let longest =
@@ -154,7 +155,7 @@ fn cnps_answer_marks_and_bring_the_queue_down() {
 
 #[test]
 fn cnps_pass_a_class_that_is_paused() {
-    // The receiver's own data is held back by a pause of priority 3 for ever; its CNPs go in priority 6.
+    // A pause of priority 3 holds back the receiver's own data for ever; its CNPs are sent at priority 6.
     let mut net = incast(2, 2_000_000, &keys(dcqcn()), marking(5), us(2_000));
     let (to, first) = (NodeId(2), NodeId(0));
     transfers(&mut net, to, &[first], &keys(none()), &[(Time::ZERO, 0, 1_000_000)]);
@@ -177,7 +178,7 @@ fn bit_errors_are_repaired_in_either_way() {
         let lost = outcome.integers("flows", "frames_dropped").iter().sum::<u64>();
         assert_eq!((column(&outcome, "packets_delivered"), column(&outcome, "messages")), (2_000, 1));
         assert!(lost > 3 && column(&outcome, "naks_received") > 3, "{lost}");
-        // Each loss costs its own packet, or all that is on its way.
+        // Each loss costs only its own packet, or all packets in flight.
         assert!(
             if recovery == RdmaRecovery::Selective { again <= 2 * lost } else { again > 2 * lost },
             "{again} {lost}"
@@ -194,14 +195,14 @@ fn a_link_that_stays_down_ends_the_queue_pair() {
     let outcome = net.run();
     assert_eq!((column(&outcome, "timeouts"), column(&outcome, "messages")), (4, 0));
     let failed = outcome.reals("queue_pairs", "failed_ns")[0];
-    // Four timeouts of 500 us, the first of which begins with the last packet, at 1.73 ms.
+    // Four timeouts of 500 us, the first of which starts with the last packet, at 1.73 ms.
     assert!(failed > 3_700e3 && failed < 3_800e3, "{failed}");
     assert!(outcome.integers("transfers", "frames_missing")[0] > 1_000);
 }
 
 #[test]
 fn pauses_lose_nothing_and_nothing_is_sent_twice() {
-    // A timeout that is shorter than the time in which 64 packets of each come through would send some twice.
+    // A timeout shorter than the time to transfer 64 packets of each would cause unnecessary retransmissions.
     let patient = RdmaKeys { timeout: us(67_000), ..keys(none()) };
     let mut sw = switch();
     sw.flow_control = Some(pfc_at(1 << 3, 20, 10).into());
@@ -214,7 +215,8 @@ fn pauses_lose_nothing_and_nothing_is_sent_twice() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
-    /// Any control and recovery, with losses, marks and pauses: threads cannot be seen, and each message arrives once.
+    /// Any control and recovery, with losses, marks and pauses: the number of threads has no effect, and each message
+    /// arrives once.
     #[test]
     fn controls_and_recoveries_on_threads(
         name in prop::sample::select(RdmaControlKeys::NAMES),

@@ -1,4 +1,4 @@
-//! Hosts that take their time: throughput, latency, and pauses that reach back to the source.
+//! Hosts with processing time: throughput, latency, and pauses that propagate back to the source.
 
 use crate::common::*;
 use fabric::spec::{CoreChange, HostSpec, InterruptSpec, OnLosslessDrop, ReceiveSpec, SwitchSpec};
@@ -8,7 +8,7 @@ fn slow(time_per_frame: Time) -> ReceiveSpec {
     ReceiveSpec { time_per_frame, buffer: Some(256 * 1024), ..ReceiveSpec::default() }
 }
 
-/// a - sw - b, with b taking its time.
+/// a - sw - b, where b takes time to process frames.
 fn net(duration: Time, receive: ReceiveSpec, control: bool) -> (Net, frame::NodeId, frame::NodeId) {
     let flow_control = control.then(|| pfc(1).into());
     let mut net = Net::new(duration);
@@ -22,21 +22,21 @@ fn net(duration: Time, receive: ReceiveSpec, control: bool) -> (Net, frame::Node
 
 #[test]
 fn frames_are_taken_in_one_after_the_other() {
-    // 1230 B: 1 us on each link. The first arrives at 2.03 us, the others a microsecond apart; each takes
-    // 2 us and 1230 B at 12.3 Gb/s, 0.8 us.
+    // 1230 B: 1 us on each link. The first arrives at 2.03 us, the others a microsecond apart; each takes 2 us, plus
+    // 0.8 us for 1230 B at 12.3 Gb/s.
     let rate = Some(BitRate::from_bps(12_300_000_000));
     let (mut net, a, b) = net(us(100), ReceiveSpec { rate, ..slow(us(2)) }, false);
     net.flow("f", a, 0, burst(b, 1230, 3, Time::ZERO));
     let outcome = net.run();
     assert_eq!(outcome.latency("f"), (ns(2_030 + 2_800), ns(2_030 + 3 * 2_800)));
-    // What is not taken in by the end waits, and is no loss.
+    // Frames that are not processed by the end are queued, not lost.
     net.0.duration = us(6);
     assert_eq!(net.run().delivered("f"), 1);
 }
 
 #[test]
 fn each_flow_has_a_core() {
-    // Frames come from 2.03 us on, one each microsecond. A hash puts the two flows on different cores of 64.
+    // Frames arrive from 2.03 us on, one per microsecond. A hash assigns the two flows to different cores of 64.
     let run = |cores| {
         let (mut net, a, b) = net(us(100), ReceiveSpec { cores, ..slow(us(3)) }, false);
         for name in ["f", "g"] {
@@ -47,7 +47,7 @@ fn each_flow_has_a_core() {
     let outcome = run(64);
     assert_eq!(outcome.latency("f"), (ns(2_030 + 3_000), ns(2_030 + 3 * 3_000)));
     assert_eq!(outcome.latency("g"), (ns(5_030 + 3_000), ns(5_030 + 3 * 3_000)));
-    // One core takes in six, one after the other.
+    // One core processes six frames, one after the other.
     assert_eq!(run(1).latency("g").1, ns(2_030 + 6 * 3_000));
 }
 
@@ -60,21 +60,22 @@ fn an_interrupt_waits_for_frames_or_for_time() {
         net.flow("later", a, 0, burst(b, 1230, 1, us(100)));
         net.run()
     };
-    // Frames arrive from 2.03 us on, one each microsecond. One or two wait for 10 us; then the interrupt, then they.
+    // Frames arrive from 2.03 us on, one per microsecond. One or two wait for 10 us; the interrupt follows, and their
+    // processing.
     let alone = ns(2_030 + 10_000 + 1_000);
     assert_eq!(run(1).latency("f"), (alone + us(2), alone + us(2)));
     assert_eq!(run(2).latency("f"), (alone + us(2), alone + us(4)));
-    // The third brings the interrupt; what comes while the core is awake needs none.
+    // The third triggers the interrupt; frames that arrive while the core is awake need none.
     let third = ns(4_030 + 1_000);
     assert_eq!(run(3).latency("f"), (third + us(2), third + us(6)));
     assert_eq!(run(5).latency("f"), (third + us(2), third + us(10)));
-    // It has slept since.
+    // The core has slept since.
     assert_eq!(run(5).latency("later"), (alone + us(2), alone + us(2)));
 }
 
 #[test]
 fn the_receiver_of_hagen_chapter_5() {
-    // H5-3: 1000-B frames, 1.859 us each: 538 MB/s. With PFC nothing is lost and the source is slowed down.
+    // H5-3: 1000-B frames, 1.859 us each: 538 MB/s. With PFC, no frame is lost and the source is slowed down.
     let run = |control, rate: Option<BitRate>| {
         let (mut net, a, b) = net(Time::from_ms(50), slow(Time::from_ps(1_858_736)), control);
         net.0.warmup = Time::from_ms(10);
@@ -95,7 +96,7 @@ fn the_receiver_of_hagen_chapter_5() {
     assert!((throughput / 538.0 - 1.0).abs() < 0.001, "{throughput} MB/s");
     assert!(on.count("ports", "b.0->sw", "pauses_sent") > 10);
     assert!(on.count("ports", "a.0->sw", "pauses_received") > 10);
-    // Without, what 834 MB/s bring beyond that is lost: 35.5 %.
+    // Without PFC, the excess of 834 MB/s is lost: 35.5 %.
     let off = run(false, Some(BitRate::from_bps(834 * 8_000_000)));
     let (sent, lost) = (off.count("flows", "f", "frames_sent") as f64, off.total("drops", "frames") as f64);
     assert!((lost / sent - (1.0 - 538.0 / 834.0)).abs() < 0.002, "{}", lost / sent);
@@ -107,7 +108,7 @@ fn the_receiver_of_hagen_chapter_5() {
 #[test]
 fn pfc_never_loses_at_any_speed_and_smallest_buffer() {
     for (bytes, time) in [(64u16, ns(200)), (64, us(5)), (1522, us(3)), (9000, us(20)), (500, ns(600))] {
-        // Little more than the headroom of the link, which is four of the longest frames.
+        // Slightly more than the headroom of the link, which is four of the longest frames.
         let room = 8_000 + 5 * u64::from(bytes);
         let (mut net, a, b) = net(Time::from_ms(5), ReceiveSpec { buffer: Some(room), ..slow(time) }, true);
         net.flow("f", a, 0, greedy(b, bytes, Time::ZERO));
@@ -130,7 +131,7 @@ fn a_host_that_stops_reading_and_goes_on() {
             net(Time::from_ms(2), ReceiveSpec { script: script.clone(), ..slow(us(2)) }, control);
         net.flow("f", a, 0, greedy(b, 1230, Time::ZERO));
         let outcome = net.run();
-        // 500 us / 2 us, then 1 ms / 4 us.
+        // 500 us / 2 us, followed by 1 ms / 4 us.
         let delivered = outcome.delivered("f");
         assert!((497..=501).contains(&delivered), "{delivered}");
         assert_eq!(outcome.texts("faults", "what"), ["reading_stops", "reading_starts"]);

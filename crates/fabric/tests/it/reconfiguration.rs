@@ -1,4 +1,4 @@
-//! Schedulers that change while frames wait: what each class gets, before and after.
+//! Schedulers that change while frames are queued: shares of each class, before and after.
 
 use crate::common::*;
 use fabric::spec::{FaultSpec, SwitchSpec};
@@ -10,8 +10,8 @@ use scheduling::{
 use std::sync::Arc;
 use units::Time;
 
-/// Two hosts that send to a third without end, in classes 0 and 1; the port to it has this scheduler, and the other
-/// from a time on.
+/// Two hosts that send to a third without end, in classes 0 and 1. The port to the third has this scheduler, which
+/// changes at a given time.
 fn contest(duration: Time, scheduler: SchedulerSpec, change: Option<(Time, SchedulerSpec)>) -> Net {
     let classes = ClassMap::new([0, 1, 1, 1, 1, 1, 1, 1]).expect("two classes");
     let (mut net, h) = star(3, duration, SwitchSpec { classes, scheduler, ..switch() });
@@ -37,7 +37,7 @@ fn delivered(net: &Net) -> [u64; 2] {
     [frames[0], frames[1]]
 }
 
-/// A scheduler of a kind that gives class 1 this many times what class 0 gets.
+/// A kind of scheduler, given the ratio of the shares of class 1 and class 0.
 type Kind = fn(u32) -> SchedulerSpec;
 
 const KINDS: [Kind; 5] = [
@@ -69,7 +69,7 @@ const KINDS: [Kind; 5] = [
 #[test]
 fn shares_are_those_of_the_scheduler_in_force() {
     for (nth, kind) in KINDS.into_iter().enumerate() {
-        // 1,248 frames in a millisecond: a half and a half, then a quarter and three quarters.
+        // 1,248 frames per millisecond: half and half, then a quarter and three quarters.
         let [one, other] = delivered(&contest(us(2_000), kind(1), Some((us(1_000), kind(3)))));
         let (first, all) = (1_250.0 / 2.0 + 1_250.0 / 4.0, 2_500.0);
         assert!((one as f64 - first).abs() < 12.0, "{nth}: {one}");
@@ -83,7 +83,7 @@ fn the_same_scheduler_again_changes_no_shares() {
         let without = delivered(&contest(us(1_000), kind(2), None));
         let with = delivered(&contest(us(1_000), kind(2), Some((us(500), kind(2)))));
         for class in 0..2 {
-            // Its memory is gone: a round at most.
+            // The state of the old scheduler is discarded, which costs a round at most.
             assert!(without[class].abs_diff(with[class]) <= 18, "{without:?} {with:?}");
         }
     }
@@ -99,7 +99,7 @@ fn a_change_is_in_the_table_of_faults() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 30, ..ProptestConfig::default() })]
 
-    /// Changes at any times, also many at once: nothing is lost or stuck, and threads agree.
+    /// Changes at any times, including many at once: no frame is lost or stuck, and threads give equal results.
     #[test]
     fn nothing_is_lost_by_changes(kind in 0usize..5, changes in prop::collection::vec((0u64..300, 1u32..8), 1..8)) {
         let mut net = contest(us(400), KINDS[kind](1), None);

@@ -1,4 +1,4 @@
-//! Switches that give frames another priority on links to some neighbours, as a change of DSCP at the end of a tunnel does.
+//! Switches that remap the priority of frames to certain neighbours, like a DSCP rewrite at the end of a tunnel.
 
 use crate::common::*;
 use fabric::Simulation;
@@ -25,7 +25,7 @@ fn greedy(to: NodeId) -> SourceSpec {
     SourceSpec { arrivals: Arrivals::Greedy, limit: None, ..paced(to, 1_000, 1, Time::ZERO, us(1)) }
 }
 
-/// `a` and `b` behind `near`, `c` behind `far` with a slow link; `near` makes 2 of 3 on its link to `far`.
+/// `a` and `b` behind `near`, `c` behind `far` with a slow link; `near` remaps 2 to 3 on its link to `far`.
 fn tunnel(changes: &[(u8, u8)], of_switches: &SwitchSpec) -> Net {
     let mut net = Net::new(us(2_000));
     let host = || HostSpec { flow_control: Some(pfc(LOSSLESS).into()), ..host() };
@@ -58,14 +58,14 @@ fn pauses_stop_the_queue_of_the_new_priority_and_spread_by_the_old_one() {
     let found = paused(&outcome);
     assert_eq!(found, [("a.0->near", 3), ("near.2->far", 2)]);
     assert_eq!(outcome.total("drops", "bytes"), 0);
-    // It waited in the queue of 2, which is where its frames are counted.
+    // The frame waited in the queue of priority 2, where its frames are counted.
     let queue = |port: &str| {
         let ports = outcome.texts("queues", "port");
         let of_port = ports.iter().zip(outcome.integers("queues", "class"));
         of_port.filter(|(name, _)| *name == port).map(|(_, &class)| class).collect::<Vec<u64>>()
     };
     assert_eq!((queue("near.2->far"), queue("far.1->c")), (vec![2], vec![2]));
-    // 1 Gb/s of 1,020 B on the wire for 2 ms.
+    // 1 Gb/s of frames of 1,020 B on the wire for 2 ms.
     let delivered = outcome.total("flows", "frames_delivered");
     assert!((100 + 243..=100 + 245).contains(&delivered), "{delivered}");
 }
@@ -106,8 +106,8 @@ fn priorities_may_be_exchanged() {
     assert_eq!(outcome.total("drops", "bytes"), 0);
 }
 
-/// Two switches that send frames of one priority back and forth wait for each other; with another one on the way back they
-/// do not (SONiC's remap of tunnels between two ToR switches).
+/// Two switches that send frames of one priority to each other and back wait for each other; with another priority in
+/// the return direction they do not (SONiC's remap of tunnels between two ToR switches).
 #[test]
 fn another_priority_on_the_way_back_opens_the_circle() {
     let bounce = |changes: &[(u8, u8)]| {

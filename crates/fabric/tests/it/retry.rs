@@ -1,4 +1,4 @@
-//! Link-level retry on links: to the picosecond where a single frame is damaged, and under all that can happen at once.
+//! Link-level retry: to the picosecond for a single damaged frame, and under combinations of all faults.
 
 use crate::common::*;
 use fabric::spec::{FaultSpec, Forwarding, OnLosslessDrop, Reaction, SwitchSpec};
@@ -19,7 +19,7 @@ fn damage(link: u32, from: Time, until: Time) -> FaultSpec {
     FaultSpec::BitErrors { link, from, until, rate: 1.0 }
 }
 
-/// `count` frames of 1230 B back to back: with their 20 B each takes 1 us at 10 Gb/s.
+/// `count` frames of 1230 B back to back: with their 20 B of overhead, each takes 1 us at 10 Gb/s.
 fn burst(to: NodeId, count: u64, start: Time) -> SourceSpec {
     SourceSpec { arrivals: Arrivals::Greedy, limit: Some(Bytes::new(1230 * count)), ..one(to, 1230, start) }
 }
@@ -51,8 +51,9 @@ fn golden_vector_11_to_the_picosecond() {
     assert_eq!(outcome.delivered("f"), 6);
     assert_eq!(retries(&outcome, "a.0->sw", SENT), [6, 4, 1, 0, 4]);
     assert_eq!(retries(&outcome, "sw.0->a", RECEIVED), [1, 1, 3, 0]);
-    // The NACK leaves at 4 us and is there 6.4 ns and 1 us later, in the middle of the sixth frame. From 6 us to 10 us the last
-    // four frames are sent again. The last was made at 4 us, when the fifth began to leave; it is at `sw` at 11 us and at `b` at 13 us.
+    // The NACK is sent at 4 us and arrives 6.4 ns and 1 us later, in the middle of the sixth frame. From 6 us to 10 us,
+    // the last four frames are retransmitted. The last one was created at 4 us, when the fifth started to leave; it
+    // arrives at `sw` at 11 us and at `b` at 13 us.
     assert_eq!(outcome.latency("f").1, us(9));
     assert_eq!(exact(outcome.real("link_retries", "a.0->sw", "repair_delay_max_ns")), us(4));
     assert_eq!(exact(outcome.real("link_retries", "a.0->sw", "repair_delay_mean_ns")), us(4));
@@ -64,13 +65,14 @@ fn golden_vector_11_to_the_picosecond() {
 fn a_damaged_nack_is_repaired_by_the_timer() {
     let (mut net, a, b) = line(llr(), us(60));
     net.flow("f", a, 0, burst(b, 1, us(0)));
-    // The frame is damaged, and so is its NACK, which leaves at 2 us.
+    // The frame is damaged, and so is its NACK, which is sent at 2 us.
     net.0.faults = vec![damage(0, us(0), ns(1)), damage(0, ns(2_000), ns(2_001))];
     let outcome = net.run_on_threads();
     assert_eq!(outcome.delivered("f"), 1);
     assert_eq!(retries(&outcome, "a.0->sw", SENT), [1, 1, 1, 1, 1]);
     assert_eq!(retries(&outcome, "sw.0->a", &["nacks_sent", "ordered_sets_lost"]), [1, 1]);
-    // Ten microseconds after its first transmission began it goes again: 1 us on each link, and 1 us of delay.
+    // It is retransmitted ten microseconds after the start of its first transmission: 1 us on each link, and 1 us of
+    // delay.
     assert_eq!(outcome.only_latency("f"), us(14));
 }
 
@@ -91,10 +93,11 @@ fn a_full_replay_buffer_blocks_until_an_acknowledgement() {
     let (mut net, a, b) = line(LlrSpec { outstanding_frames_max: 2, ..llr() }, us(40));
     net.flow("f", a, 0, burst(b, 3, us(0)));
     let outcome = net.run_on_threads();
-    // The first is acknowledged at 2 us + 6.4 ns + 1 us: then the third goes, which was made at 1 us, and is at `b` 4 us later.
+    // The first is acknowledged at 2 us + 6.4 ns + 1 us: then the third is sent, which was created at 1 us, and arrives
+    // at `b` 4 us later.
     assert_eq!(outcome.latency("f").1, ps(6_006_400));
     assert_eq!(retries(&outcome, "a.0->sw", &["blocks", "replays", "sequence_errors"]), [2, 0, 0]);
-    // Blocked from 1 us on; with the third frame again, until the second is acknowledged, 2048 B behind the first.
+    // Blocked from 1 us on; and again with the third frame, until the second is acknowledged, 2048 B after the first.
     let blocked = outcome.real("link_retries", "a.0->sw", "blocked_s");
     let expected =
         (3_006_400 - 1_000_000 + (2_000_000 + 1_638_400 + 6_400 + 1_000_000 - 3_006_400)) as f64 * 1e-12;
@@ -107,7 +110,7 @@ fn after_too_many_replays_the_frames_are_lost() {
     let (mut net, a, b) = line(spec, us(100));
     net.flow("f", a, 0, burst(b, 3, us(0)));
     net.flow("later", a, 0, burst(b, 2, us(50)));
-    // Frames are damaged, and all ordered sets, for 40 us.
+    // For 40 us, frames and all ordered sets are damaged.
     net.0.faults = vec![damage(0, us(0), us(40))];
     let outcome = net.run_on_threads();
     assert_eq!((outcome.delivered("f"), outcome.delivered("later")), (0, 2));
@@ -156,8 +159,9 @@ fn an_outage_shorter_than_the_timeout_loses_nothing() {
         let outcome = net.run_on_threads();
         (outcome.delivered("f"), outcome.total("drops", "frames"), outcome.latency("f").1)
     };
-    // Frames 4 and 5 are on the link at 4.5 us, and so is the acknowledgement of frames 2 and 3. Nothing is lost: frames 2 to 5 go again from
-    // 20 us to 24 us, and then frame 6, which was made at 4 us and is at `b` at 28 us.
+    // Frames 4 and 5 are on the link at 4.5 us, and so is the acknowledgement of frames 2 and 3. No frame is lost:
+    // frames 2 to 5 are retransmitted from 20 us to 24 us, followed by frame 6, which was created at 4 us and arrives
+    // at `b` at 28 us.
     let (delivered, lost, last) = with(us(16));
     assert_eq!((delivered, lost), (10, 0));
     assert_eq!(last, us(24));
@@ -177,7 +181,7 @@ fn frames_of_other_priorities_are_lost_as_without() {
     assert_eq!(outcome.texts("drops", "cause").iter().filter(|cause| *cause == "bit_error").count(), 1);
 }
 
-/// A run of a line of three switches.
+/// Parameters of a run with a line of three switches.
 #[derive(Clone, Debug)]
 struct Trial {
     spec: LlrSpec,
@@ -199,7 +203,7 @@ fn trials() -> impl Strategy<Value = Trial> {
     let spec = spec.prop_map(|(frames, bytes, timer, spacing)| LlrSpec {
         outstanding_frames_max: frames,
         outstanding_bytes_max: bytes,
-        // Without a timer a lost NACK would end all.
+        // Without a timer, a lost NACK would stop the link for good.
         replay_timer_max: us(timer.max(8)),
         ctlos_target_spacing: spacing,
         pcs_lost_timeout: if timer == 0 { us(500) } else { us(20) },
@@ -223,10 +227,11 @@ fn trials() -> impl Strategy<Value = Trial> {
     )
 }
 
-/// Two flows of 60 frames from both ends of h0 - s0 - s1 - h1, and one between the hosts of s0 and s1 in the other direction.
+/// Two flows of 60 frames from both ends of h0 - s0 - s1 - h1, and one in the other direction between the hosts of s0
+/// and s1.
 fn net_of(trial: &Trial) -> Net {
     let mut net = Net::new(us(3_000));
-    // A pause does not stop repetitions: all that is outstanding may come after it.
+    // A pause does not stop retransmissions: all outstanding frames may arrive after it.
     let headroom = Some(Amount::Bytes(2 * trial.spec.outstanding_bytes_max + 20_000));
     let (xoff, xon) = (Amount::Bytes(5_000), Amount::Bytes(2_000));
     let watermarks = Some(Watermarks { xoff, xon, headroom });
@@ -250,7 +255,8 @@ fn net_of(trial: &Trial) -> Net {
         net.flow(&format!("f{number}"), hosts[from], priority, source);
     }
     let until = net.0.duration;
-    // Pause frames are sent once: wrong bits may lose them, and then a frame. A link that loses frames does not.
+    // Pause frames are not retransmitted: bit errors may lose one, and consequently a data frame. A link with random
+    // loss of frames does not lose them.
     let errors = |link| match trial.pfc {
         true => FaultSpec::FrameLoss {
             link,
@@ -277,8 +283,8 @@ fn net_of(trial: &Trial) -> Net {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(40), ..ProptestConfig::default() })]
 
-    /// Nothing is lost by wrong bits, by pauses that begin during a replay, or by changes of rate; by an outage only if it lasts longer than
-    /// the timeout. Frames are conserved, and any number of threads comes to the same.
+    /// No frame is lost by bit errors, by pauses that start during a replay, or by rate changes; outages lose frames
+    /// only if they last longer than the timeout. Frames are conserved, and results are equal on any number of threads.
     #[test]
     fn nothing_is_lost_that_can_be_repeated(trial in trials()) {
         let net = net_of(&trial);

@@ -1,4 +1,4 @@
-//! Ranks of MPI in a ring: their steps wait for each other across connections and hosts.
+//! MPI ranks in a ring: their steps wait for each other across connections and hosts.
 
 use crate::common::*;
 use fabric::spec::SwitchSpec;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use transport::{Application, ConnectionSpec, MpiExchangeSpec, TcpPreset, Transport};
 use units::{Amount, Bytes, Time};
 
-/// Hosts at a switch, the link of the first of which has a tenth of the rate, and their exchange.
+/// Hosts at a switch and their exchange. The link of the first host has a tenth of the rate if `slow`.
 fn net(hosts: usize, slow: bool, exchange: &MpiExchangeSpec) -> Net {
     let mut net = Net::new(Time::from_ms(20));
     let nodes: Vec<NodeId> = (0..hosts).map(|n| net.host(&format!("h{n}"), host())).collect();
@@ -32,7 +32,7 @@ fn exchange(message: u64, copy: Option<Time>) -> MpiExchangeSpec {
     MpiExchangeSpec { message, eager: 64 << 10, steps: None, copy, transport: Transport::Tcp(Arc::new(tcp)) }
 }
 
-/// Mean times of a step, and how many there were.
+/// Mean time of a step, and number of steps, of each host.
 fn steps(outcome: &Outcome, hosts: usize) -> Vec<(f64, u64)> {
     let names = (0..hosts).map(|n| format!("r{n}"));
     let of = |name: &str| {
@@ -50,7 +50,7 @@ fn one_slow_rank_slows_all() {
         let exchange = exchange(10_000, copy);
         let (even, slow) = (net(6, false, &exchange).run(), net(6, true, &exchange).run());
         let (even, slow) = (steps(&even, 6), steps(&slow, 6));
-        // 10 kB twice, at 1 Gb/s, are 164 us; a neighbour is at most a step ahead.
+        // 10 kB twice at 1 Gb/s are 164 us; a neighbour is at most one step ahead.
         let least = if copy.is_some() { 82_000.0 } else { 164_000.0 };
         assert!(slow.iter().all(|it| it.0 > least), "{slow:?}");
         assert!(even.iter().all(|it| it.0 < 60_000.0), "{even:?}");
@@ -81,7 +81,7 @@ fn the_same_on_several_threads() {
 
 #[test]
 fn applications_are_told_apart_by_their_descriptions() {
-    // Two rings among the same hosts: each has steps of its own.
+    // Two rings among one set of hosts: each has its own steps.
     let (fast, slow) = (exchange(100, None), exchange(50_000, None));
     let mut both = net(3, false, &fast);
     let other = net(3, false, &slow);

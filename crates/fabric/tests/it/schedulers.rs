@@ -1,4 +1,4 @@
-//! Schedulers in a fabric: shares on a saturated port, with and without pauses, alone and on threads.
+//! Schedulers in a fabric: shares on a saturated port, with and without pauses, on one thread and on several.
 
 use crate::common::{Net, Outcome, gbps, greedy, host, pfc, pfc_at, switch, us};
 use fabric::spec::{HostSpec, Queueing, SwitchSpec};
@@ -16,10 +16,10 @@ fn four() -> ClassMap {
     ClassMap::new([0, 1, 2, 3, 3, 3, 3, 3]).unwrap()
 }
 
-/// Frames of each sender: multiples of the 64 B that a deficit table counts in.
+/// Frame size of each sender: multiples of 64 B, the unit of a deficit table.
 const BYTES: [u16; 4] = [1472, 320, 64, 1024];
 
-/// Schedulers that share bytes as 4 : 2 : 1 : 1, and the line overhead that they account.
+/// Schedulers that share bytes as 4 : 2 : 1 : 1, each with the line overhead that it accounts.
 fn by_bytes() -> Vec<(SchedulerSpec, f64)> {
     let weights = || vec![4, 2, 1, 1].into();
     let accounted = AccountedLength::WIRE;
@@ -63,7 +63,7 @@ fn overload(scheduler: SchedulerSpec, control: Option<Control>, queueing: Queuei
     net
 }
 
-/// Shares of bytes, with `overhead` around each frame.
+/// Shares of bytes, counting `overhead` for each frame.
 fn shares(net: &Net, overhead: f64) -> [f64; 4] {
     let outcome = net.run();
     let frames = |p: usize| outcome.delivered(&format!("f{p}")) as f64;
@@ -98,7 +98,7 @@ fn pauses_do_not_change_the_shares_and_nothing_is_lost() {
     }
 }
 
-/// By class the bytes that a port sent while these classes could.
+/// By class, the bytes that a port sent while these classes could send.
 fn contended(outcome: &Outcome, port: &str, classes: &str) -> Vec<u64> {
     let rows = outcome.texts("contention", "port").iter().zip(outcome.texts("contention", "classes"));
     let rows = rows.zip(outcome.integers("contention", "bytes_sent"));
@@ -119,7 +119,8 @@ fn what_is_sent_in_contention_is_all_of_a_saturated_port() {
 
 #[test]
 fn a_class_that_is_paused_does_not_contend() {
-    // Class 3 goes on to a link of 1 Gb/s, whose pauses leave it a tenth of the port; while it may send it gets its 60 %.
+    // Class 3 continues over a link of 1 Gb/s, whose pauses leave it a tenth of the port; while it may send, it gets
+    // its 60 %.
     let class = |queues, percent| EtsClass { queues, selection: Selection::Percent(percent), adaptive: None };
     let classes = vec![class(vec![0, 1, 2, 4, 5, 6, 7], 40), class(vec![3], 60)];
     let scheduler = SchedulerSpec::Ets(EtsParams::new(classes));
@@ -127,7 +128,7 @@ fn a_class_that_is_paused_does_not_contend() {
     let mut net = Net::new(us(20_000));
     let own = SwitchSpec { scheduler, flow_control: control(), ..switch() };
     let near = net.switch("near", own);
-    // Far apart: ETS begins anew with each time that both may send.
+    // Far apart: ETS restarts each time that both may send.
     let marks = Some(pfc_at(0x08, 300, 20).into());
     let far = net.switch("far", SwitchSpec { flow_control: marks, ..switch() });
     let ends: Vec<_> = [("a", near, 10), ("b", near, 10), ("slow", far, 1), ("fast", far, 10)]
@@ -167,7 +168,7 @@ fn packet_schedulers_share_packets() {
     }
 }
 
-/// Leaves the two senders of Hagen's chapter 6: 1522 B and 68 B.
+/// Keeps only the two senders of Hagen's chapter 6: 1522 B and 68 B.
 fn large_and_small(net: &mut Net) {
     net.0.flows.retain(|flow| flow.priority.0 == 0 || flow.priority.0 == 2);
     for (flow, bytes) in net.0.flows.iter_mut().zip([1522, 68]) {

@@ -1,4 +1,4 @@
-//! Hosts that spend time on sent frames: output, and parallel work.
+//! Hosts with processing time for sent frames: throughput, and parallel cores.
 
 use crate::common::*;
 use fabric::spec::{CoreChange, HostSpec, ReceiveSpec, SendSpec, SwitchSpec, WhenFull};
@@ -10,7 +10,7 @@ fn costly(time_per_frame: Time) -> Option<SendSpec> {
     Some(SendSpec { time_per_frame, ..SendSpec::default() })
 }
 
-/// a - sw - b; a spends time on sent frames. 1230 B take 1 us on each link.
+/// a - sw - b, where a takes time for sent frames. 1230 B take 1 us on each link.
 fn net(a: HostSpec, b: HostSpec) -> (Net, NodeId, NodeId) {
     let mut net = Net::new(us(100));
     let (a, b) = (net.host("a", a), net.host("b", b));
@@ -22,13 +22,13 @@ fn net(a: HostSpec, b: HostSpec) -> (Net, NodeId, NodeId) {
 
 #[test]
 fn frames_are_worked_on_one_after_the_other() {
-    // 2 us a frame, and 1230 B at 12.3 Gb/s beside: 0.8 us. Then 2.03 us to the other end.
+    // 2 us per frame, plus 0.8 us for 1230 B at 12.3 Gb/s; 2.03 us to the other end.
     let rate = Some(BitRate::from_bps(12_300_000_000));
     let send = SendSpec { time_per_frame: us(2), rate, ..SendSpec::default() };
     let (mut net, a, b) = net(HostSpec { send: Some(send), ..host() }, host());
     net.flow("f", a, 0, burst(b, 1230, 3, Time::ZERO));
     assert_eq!(net.run().latency("f"), (ns(2_800 + 2_030), ns(3 * 2_800 + 2_030)));
-    // What is still worked on at the end is made, not lost.
+    // Frames still being processed at the end count as created, not as lost.
     net.0.duration = us(6);
     let outcome = net.run();
     assert_eq!((outcome.delivered("f"), outcome.count("flows", "f", "frames_sent")), (1, 3));
@@ -39,7 +39,7 @@ fn frames_are_worked_on_one_after_the_other() {
 fn a_faster_core_than_the_link_is_not_seen_behind_the_first_frame() {
     let (mut net, a, b) = net(HostSpec { send: costly(ns(400)), ..host() }, host());
     net.flow("f", a, 0, greedy(b, 1230, Time::ZERO));
-    // The first at 0.4 + 2.03 us, one each microsecond from then on.
+    // The first arrives at 0.4 + 2.03 us, the others one per microsecond.
     assert_eq!(net.run().delivered("f"), 98);
 }
 
@@ -55,8 +55,8 @@ fn a_program_takes_the_core_for_a_while() {
         net.run_on(threads, 1_000_000)
     };
     let outcome = run(1);
-    // A frame that is begun at the instant of a change costs what it did before: done are 11 frames from 2 to 22 us, 5 until
-    // 62 us, 10 until 82 us, and 4 of 2 + 2 us, the last of which is in flight at the end.
+    // A frame that starts at the time of a change has the old cost. Completed are 11 frames from 2 to 22 us, 5 until 62
+    // us, 10 until 82 us, and 4 of 2 + 2 us, the last of which is in flight at the end.
     assert_eq!(outcome.delivered("f"), 29);
     assert_eq!(outcome.texts("faults", "what"), ["sending_changes"; 3]);
     assert_eq!([run(2).fingerprint, run(3).fingerprint], [outcome.fingerprint; 2]);
@@ -69,8 +69,8 @@ fn one_core_works_in_both_directions_in_turn() {
     net.flow("out", a, 0, paced(b, 1230, 3, us(2), ns(100)));
     net.flow("in", b, 0, one(a, 1230, Time::ZERO));
     let outcome = net.run();
-    // "in" comes at 2.03 us, when the core is at the first frame, and has its turn before the others, which come later.
-    // The first is done at 4 us, "in" at 7 us, the others at 9 and 11 us.
+    // "in" arrives at 2.03 us, when the core processes the first frame, and is processed before the others, which
+    // arrive later. The first is done at 4 us, "in" at 7 us, the others at 9 and 11 us.
     assert_eq!(outcome.latency("in"), (us(7), us(7)));
     assert_eq!(outcome.latency("out"), (ns(2_000 + 2_030), ns(11_000 - 2_200 + 2_030)));
 }
@@ -83,7 +83,7 @@ fn a_sender_blocks_or_drops_at_the_limit() {
         net.flow("f", a, 0, paced(b, 1230, 1_000, Time::ZERO, us(1)));
         net.run()
     };
-    // One frame each 2 us in either case, the first at 4.03 us.
+    // One frame every 2 us in either case, the first at 4.03 us.
     let (blocks, drops) = (run(WhenFull::Block), run(WhenFull::Drop));
     assert_eq!([blocks.delivered("f"), drops.delivered("f")], [48, 48]);
     assert_eq!(blocks.total("drops", "frames"), 0);
@@ -101,7 +101,7 @@ fn two_priorities_share_a_core_and_block_each_for_itself() {
         net.flow(name, a, priority, paced(b, 1230, 1_000, Time::ZERO, us(1)));
     }
     let outcome = net.run();
-    // The core takes frames in the order in which they came: both get the same.
+    // The core processes frames in the order of arrival: both flows get equal shares.
     assert_eq!([outcome.delivered("low"), outcome.delivered("high")], [24, 24]);
     assert_eq!(outcome.total("drops", "frames"), 0);
 }
@@ -129,8 +129,8 @@ fn endpoints_have_as_many_cores_as_there_are() {
         let outcome = net.run_on(threads, 1_000_000);
         (outcome.total("flows", "frames_delivered"), outcome.fingerprint)
     };
-    // 8 us a frame: 12 in 100 us, the last of which is in flight at the end. With four cores more, though not four times
-    // that: where two flows with frames at work have the same core, another is idle.
+    // 8 us per frame: 12 in 100 us, the last of which is in flight at the end. Four cores process more, but not four
+    // times as many: if two flows with frames share a core, another core is idle.
     assert_eq!(run(1, 1).0, 12);
     let four = run(4, 1);
     assert!((24..=48).contains(&four.0), "{}", four.0);

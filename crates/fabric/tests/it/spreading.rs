@@ -1,4 +1,4 @@
-//! Paths chosen by switches for each frame.
+//! Paths that switches choose for each frame.
 
 use crate::common::{Net, Outcome, cases, gbps, greedy, host, ns, one, paced, switch, us};
 use fabric::choice::{Flowlet, PathChoice};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use units::{Amount, BitRate, Bytes, Time};
 use workload::{Arrivals, Destinations, Others, PoissonParams, SourceSpec};
 
-/// Two leaves with `hosts` hosts each, and spines between them whose links have these delays.
+/// Two leaves with `hosts` hosts each, and spines whose links have these delays.
 fn leaf_spine(
     choice: PathChoice,
     hosts: usize,
@@ -38,7 +38,7 @@ fn leaf_spine(
     (net, left, right)
 }
 
-/// Frames that the left leaf sent to each spine.
+/// Number of frames that the left leaf sent to each spine.
 fn loads(outcome: &Outcome, spines: usize) -> Vec<u64> {
     let ports = outcome.texts("ports", "port");
     let sent = outcome.integers("ports", "frames_sent");
@@ -64,9 +64,10 @@ fn spraying_loads_eight_paths_alike() {
         if choice == PathChoice::RoundRobin {
             assert!(loads.iter().all(|&load| (load as f64 - mean).abs() <= 1.0), "{loads:?}");
         }
-        // Seven degrees of freedom: below 24.3 in 99.9 % of all cases; what is not drawn is more even still.
+        // With seven degrees of freedom, 99.9 % of the cases are below 24.3; choices without random draws are even more
+        // uniform.
         assert!(chi_square < 24.3, "{choice:?}: {loads:?}");
-        // Hosts' links are the bottleneck on either side, so that all of it arrives.
+        // Hosts' links are the bottleneck on either side, so all frames arrive.
         assert_eq!(outcome.total("flows", "frames_dropped"), 0);
     }
 }
@@ -98,7 +99,7 @@ fn least_queued_keeps_queues_shorter_than_drawing() {
 
 #[test]
 fn flowlets_keep_order_if_the_gap_exceeds_the_spread_of_delays() {
-    // Four paths, up to 3 x 2 x 1 us apart. Bursts of 8 frames, 20 us from one to the next.
+    // Four paths, with delays up to 3 x 2 x 1 us apart. Bursts of 8 frames every 20 us.
     let run = |gap: u64| {
         let choice = PathChoice::Flowlet(Flowlet { gap: ns(gap), entries: 1 << 10 });
         let (mut net, left, right) = leaf_spine(choice, 2, &[100, 1100, 2100, 3100], us(4000));
@@ -114,7 +115,7 @@ fn flowlets_keep_order_if_the_gap_exceeds_the_spread_of_delays() {
         let outcome = net.run();
         (outcome.summary("frames_reordered"), loads(&outcome, 4))
     };
-    // 6 us of spread: a gap of 10 us is enough, and there are 13 us between bursts.
+    // A spread of 6 us: a gap of 10 us is sufficient, and bursts are 13 us apart.
     let (reordered, loads) = run(10_000);
     assert_eq!(reordered, 0.0);
     assert!(loads.iter().all(|&load| load > 300), "{loads:?}");
@@ -127,7 +128,7 @@ fn a_switch_passes_over_its_own_dead_links() {
     use fabric::spec::{FaultSpec, Reaction};
     let (mut net, left, right) = leaf_spine(PathChoice::Spray, 1, &[100; 4], us(1000));
     net.flow("f", left[0], 0, greedy(right[0], 1000, Time::ZERO));
-    // The links of the left leaf to its spines are the first of each pair after those of the two hosts.
+    // The links of the left leaf to its spines are the first of each pair, after those of the two hosts.
     for link in [2, 4] {
         net.0.faults.push(FaultSpec::LinkDown {
             link,
@@ -138,15 +139,15 @@ fn a_switch_passes_over_its_own_dead_links() {
     let outcome = net.run();
     let loads = loads(&outcome, 4);
     assert!(loads[0] < 100 && loads[1] < 100 && loads[2] > 300 && loads[3] > 300, "{loads:?}");
-    // What was on the links is lost, nothing else.
+    // Only the frames on the links are lost.
     assert!(outcome.total("flows", "frames_dropped") <= 4);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(16)))]
 
-    /// The trajectory is one on any number of threads and in any number of steps, with mechanisms that have state and that
-    /// draw.
+    /// The trajectory is equal on any number of threads and in any number of steps, with mechanisms that have state and
+    /// random draws.
     #[test]
     fn chosen_paths_on_threads(
         which in 0usize..4,
@@ -195,11 +196,11 @@ fn all_to_all(choice: PathChoice, way: &Way) -> Net {
 
 #[test]
 fn frames_that_go_by_destination_fare_as_those_of_listed_paths() {
-    // Where switches use no hash, equal draws lead to equal ports.
+    // If switches use no hash, equal draws lead to equal ports.
     for choice in [PathChoice::Spray, PathChoice::RoundRobin, PathChoice::LeastQueued] {
         let (listed, by_destination) =
             (all_to_all(choice, &Way::Shortest).run(), all_to_all(choice, &Way::ByDestination).run());
-        // As texts, because not-a-number is not equal to itself.
+        // Compared as text, because NaN is not equal to itself.
         let shares = |outcome: &Outcome| {
             ["flows", "ports", "queues", "classes"].map(|name| format!("{:?}", outcome.table(name)))
         };
@@ -229,8 +230,9 @@ fn who_was_overtaken_is_counted_by_destination_as_well() {
         net.run_on(threads, 5_000)
     };
     let sprayed = run(PathChoice::Spray, Way::Shortest, 1);
-    // Half of the frames take the longer way, which adds 10 us, and are overtaken if one of the other half comes in that
-    // time: to a host every 700 B / (2 Gb/s / 2 / 2) = 11.2 us. Of 7,000 frames; 0.02 are four standard deviations.
+    // Half of the frames take the longer path, which adds 10 us, and are overtaken if a frame on the other path arrives
+    // in that time; at a host, one arrives every 700 B / (2 Gb/s / 2 / 2) = 11.2 us. Of 7,000 frames, 0.02 are four
+    // standard deviations.
     let (delivered, reordered) =
         (sprayed.total("flows", "frames_delivered") as f64, sprayed.summary("frames_reordered"));
     let expected = (1.0 - (-10.0f64 / 11.2).exp()) / 2.0;
@@ -279,7 +281,7 @@ fn a_hash_spreads_the_destinations_of_a_flow_and_keeps_their_order() {
     let outcome = all_to_all(PathChoice::HASH, &Way::ByDestination).run();
     let loads = loads(&outcome, 2);
     let (least, most) = (loads[0].min(loads[1]), loads[0].max(loads[1]));
-    // 16 pairs of hosts go from left to right: with a share of 1/2 each, four standard deviations are 8 of them.
+    // 16 pairs of hosts send from left to right: with a share of 1/2 each, four standard deviations are 8 of them.
     assert!(least > 0 && most < 20 * least, "{loads:?}");
     let (sent, delivered) =
         (outcome.total("flows", "frames_sent"), outcome.total("flows", "frames_delivered"));
@@ -293,7 +295,7 @@ fn by_destination_the_result_does_not_depend_on_threads() {
     net.run_on_threads();
 }
 
-/// Four racks of sixteen hosts, every fourth with a second link, behind queues with RED: counting and sending ahead yield
+/// Four racks of sixteen hosts, every fourth with a second link, and queues with RED: counting and sending ahead give
 /// the results of decisions and arrivals as events, on any number of threads.
 #[test]
 fn sixty_four_hosts_behind_sprayed_paths_with_red() {
@@ -318,7 +320,7 @@ fn sixty_four_hosts_behind_sprayed_paths_with_red() {
         })
         .collect();
     for (nth, &from) in hosts.iter().enumerate() {
-        // Some are over before others begin.
+        // Some flows end before others start.
         let (start, limit) =
             if nth % 3 == 0 { (us(170), None) } else { (Time::ZERO, Some(Bytes::new(90_000))) };
         let rate = BitRate::from_gbps(1 + nth as u64 % 6);

@@ -1,12 +1,12 @@
 //! Pause storms and the watchdog, to the picosecond.
 //!
-//! src - s0 - s1 - sink: a long frame, put straight into s1, holds the way to the sink for 7 388 800 ps. Of the two
-//! frames from src the first waits behind it: its counter at s1 is full, and s0 is paused with the second in its
-//! queue, until the long frame has gone. With one frame as the watermark:
+//! src - s0 - s1 - sink: a long frame that originates at s1 holds the link to the sink for 7 388 800 ps. Of the two
+//! frames from src, the first is queued behind it: its counter at s1 is full, and s0 is paused with the second in its
+//! queue until the long frame has left. With a watermark of one frame:
 //!
-//! - 1000 B from src are at s0 at 816 ns + 100 ns, and at s1 at 1832 ns;
+//! - 1000 B from src arrive at s0 at 816 ns + 100 ns, and at s1 at 1832 ns;
 //! - the pause frame of s1 takes 67.2 ns and the cable 100 ns: s0 is paused from 1999.2 ns on;
-//! - the second frame, created at 2 us, comes to s0 at 2916 ns and is stuck there from then on.
+//! - the second frame, created at 2 us, arrives at s0 at 2916 ns and is stuck there from then on.
 
 use crate::common::*;
 use fabric::spec::{HostSpec, SwitchSpec};
@@ -38,14 +38,14 @@ const STUCK: f64 = 2916.0;
 
 #[test]
 fn a_storm_is_detected_at_the_exact_time() {
-    // The pause ends when the long frame has gone: 7388.8 ns, XON 67.2 + 100 ns later.
+    // The pause ends when the long frame has left: 7388.8 ns, XON 67.2 + 100 ns later.
     let outcome = net(StormAction::Report, us(4), us(3), 2).run();
     assert_eq!(outcome.pauses_of("s0.1->s1", 3)[0], (1_999_200, 7_556_000));
     assert_eq!(outcome.texts("storms", "port"), ["s0.1->s1"]);
     assert_eq!(outcome.integers("storms", "class"), [3]);
     assert_eq!(outcome.reals("storms", "began_ns"), [STUCK]);
     assert_eq!(outcome.reals("storms", "detected_ns"), [STUCK + 4000.0]);
-    // The second frame goes then; it is let through at s1, so the pause is the last one.
+    // The second frame is then sent; it is forwarded at once at s1, so the pause is the last one.
     assert_eq!(outcome.delivered("flow"), 2);
     let last = outcome.pauses_of("s0.1->s1", 3).last().unwrap().1 as f64 / 1000.0;
     assert_eq!(outcome.reals("storms", "over_ns"), [last + 3000.0]);
@@ -72,7 +72,7 @@ fn looking_changes_nothing() {
 #[test]
 fn drops_what_waits_and_what_comes_until_it_is_over() {
     for scheduler in [SchedulerSpec::StrictPriority, SchedulerSpec::Fifo] {
-        // Frames are at s0 at 916 ns and every 2 us from then on; the storm is from 4916 to 7556 + 3000 ns.
+        // Frames arrive at s0 at 916 ns and every 2 us from then on; the storm is from 4916 to 7556 + 3000 ns.
         let mut net = net(StormAction::Drop, us(2), us(3), 9);
         if scheduler == SchedulerSpec::Fifo {
             for node in &mut net.0.nodes {
@@ -86,7 +86,7 @@ fn drops_what_waits_and_what_comes_until_it_is_over() {
         let outcome = net.run();
         assert_eq!(outcome.reals("storms", "detected_ns"), [STUCK + 2000.0]);
         assert_eq!(outcome.reals("storms", "over_ns"), [10_556.0]);
-        // Created at 2, 4, 6, 8 us; the one at 4916 ns arrives at the same instant, before the check of the watchdog.
+        // Created at 2, 4, 6, 8 us; the one at 4916 ns arrives at the time of the watchdog's check, before it.
         assert_eq!(outcome.integers("storms", "frames_dropped"), [4]);
         assert_eq!(outcome.integers("storms", "bytes_dropped"), [4000]);
         assert_eq!(outcome.texts("drops", "cause"), ["watchdog"]);
@@ -98,7 +98,8 @@ fn drops_what_waits_and_what_comes_until_it_is_over() {
 
 #[test]
 fn drops_a_queue_of_any_length() {
-    // All frames of the flow but the first wait at s0 when the storm is detected, and go in one decision.
+    // All frames of the flow but the first are queued at s0 when the storm is detected, and are dropped by one
+    // decision.
     let mut net = net(StormAction::Drop, us(4), us(3), 1);
     net.flow("burst", NodeId(2), 3, burst(NodeId(1), 64, 200_000, ns(2500)));
     let outcome = net.run();
@@ -107,13 +108,13 @@ fn drops_a_queue_of_any_length() {
 
 #[test]
 fn forwards_what_waits() {
-    // The headroom of s1 has to take what comes in spite of the pause.
+    // The headroom of s1 has to absorb the frames that arrive in spite of the pause.
     let outcome = net(StormAction::Forward, us(2), us(3), 4).run();
     assert_eq!(outcome.reals("storms", "detected_ns"), [STUCK + 2000.0]);
     assert_eq!(outcome.integers("storms", "frames_dropped"), [0]);
     assert_eq!(outcome.delivered("flow"), 4);
-    // The second left s0 when the storm was detected: it was at s1 when the long frame had gone, and the third,
-    // too. So the sink's link was never idle, and the third is there 100 ns after 7388.8 + 3 * 816 ns.
+    // The second left s0 when the storm was detected: it had arrived at s1 when the long frame had left, and so had the
+    // third. The sink's link was therefore never idle, and the third arrives 100 ns after 7388.8 + 3 * 816 ns.
     assert_eq!(outcome.count("queues", "s1.1->sink", "queue_frames_max"), 3);
 }
 

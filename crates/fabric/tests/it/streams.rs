@@ -1,4 +1,4 @@
-//! Streams that are counted one by one, against as many sources of their own.
+//! Streams that are counted individually, compared with as many separate sources.
 
 use crate::common::*;
 use frame::NodeId;
@@ -31,7 +31,7 @@ fn shared(to: usize) -> (Net, Vec<NodeId>) {
     (net, h)
 }
 
-/// When each stream of the flow "streams" begins, by its number.
+/// Start of each stream of the flow "streams", by its number.
 fn phases(spec: &SourceSpec) -> Vec<Time> {
     let rng = engine::stream(1, "flow/streams");
     let mut source = Source::new(spec, gbps(10), 20, ClockOffset::default(), rng);
@@ -66,7 +66,7 @@ fn each_stream_is_what_a_source_of_its_own_would_be() {
         assert_eq!(together.reals("streams", column), &alone.reals("flows", column)[1..], "{column}");
     }
     assert!(together.integers("streams", "frames_delivered").iter().all(|&frames| frames > 10));
-    // Several threads find equal results, and sources without counted streams get no rows.
+    // Several threads give equal results, and sources without counted streams have no rows.
     net.assert_threads_agree(&together);
     net.0.flows[1].source = streams(Destinations::Fixed(h[2]), FrameSizes::Fixed(1_000), false);
     let uncounted = net.run();

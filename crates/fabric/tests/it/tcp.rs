@@ -1,4 +1,5 @@
-//! TCP on a fabric: transfers on an idle path to the picosecond, and what drops, marks and pauses make of an incast.
+//! TCP on a fabric: transfers on an idle path to the picosecond, and the effect of drops, marks and pauses on an
+//! incast.
 
 use crate::common::consistent::same;
 use crate::common::*;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use transport::{Application, ConnectionSpec, TcpKeys, TcpPreset, TcpSpec};
 use units::{Amount, Bytes, Or, Time};
 
-/// A preset whose acknowledgements do not wait.
+/// A preset without delayed acknowledgements.
 fn preset(preset: TcpPreset) -> TcpKeys {
     TcpKeys { ack_every: 1, ..preset.keys() }
 }
@@ -42,7 +43,7 @@ fn incast(senders: usize, duration: Time, switch: &SwitchSpec, spec: &TcpSpec) -
 fn pausing() -> fabric::spec::HostSpec {
     fabric::spec::HostSpec { flow_control: Some(pfc(0x08).into()), ..host() }
 }
-/// 100 frames a queue, and no flow control.
+/// A switch with 100 frames per queue and no flow control.
 fn small() -> SwitchSpec {
     let buffer = BufferSpec { queue: Some(Amount::Frames(100)), ..BufferSpec::default() };
     SwitchSpec { buffer, ..switch() }
@@ -59,7 +60,7 @@ fn latest(outcome: &Outcome) -> f64 {
     outcome.reals("connections", "completed_ns").iter().copied().fold(0.0, f64::max)
 }
 
-/// The shares of what held a connection back: application, receive window, congestion control, pause, host.
+/// Fractions of the factors that limit a connection: application, receive window, congestion control, pause, host.
 fn held(outcome: &Outcome, flow: &str) -> [f64; 5] {
     ["application", "receive_window", "congestion_control", "pause", "host"]
         .map(|by| outcome.real("connections", flow, &format!("held_by_{by}")))
@@ -75,18 +76,19 @@ fn what_holds_a_sender_back_is_told_apart() {
         held(&net.run(), "f")
     };
     let rfc = preset(TcpPreset::Rfc);
-    // One segment a round trip of 41.3 us: the link is never busy when the next one is ready.
+    // One segment per round trip of 41.3 us: the link is never busy when the next segment is ready.
     let window = TcpKeys { receive_window: Or::Value(Amount::Frames(1)), ..rfc.clone() };
     assert_eq!(run(&window, None), [0.0, 1.0, 0.0, 0.0, 0.0]);
-    // It grows by one segment each round trip, which waits in the NIC's queue, not in front of it.
+    // The window grows by one segment per round trip, which waits in the NIC's queue, not in front of it.
     let control = TcpKeys { initial_window: Amount::Frames(1), ..rfc.clone() };
     let control = TcpKeys { initial_threshold: Or::Value(Amount::Frames(1)), ..control };
     assert_eq!(run(&control, None), [0.0, 0.0, 1.0, 0.0, 0.0]);
-    // A window that is larger than the path: the limit is the wire. Ten segments, and then their acknowledgements.
+    // A window larger than the path, so the wire is the limit: ten segments, followed by their acknowledgements.
     let wide = TcpKeys { initial_window: Amount::Frames(1_000), ..rfc };
     assert_eq!(run(&wide, None), [0.0, 0.0, 0.0, 0.0, 1.0]);
     let [application, .., host] = run(&wide, Some(14_600));
-    // One is on the wire, one in the NIC's queue, so that the tenth waits for eight; a round trip later all is over.
+    // One segment is on the wire and one in the NIC's queue, so the tenth waits for eight; a round trip later, the
+    // transfer is complete.
     let (segment, ack) = (1_542.0 * 0.8, 84.0 * 0.8);
     let waits = 8.0 * segment / (10.0 * segment + ack + 40_000.0);
     assert!((host - waits).abs() < 1e-9 && (application - 1.0 + waits).abs() < 1e-9, "{host} {application}");
@@ -94,7 +96,7 @@ fn what_holds_a_sender_back_is_told_apart() {
 
 #[test]
 fn a_sender_that_is_paused_says_so() {
-    // The receiver stops reading at 200 us; its NIC stops the sender once the buffer is full, until the end.
+    // The receiver stops reading at 200 us; once the buffer is full, its NIC stops the sender until the end.
     let stop = us(200);
     let receive = ReceiveSpec {
         buffer: Some(64_000),
@@ -110,13 +112,13 @@ fn a_sender_that_is_paused_says_so() {
     let outcome = net.run();
     let [application, window, control, pause, host] = held(&outcome, "f");
     assert_eq!((application, window, control), (0.0, 0.0, 0.0));
-    // 64,000 B take 51.9 us with line overhead; some of it is headroom.
+    // 64,000 B take 51.9 us with line overhead; a part of the buffer is headroom.
     assert!((0.87..0.9).contains(&pause) && (pause + host - 1.0).abs() < 1e-12, "{pause} {host}");
 }
 
 #[test]
 fn a_transfer_on_an_idle_path_takes_what_arithmetic_says() {
-    // Ten segments leave at once; with a handshake a round trip of 64 B later.
+    // Ten segments leave at once; with a handshake, a round trip of 64 B later.
     for switches in [1u64, 3] {
         for (handshake, segments) in [(false, 1), (false, 10), (true, 4), (true, 10)] {
             let keys = TcpKeys { handshake, ..preset(TcpPreset::Rfc) };
@@ -133,7 +135,7 @@ fn a_transfer_on_an_idle_path_takes_what_arithmetic_says() {
             connect(&mut net, "f", a, b, us(1), &spec);
             let outcome = net.run();
             let wire = |bytes: u64| Time::from_ps((bytes + 20) * 800);
-            // All of a frame on each link; those behind the first follow at the pace of one.
+            // The whole frame on each link; those behind the first follow at the pace of one link.
             let way = |bytes| (wire(bytes) + ns(100)) * (switches + 1);
             let greeting = if handshake { way(64) * 2 } else { Time::ZERO };
             let end = us(1) + greeting + way(1_522) + wire(1_522) * (segments - 1) + way(64);
@@ -153,7 +155,7 @@ fn an_incast_times_out_where_frames_drop_and_not_where_they_are_marked_or_held_b
         assert_eq!(outcome.error, None);
         assert_eq!(sum(outcome, "application_bytes"), senders * 100_000);
     };
-    // Without marks, 32 windows of ten do not fit 100 frames: losses of whole windows, which only a timeout repairs.
+    // Without marks, 32 windows of ten do not fit 100 frames: whole windows are lost, which only a timeout recovers.
     let lossy = TcpKeys { min_timeout: Time::from_ms(10), ..preset(TcpPreset::Rfc) };
     let spec = tcp(&TcpKeys { initial_timeout: Time::from_ms(10), ..lossy.clone() }, bytes);
     let dropped = incast(32, us(400_000), &small(), &spec).run();
@@ -162,14 +164,14 @@ fn an_incast_times_out_where_frames_drop_and_not_where_they_are_marked_or_held_b
     assert!(latest(&dropped) > 10e6);
     // The wire needs 32 * 69 * 1542 * 0.8 ns = 2.72 ms.
     let least = 2.72e6;
-    // Pauses: nothing is lost, and nothing waits for a timer.
+    // With pauses, no frame is lost and no connection waits for a timer.
     let lossless = SwitchSpec { flow_control: Some(pfc(0x08).into()), ..switch() };
     let paused = incast(32, us(400_000), &lossless, &spec).run();
     done(&paused, 32);
     assert_eq!((sum(&paused, "timeouts"), sum(&paused, "segments_sent_again")), (0, 0));
     assert!(latest(&paused) < 1.05 * least && latest(&paused) > least, "{}", latest(&paused));
     assert!(!paused.pauses().is_empty());
-    // DCTCP from a window of two: marks, and a queue that no window overruns.
+    // DCTCP from an initial window of two: marks, and a queue that no window overruns.
     let marking = SwitchSpec { managers: step(20).into(), ..small() };
     let keys = TcpKeys { initial_window: Amount::Frames(2), ..preset(TcpPreset::Datacenter) };
     let marked = incast(32, us(400_000), &marking, &tcp(&keys, bytes)).run();
@@ -181,9 +183,9 @@ fn an_incast_times_out_where_frames_drop_and_not_where_they_are_marked_or_held_b
 
 #[test]
 fn dctcp_keeps_the_queue_at_the_threshold_and_the_link_full() {
-    // K = 20 frames is above C * RTT / 7 (10 Gb/s * 25 us / 7 = 3 frames).
+    // K = 20 frames exceeds C * RTT / 7 (10 Gb/s * 25 us / 7 = 3 frames).
     let marking = SwitchSpec { managers: step(20).into(), ..small() };
-    // Without jitter the marks of a step fall on the same flow again and again (phase effects).
+    // Without jitter, the marks of a step repeatedly hit one flow (phase effects).
     let spec = tcp(&TcpKeys { send_jitter: us(2), ..preset(TcpPreset::Datacenter) }, None);
     let mut net = incast(2, us(40_000), &marking, &spec);
     net.0.warmup = us(10_000);
@@ -195,12 +197,12 @@ fn dctcp_keeps_the_queue_at_the_threshold_and_the_link_full() {
     // Equal flows get equal shares.
     assert!((rates[0] / rates[1] - 1.0).abs() < 0.1, "{rates:?}");
     let frames = outcome.integers("queues", "queue_frames_max").iter().copied().max().unwrap();
-    // At the threshold, and above it what two windows overshoot by in a round trip.
+    // At the threshold, plus the overshoot of two windows in a round trip.
     assert!((20..=45).contains(&frames), "{frames}");
     assert_eq!(sum(&outcome, "segments_sent_again"), 0);
 }
 
-/// Presets under drops, random drops and marks, on a fat-tree: the same to the bit on any number of threads.
+/// Presets under drops, random drops and marks, on a fat-tree: results are equal to the bit on any number of threads.
 #[test]
 fn threads_do_not_show() -> Result<(), TestCaseError> {
     let red = |action| {
@@ -260,7 +262,7 @@ fn threads_do_not_show() -> Result<(), TestCaseError> {
         }
         let keys = quick(preset);
         for (n, &from) in hosts.iter().enumerate() {
-            // Half of them to one host, half to their neighbours.
+            // Half of the senders send to one host, the others to their neighbours.
             let to = if n % 2 == 0 { hosts[1] } else { hosts[(n + 2) % hosts.len()] };
             connect(&mut net, &format!("f{n}"), from, to, us(n as u64), &tcp(&keys, None));
         }

@@ -1,4 +1,4 @@
-//! In-band telemetry in a fabric: controls that use it converge to their closed forms, whichever packets are lost.
+//! In-band telemetry in a fabric: controls that use it converge to their closed forms, even if packets are lost.
 
 use crate::common::consistent::{check_tables, same};
 use crate::common::*;
@@ -14,7 +14,7 @@ fn packet(telemetry: f64) -> [f64; 2] {
     [frame, frame + 20.0]
 }
 
-/// One sender alone: its rate in bits of frames a second at the end.
+/// A single sender: its frame rate at the end in bit/s.
 fn lone(control: RdmaControlKeys) -> f64 {
     let outcome = incast(1, 1 << 40, &keys(control), switch(), us(20_000)).run();
     outcome.reals("queue_pairs", "rate_bps")[0]
@@ -24,13 +24,13 @@ fn lone(control: RdmaControlKeys) -> f64 {
 fn one_sender_alone_comes_to_rest_below_the_rate_of_its_link() {
     let (line, increase) = (10e9, 40e6);
     let ai_rate = Or::Value(BitRate::from_bps(40_000_000));
-    // The utilisation is that of the wire, and rates are those of frames.
+    // The utilisation is that of the wire; rates are those of frames.
     for eta in [0.5, 0.8, 0.95] {
         let hpcc = lone(RdmaControlKeys::Hpcc(HpccKeys { eta, ai_rate, ..HpccKeys::default() }));
         let [frame, wire] = packet(42.0);
         let rests = eta * line * frame / wire + increase;
         assert!((hpcc / rests - 1.0).abs() < 2e-3, "{eta}: {hpcc} {rests}");
-        // Another room for stamps is another length of packets.
+        // Another size of the stamp field changes the length of packets.
         let one = HpccKeys { eta, ai_rate, int_bytes: Bytes::new(10), ..HpccKeys::default() };
         let [frame, wire] = packet(10.0);
         let rests = eta * line * frame / wire + increase;
@@ -44,7 +44,7 @@ fn one_sender_alone_comes_to_rest_below_the_rate_of_its_link() {
         let [frame, wire] = packet(42.0);
         let rests = eta * line * frame / wire + increase;
         let power = lone(RdmaControlKeys::PowerTcp(power));
-        // A current below half the rate counts as half.
+        // A current rate below half of the link rate counts as half.
         let expected = rests.min(line);
         assert!((power / expected - 1.0).abs() < 0.02, "{eta}: {power} {expected}");
     }
@@ -70,8 +70,8 @@ fn packets_are_longer_by_what_telemetry_takes() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(16)))]
 
-    /// With any losses, each run ends with a header for each frame that has one, which the engine asserts, on any
-    /// number of threads.
+    /// With any losses, each run ends with exactly one header for each frame that has one, which the engine asserts, on
+    /// any number of threads.
     #[test]
     fn no_stamp_outlives_its_packet(
         which in 0usize..3,

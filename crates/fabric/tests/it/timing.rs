@@ -1,7 +1,7 @@
 //! Times to the picosecond, each derived by hand in a comment.
 //!
-//! Notation: t(L, C) = 8·(L + overhead)/C is the time of a frame of L bytes on a link of rate C, line
-//! overhead first. At 10 Gb/s a byte takes 800 ps, at 25 Gb/s 320 ps, at 40 Gb/s 200 ps, at 100 Gb/s 80 ps.
+//! Notation: t(L, C) = 8·(L + overhead)/C is the time of a frame of L bytes on a link of rate C, line overhead first. A
+//! byte takes 800 ps at 10 Gb/s, 320 ps at 25 Gb/s, 200 ps at 40 Gb/s, and 80 ps at 100 Gb/s.
 
 use crate::common::*;
 use fabric::Simulation;
@@ -10,7 +10,7 @@ use frame::ClassMap;
 use scheduling::SchedulerSpec;
 use units::{BitRate, Time};
 
-/// h0 - sw0 - .. - h1 with these links (rate in Gb/s, delay in ns), all switches alike.
+/// h0 - sw0 - ... - h1 with these links (rate in Gb/s, delay in ns), all switches equal.
 fn line(links: &[(u64, u64)], spec: &fabric::spec::SwitchSpec, bytes: u16, overhead: u16) -> Time {
     let mut net = Net::new(us(10_000));
     let mut last = net.host("h0", host());
@@ -43,33 +43,33 @@ fn store_and_forward_adds_a_frame_time_a_hop() {
         let links = vec![(10, 5); hops as usize];
         assert_eq!(line(&links, &switch(), 1522, 20).ps(), hops * 1_238_600);
     }
-    // Without line overhead: 1522 B · 800 ps = 1 217 600 ps a hop.
+    // Without line overhead: 1522 B · 800 ps = 1 217 600 ps per hop.
     assert_eq!(line(&[(10, 0), (10, 0)], &switch(), 1522, 0).ps(), 2 * 1_217_600);
     // Unequal rates add up regardless of their order: 84 B at 10, 25 and 100 Gb/s are 67 200, 26 880, 6 720 ps.
     for rates in [[10, 25, 100], [100, 25, 10], [25, 10, 100]] {
         let links = rates.map(|rate| (rate, 100));
         assert_eq!(line(&links, &switch(), 64, 20).ps(), 67_200 + 26_880 + 6_720 + 3 * 100_000);
     }
-    // A jumbo frame: 9236 B · 800 ps = 7 388 800 ps a hop.
+    // A jumbo frame: 9236 B · 800 ps = 7 388 800 ps per hop.
     assert_eq!(line(&[(10, 0), (10, 0)], &switch(), 9216, 20).ps(), 2 * 7_388_800);
-    // Switch latency lies between the last bit's arrival and the queue: 450 ns a switch.
+    // The switch latency is between the last bit's arrival and the queue: 450 ns per switch.
     let slow = fabric::spec::SwitchSpec { latency: ns(450), ..switch() };
     assert_eq!(line(&[(10, 5), (10, 5), (10, 5)], &slow, 1522, 20).ps(), 3 * 1_238_600 + 2 * 450_000);
 }
 
 #[test]
 fn cut_through_adds_a_head_a_hop() {
-    // A switch sends on as soon as the first 64 B are there: 84 B · 800 ps = 67 200 ps after the start,
-    // and the cable. The last hop takes the whole frame.
+    // A switch forwards as soon as the first 64 B have arrived: 84 B · 800 ps = 67 200 ps after the start, plus the
+    // cable. The last hop takes the whole frame.
     for switches in 1..=3u64 {
         let links = vec![(10, 5); switches as usize + 1];
         let expected = switches * (67_200 + 5_000) + 1_233_600 + 5_000;
         assert_eq!(line(&links, &cut_through(), 1522, 20).ps(), expected);
     }
-    // With its own latency of 300 ns a switch.
+    // With a latency of 300 ns per switch.
     let slow = fabric::spec::SwitchSpec { latency: ns(300), ..cut_through() };
     assert_eq!(line(&[(10, 0), (10, 0)], &slow, 1522, 20).ps(), 67_200 + 300_000 + 1_233_600);
-    // The shortest frame is all head: no faster than store and forward.
+    // The shortest frame consists only of the head: no faster than store and forward.
     assert_eq!(line(&[(10, 5), (10, 5)], &cut_through(), 64, 20).ps(), 2 * 72_200);
     // Without line overhead the head is 64 B · 800 ps = 51 200 ps.
     assert_eq!(line(&[(10, 0), (10, 0)], &cut_through(), 1522, 0).ps(), 51_200 + 1_217_600);
@@ -83,8 +83,8 @@ fn cut_through_into_a_slower_link_goes_on_at_once() {
 
 #[test]
 fn cut_through_into_a_faster_link_waits_for_the_tail() {
-    // All of the frame at 10 Gb/s, then all of it at 25 Gb/s (1542 B · 320 ps = 493 440 ps): an earlier start would leave
-    // the faster link without bits in the middle of the frame.
+    // The whole frame at 10 Gb/s, followed by the whole frame at 25 Gb/s (1542 B · 320 ps = 493 440 ps): an earlier
+    // start would underrun the faster link in the middle of the frame.
     assert_eq!(line(&[(10, 5), (25, 5)], &cut_through(), 1522, 20).ps(), 1_233_600 + 5_000 + 493_440 + 5_000);
     // The latency of the switch counts once.
     let slow = fabric::spec::SwitchSpec { latency: ns(300), ..cut_through() };
@@ -96,7 +96,7 @@ fn cut_through_into_a_faster_link_waits_for_the_tail() {
 
 #[test]
 fn frames_keep_their_order_when_only_some_may_cut_through() {
-    // To "fast" a frame waits for its tail, to "slow" it does not. The one to "slow" is right behind it.
+    // To "fast", a frame waits for its tail, to "slow" it does not. The frame to "slow" follows immediately.
     let mut net = Net::new(us(100));
     let (a, sw) = (net.host("a", host()), net.switch("sw", cut_through()));
     let (fast, slow) = (net.host("fast", host()), net.host("slow", host()));
@@ -108,14 +108,14 @@ fn frames_keep_their_order_when_only_some_may_cut_through() {
     let outcome = net.run();
     // 1 233 600 for the tail at 10 Gb/s; 1542 B · 80 ps = 123 360 at 100 Gb/s.
     assert_eq!(outcome.only_latency("to fast").ps(), 1_233_600 + 123_360);
-    // It waits 1 233 600 in the host, its head takes 67 200, and the whole 1 233 600.
+    // It waits 1 233 600 in the host, its head takes 67 200, and the whole frame 1 233 600.
     assert_eq!(outcome.only_latency("to slow").ps(), 1_233_600 + 67_200 + 1_233_600);
 }
 
 #[test]
 fn the_slowest_link_of_a_tandem_sets_the_pace() {
-    // Ten frames of 1522 B at once over 40, 10 and 40 Gb/s, store and forward. The first arrives after
-    // 1542 · (200 + 800 + 200) ps = 1 850 400 ps; each other one 1 233 600 ps after the one before.
+    // Ten frames of 1522 B at once over 40, 10 and 40 Gb/s, store and forward. The first arrives after 1542 · (200 +
+    // 800 + 200) ps = 1 850 400 ps; each other one arrives 1 233 600 ps after the previous one.
     let mut net = Net::new(us(1_000));
     let (a, b) = (net.host("a", host()), net.host("b", host()));
     let (s, t) = (net.switch("s", switch()), net.switch("t", switch()));
@@ -126,18 +126,18 @@ fn the_slowest_link_of_a_tandem_sets_the_pace() {
     let outcome = net.run();
     let (min, max) = outcome.latency("f");
     assert_eq!((min.ps(), max.ps()), (1_850_400, 1_850_400 + 9 * 1_233_600));
-    // In front of the slow link the n-th frame (from 0) arrives at (n + 1) · 308 400 and leaves at
-    // 308 400 + n · 1 233 600: it waits n · 925 200, on average 4.5 times that.
+    // In front of the slow link, the n-th frame (from 0) arrives at (n + 1) · 308 400 and leaves at 308 400 + n · 1 233
+    // 600: it waits n · 925 200, and the average is 4.5 times that.
     let row = outcome.texts("queues", "port").iter().position(|port| port == "s.1->t").unwrap();
     let wait = |column| exact(outcome.reals("queues", column)[row]).ps();
     assert_eq!((wait("wait_max_ns"), wait("wait_mean_ns")), (9 * 925_200, 9 * 925_200 / 2));
-    // Little: nine frames wait 45 · 925 200 ps together, in 1 ms.
+    // Little's law: nine frames wait 45 · 925 200 ps in total, in 1 ms.
     let mean = outcome.reals("queues", "queue_frames_mean")[row];
     assert!((mean - 45.0 * 925_200.0 / 1e9).abs() < 1e-12, "{mean}");
-    // Most that wait at once: when the last arrives, at 3 084 000, three frames have left (at 308 400,
-    // 1 542 000 and 2 775 600): the third of them has just begun, seven are waiting.
+    // The queue is longest when the last frame arrives, at 3 084 000. Three frames have left (at 308 400, 1 542 000 and
+    // 2 775 600): the third of them has just started, and seven are queued.
     assert_eq!(outcome.integers("queues", "queue_frames_max")[row], 7);
-    // Before the fast link at the end nothing waits.
+    // No frame is queued in front of the fast link at the end.
     assert!(
         outcome
             .texts("queues", "port")
@@ -149,8 +149,8 @@ fn the_slowest_link_of_a_tandem_sets_the_pace() {
 
 #[test]
 fn back_to_back_frames_end_on_the_exact_picosecond() {
-    // Rates at which a byte is not a whole number of picoseconds: the n-th of the frames that were all
-    // there at time 0 ends at floor(n · 8 (L + 20) / C), without drift.
+    // Rates at which a byte does not take an integer number of picoseconds: the n-th of the frames that were all
+    // present at time 0 ends at floor(n · 8 (L + 20) / C), without drift.
     let odd = [
         (3_200_000_000_000u64, 1523u16), // 2.5 ps a byte
         (103_125_000_000, 1001),
@@ -169,11 +169,11 @@ fn back_to_back_frames_end_on_the_exact_picosecond() {
         let outcome = net.run();
         let (min, max) = outcome.latency("f");
         assert_eq!((min.ps(), max.ps()), (end(1), end(n)), "{rate} b/s");
-        // Greedy sources keep one frame waiting; it makes no difference to the link.
+        // Greedy sources keep one frame queued, which makes no difference to the link.
         net.0.flows[0].source.arrivals = workload::Arrivals::Greedy;
         let outcome = net.run();
         assert_eq!(outcome.delivered("f"), n);
-        // Each waits for the one before and takes its own time; over an odd rate that is 1 ps more or less.
+        // Each frame waits for the previous one and takes its own time; at an odd rate, that is 1 ps more or less.
         let (_, max) = outcome.latency("f");
         assert!(max.ps().abs_diff(end(2)) <= 1, "{rate} b/s: {max}");
     }
@@ -181,7 +181,8 @@ fn back_to_back_frames_end_on_the_exact_picosecond() {
 
 #[test]
 fn a_gap_starts_the_clock_anew() {
-    // 1543 B at 3.2 Tb/s are 3857.5 ps. Alone, each frame ends after 3857 ps; no half is carried along.
+    // 1543 B at 3.2 Tb/s are 3857.5 ps. Without a successor, each frame ends after 3857 ps; the half picosecond is not
+    // carried over.
     let mut net = Net::new(us(100));
     let (a, b) = (net.host("a", host()), net.host("b", host()));
     net.link(a, b, BitRate::from_bps(3_200_000_000_000), Time::ZERO);
@@ -191,8 +192,8 @@ fn a_gap_starts_the_clock_anew() {
 
 #[test]
 fn parallel_links_carry_frames_at_the_same_time() {
-    // Two links between the same hosts. A flow keeps to one; which one is a matter of its name. Two
-    // flows on one link wait for each other, on two they do not.
+    // Two links between two hosts. A flow uses one of them, depending on its name. Two flows on one link wait for each
+    // other, on two links they do not.
     let mut net = Net::new(us(100));
     let (a, b) = (net.host("a", host()), net.host("b", host()));
     let (s, t) = (net.switch("s", switch()), net.switch("t", switch()));
@@ -207,13 +208,13 @@ fn parallel_links_carry_frames_at_the_same_time() {
     let used = ["s.1->t", "s.2->t"].map(|port| outcome.count("ports", port, "frames_sent"));
     assert!(used[0] > 0 && used[1] > 0 && used[0] + used[1] == 8, "{used:?}");
     let first = |i: u64| exact(outcome.real("flows", &format!("f{i}"), "latency_max_ns")).ps();
-    // t(1522, 100G) = 123 360 twice, t(1522, 10G) = 1 233 600, and the delay of the link that was taken.
+    // t(1522, 100G) = 123 360 twice, t(1522, 10G) = 1 233 600, and the delay of the selected link.
     let with = |delay: u64| 2 * 123_360 + 1_233_600 + delay;
     assert!((0..8).all(|i| first(i) == with(5_000) || first(i) == with(7_000)));
     let on_first: Vec<u64> = (0..8).filter(|&i| first(i) == with(5_000)).collect();
     assert_eq!(on_first.len() as u64, used[0]);
-    // Now all at the same time. On each link the frames follow each other at 1 233 600 ps; the last of n
-    // has waited for n - 1 others, less what they needed to come in: the k-th arrives at (k + 1) · 123 360.
+    // All at the same time. On each link, the frames follow each other at 1 233 600 ps; the last of n has waited for n
+    // - 1 others, less the time to arrive: the k-th arrives at (k + 1) · 123 360.
     for flow in &mut net.0.flows {
         flow.source.start = Time::ZERO;
     }
@@ -228,9 +229,9 @@ fn parallel_links_carry_frames_at_the_same_time() {
 
 #[test]
 fn strict_priority_waits_exactly_the_residual() {
-    // A frame of priority 0 starts at 0 and holds the link for 1 233 600 ps. At 100 ns frames of all
-    // eight priorities come, lowest first. They leave highest first: priority p after the residual,
-    // 1 133 600 ps, and 7 - p frames of 84 B (67 200 ps) each.
+    // A frame of priority 0 starts at 0 and holds the link for 1 233 600 ps. At 100 ns, frames of all eight priorities
+    // arrive, lowest first. They leave highest first: priority p after the residual, 1 133 600 ps, and 7 - p frames of
+    // 84 B (67 200 ps) each.
     let mut net = Net::new(us(100));
     let (a, b) = (net.host("a", host()), net.host("b", host()));
     net.link(a, b, gbps(10), Time::ZERO);
@@ -247,7 +248,7 @@ fn strict_priority_waits_exactly_the_residual() {
         let longest = exact(outcome.reals("queues", "wait_max_ns")[row]).ps();
         assert_eq!(longest, 1_133_600 + (7 - priority) * 67_200);
     }
-    // The same in a switch: the frames come through links of their own, all at the same time.
+    // The same order in a switch: the frames arrive through separate links, all at the same time.
     let mut net = Net::new(us(100));
     let (sw, b) = (net.switch("sw", switch()), net.host("b", host()));
     net.link(sw, b, gbps(10), Time::ZERO);
@@ -267,8 +268,8 @@ fn strict_priority_waits_exactly_the_residual() {
 
 #[test]
 fn a_frame_that_arrives_as_the_link_falls_idle_does_not_overtake() {
-    // Port busy until 1 233 600. A low frame waits; a high one arrives at that very instant. The port has decided: the
-    // waiting frame goes first, regardless of whether the decision was an event of its own.
+    // The port is busy until 1 233 600. A frame of low priority is queued; one of high priority arrives exactly then.
+    // The port has decided: the queued frame goes first, whether or not the decision was an event of its own.
     let mut net = Net::new(us(100));
     let (sw, b) = (net.switch("sw", switch()), net.host("b", host()));
     let (low, high) = (net.host("low", host()), net.host("high", host()));
@@ -285,8 +286,8 @@ fn a_frame_that_arrives_as_the_link_falls_idle_does_not_overtake() {
 
 #[test]
 fn virtual_output_queues_are_served_in_turn_and_one_queue_in_order() {
-    // While a long frame (7 388 800 ps) holds the egress link, five frames come in through port 1 and then five through port
-    // 2. In one queue the latter wait for all of the former; with queues served in turn they alternate.
+    // While a long frame (7 388 800 ps) holds the egress link, five frames arrive through port 1 and then five through
+    // port 2. In one queue, the latter wait for all of the former; with queues served in turn, they alternate.
     let run = |queueing| {
         let mut net = Net::new(us(100));
         let sw = net.switch("sw", fabric::spec::SwitchSpec { queueing, ..switch() });
@@ -303,7 +304,8 @@ fn virtual_output_queues_are_served_in_turn_and_one_queue_in_order() {
             (min.ps(), max.ps())
         })
     };
-    // The k-th frame to leave is delivered at 7 388 800 + k · 67 200. The first of a burst is created with it.
+    // The k-th frame to leave is delivered at 7 388 800 + k · 67 200. `created` is the creation time of the first frame
+    // of its burst.
     let out = |k: u64, created: u64| 7_388_800 + k * 67_200 - created;
     let one_queue = run(Queueing::Output);
     assert_eq!(one_queue, [(out(1, 0), out(5, 0)), (out(6, 1_000_000), out(10, 1_000_000))]);
@@ -313,8 +315,8 @@ fn virtual_output_queues_are_served_in_turn_and_one_queue_in_order() {
 
 #[test]
 fn a_fifo_blocks_behind_its_head() {
-    // Two destinations behind one switch, the host has one queue. PFC stops priority 3 at the host, and
-    // with it the frame of priority 0 behind it, whose own way is free. With a queue a priority it is not.
+    // Two destinations behind one switch, and the host has one queue. PFC stops priority 3 at the host, and with it the
+    // frame of priority 0 behind it, whose own path is free. With one queue per priority, that frame is not stopped.
     let run = |classes, scheduler| {
         let mut net = Net::new(us(100));
         let control = Some(pfc_at(0x08, 1, 0).into());
@@ -335,13 +337,13 @@ fn a_fifo_blocks_behind_its_head() {
         outcome.only_latency("bystander").ps()
     };
     assert_eq!(run(ClassMap::SEPARATE, SchedulerSpec::StrictPriority), 2 * 67_200);
-    // XON leaves the switch when "first" does, at 7 388 800; it is there 67 200 later. Then come "held"
-    // and the bystander, which was created at 2 us and has one more hop.
+    // XON leaves the switch with "first", at 7 388 800, and arrives 67 200 later. "held" follows, and the bystander,
+    // which was created at 2 us and has one more hop.
     let expected = 7_388_800 + 67_200 + 67_200 + 2 * 67_200 - 2_000_000;
     assert_eq!(run(ClassMap::SHARED, SchedulerSpec::Fifo), expected);
 }
 
-/// Metrics and entities of the series of a run, and the recordings left out.
+/// Metrics, entities and lengths of the series of a run, and the recordings omitted.
 fn recorded(net: &Net) -> (Vec<(String, String, usize)>, Vec<String>) {
     let mut simulation = Simulation::new(&net.0).expect("builds");
     simulation.run().expect("nothing is lost");
@@ -358,7 +360,7 @@ fn recorded(net: &Net) -> (Vec<(String, String, usize)>, Vec<String>) {
     (found, simulation.left_out().to_vec())
 }
 
-/// A star of this many hosts, each of which sends the next one more frames than the one before.
+/// A star of this many hosts, each of which sends more frames to the next one than the previous host does.
 fn series_of_a_star(hosts: usize, bin: Time) -> Net {
     let mut net = Net::new(us(100));
     net.0.probes.bin = Some(bin);
@@ -392,7 +394,7 @@ fn of_many_series_the_busiest_are_kept_and_what_takes_too_much_memory_is_named()
     assert_eq!(found, []);
 }
 
-/// A frame with its line overhead takes a microsecond; the end of the run is in the middle of one, and of its bins.
+/// A frame with its line overhead takes a microsecond; the run ends in the middle of a frame and of a bin.
 #[test]
 fn the_last_bin_has_the_bits_of_a_frame_that_is_arriving() {
     for (end, delay) in [(us(20), ns(300)), (ns(19_700), ns(300)), (us(20), ns(0)), (us(20), ns(999))] {
@@ -407,7 +409,8 @@ fn the_last_bin_has_the_bits_of_a_frame_that_is_arriving() {
         let rates: Vec<f64> =
             rates.filter(|(metric, _)| *metric == "flow_throughput_bps").map(|(_, rate)| *rate).collect();
         assert_eq!(rates.len(), 20);
-        // 1230 B a microsecond, and a bit at either edge; a bin that is cut short may have all of the 20 B between frames.
+        // 1230 B per microsecond, with a tolerance of a bit at either edge; a truncated bin may contain all of the 20 B
+        // between frames.
         let whole = rates[2..19].iter().all(|rate| (rate - 9.84e9).abs() <= 2e6);
         assert!(whole && (9.5e9..=1e10).contains(&rates[19]), "{rates:?}");
     }
@@ -439,7 +442,7 @@ fn probes_choose_what_is_recorded_and_how_often() {
     ];
     let classes: Vec<String> = (0..6).map(|i| format!("sw.{i}->h{i}/3")).collect();
     expected.extend(classes.iter().map(|class| ("class_tx_bps", class.as_str(), 4)));
-    // Among the NICs, those with most frames at once.
+    // Of the NICs, those with the longest queues.
     for metric in ["queue_bytes", "queue_frames"] {
         expected.extend([(metric, "h4.0->sw/3", 1), (metric, "h5.0->sw/3", 1)]);
     }
@@ -470,7 +473,7 @@ fn latencies_are_told_as_a_distribution() {
     }
 }
 
-/// The choice of recordings does not change the run, and a class's series is its port's if no other class is used.
+/// Recordings do not change the run, and the series of a class equals that of its port if no other class is used.
 #[test]
 fn classes_of_a_port_add_up_to_it() {
     let mut net = series_of_a_star(4, us(2));

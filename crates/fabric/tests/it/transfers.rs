@@ -1,4 +1,5 @@
-//! Transfers: when the last byte is there, to the picosecond, against runs with nothing else and against arithmetic.
+//! Transfers: arrival of the last byte, to the picosecond, compared with runs without other traffic and with
+//! calculations.
 
 use crate::common::*;
 use fabric::choice::PathChoice;
@@ -13,7 +14,7 @@ use workload::{Framing, ServiceOrder};
 
 const FRAMING: Framing = Framing { frame: 1018, header: 18 };
 
-/// Completion and ideal time of each, in picoseconds; `None` if it is not complete.
+/// Completion and ideal time of each transfer, in picoseconds; `None` if it is not complete.
 fn times(outcome: &Outcome) -> Vec<(Option<u64>, u64)> {
     let took = outcome.reals("transfers", "completion_ns").iter();
     let ideal = outcome.reals("transfers", "ideal_ns").iter();
@@ -24,8 +25,8 @@ fn times(outcome: &Outcome) -> Vec<(Option<u64>, u64)> {
 
 #[test]
 fn by_hand() {
-    // Two links of 10 Gb/s, 800 ps a byte, 5 ns each. 2500 B: frames of 1018, 1018 and 518 B, 20 B around each. The
-    // last leaves the host after 1038 + 1038 + 538 B and follows at the switch at once.
+    // Two links of 10 Gb/s, 800 ps per byte, 5 ns each. 2500 B: frames of 1018, 1018 and 518 B, with 20 B of overhead
+    // each. The last leaves the host after 1038 + 1038 + 538 B and is forwarded by the switch immediately.
     let mut net = Net::new(us(100));
     let hosts = [net.host("a", host()), net.host("b", host())];
     let sw = net.switch("sw", switch());
@@ -33,7 +34,7 @@ fn by_hand() {
     let rows = [(us(3), 0, 2500), (us(50), 0, 1)];
     net.flow("t[a]", hosts[0], 3, transfers(&hosts[1..], FRAMING, ServiceOrder::Fifo, &rows));
     let outcome = net.run();
-    // At the switch the second frame waits for nothing: the third arrives while it is being sent.
+    // At the switch, the second frame does not wait, and the third arrives while it is being sent.
     let first = 1038 * 800 + 5_000 + (1038 + 1038 + 538) * 800 + 5_000;
     let second = 2 * (84 * 800 + 5_000);
     assert_eq!(times(&outcome), [(Some(first), first), (Some(second), second)]);
@@ -50,8 +51,8 @@ fn by_hand() {
 
 #[test]
 fn in_turn_or_one_after_the_other() {
-    // One link, 800 ps a byte: a full frame with its line overhead takes 830.4 ns. Five frames to b; and two to c, 1 us
-    // later, when the second frame of the first is on the link, the third is in the NIC, and b has the next turn.
+    // One link, 800 ps per byte: a full frame with its line overhead takes 830.4 ns. Five frames to b, and two to c 1
+    // us later, when the second frame of the first is on the link, the third is in the NIC, and b has the next turn.
     let run = |order| {
         let mut net = Net::new(us(100));
         let hosts = [net.host("a", host()), net.host("b", host()), net.host("c", host())];
@@ -63,11 +64,11 @@ fn in_turn_or_one_after_the_other() {
     };
     let full = 1038 * 800;
     assert_eq!(run(ServiceOrder::Fifo), [6 * full, 8 * full - 1_000_000]);
-    // Sent: b b b b c b c.
+    // Order of transmission: b b b b c b c.
     assert_eq!(run(ServiceOrder::RoundRobin), [7 * full, 8 * full - 1_000_000]);
 }
 
-/// A path of one to four links: rates in b/s, delays, switches that cut through, and more.
+/// A path of one to four links: rates in bit/s, delays, cut-through switches, and more.
 #[derive(Clone, Debug)]
 struct Way {
     rates: Vec<u64>,
@@ -193,7 +194,8 @@ fn exact_times(outcome: &Outcome, column: &str) -> Vec<Option<u64>> {
 
 #[test]
 fn over_tcp_by_hand() {
-    // One switch, 800 ps a byte, 1 us of cable each. A window of two segments at first; each acknowledgement adds one.
+    // One switch, 800 ps per byte, 1 us of cable each. The initial window is two segments; each acknowledgement adds
+    // one.
     let keys = TcpKeys {
         handshake: true,
         reconnect: true,
@@ -211,12 +213,12 @@ fn over_tcp_by_hand() {
     let wire = |bytes: u64| (bytes + 20) * 800;
     let way = |bytes: u64| (wire(bytes) + 1_000_000) * 2;
     let greeting = way(64) * 2;
-    // Two segments one behind the other.
+    // Two segments back to back.
     let first = greeting + way(1_522) + wire(1_522);
-    // Two, a round trip later four, the last of which waits for nothing but the one before.
+    // Two segments, a round trip later four, the last of which waits only for the previous one.
     let round = way(1_522) + way(64);
     let second = greeting + round + way(1_522) + wire(1_522) * 3;
-    // Both begin together: one greets behind the other, and so it goes on.
+    // Both start together: one handshake follows the other, and so do the later segments.
     let third = greeting + way(72);
     let delivered = [first, second, third, third + wire(72)];
     assert_eq!(exact_times(&outcome, "completion_ns"), delivered.map(Some));
@@ -263,7 +265,8 @@ proptest! {
     }
 }
 
-/// A leaf-spine of two leaves with four hosts each and two spines; transfers of many sizes all over it, and an incast.
+/// A leaf-spine of two leaves with four hosts each and two spines; transfers of many sizes between all hosts, and an
+/// incast.
 fn busy(choice: PathChoice, pause: bool) -> Net {
     let mut net = Net::new(us(400));
     net.0.on_lossless_drop = OnLosslessDrop::Count;
@@ -316,7 +319,7 @@ fn over_tcp_the_same_on_any_number_of_threads() {
         net.0.duration = us(2_000);
         let one = net.run();
         net.assert_threads_agree(&one);
-        // Frames are lost, and retransmitted: all arrive, and a sender completes later than a receiver.
+        // Frames are lost and retransmitted: all transfers arrive, and a sender completes later than its receiver.
         assert!(one.summary("frames_dropped") > 0.0 && one.total("transfers", "segments_sent_again") > 0);
         assert_eq!((one.table("transfers").rows(), one.total("transfers", "frames_missing")), (588, 0));
         let known = exact_times(&one, "acknowledged_ns").into_iter().flatten();
@@ -337,7 +340,7 @@ fn the_same_on_any_number_of_threads() {
         assert_eq!(rows, 8 * 70 + 7 * 4);
         let starts = one.reals("transfers", "start_ns");
         assert!(starts.windows(2).all(|pair| pair[0] <= pair[1]));
-        // What arrived of transfers is what arrived.
+        // The frames received by transfers equal the frames delivered.
         let frames: u64 = one.total("transfers", "frames") - one.total("transfers", "frames_missing");
         assert_eq!(frames, one.total("flows", "frames_delivered"));
         let complete = times(&one).iter().filter(|one| one.0.is_some()).count();
@@ -348,7 +351,7 @@ fn the_same_on_any_number_of_threads() {
         } else {
             assert!(one.summary("frames_dropped") > 0.0 && complete < rows);
         }
-        // No transfer is faster than its ideal, regardless of the paths that switches chose.
+        // No transfer is faster than its ideal, whichever paths the switches chose.
         for (took, ideal) in times(&one) {
             assert!(took.is_none_or(|took| took >= ideal), "{took:?} {ideal}");
         }
@@ -392,7 +395,7 @@ fn those_that_have_not_begun_are_not_listed_and_those_before_the_warmup_are() {
     let found = times(&outcome);
     assert_eq!(found[..2], [(Some(full), full); 2]);
     assert_eq!((found[2].0, found.len()), (None, 3));
-    // 1 us has passed: one frame of a hundred is there.
+    // 1 us has passed: one frame of a hundred has arrived.
     assert_eq!(outcome.integers("transfers", "frames_missing"), [0, 0, 99]);
     assert!(outcome.reals("transfers", "slowdown")[2].is_nan());
 }

@@ -1,4 +1,5 @@
-//! Packet trimming: frames that find no room go on without their payload, every byte is accounted for, and memory comes back.
+//! Packet trimming: frames that do not fit continue without their payload, every byte is accounted for, and memory is
+//! released.
 
 use crate::common::consistent::{by, check_tables, same};
 use crate::common::*;
@@ -44,7 +45,7 @@ fn bursts(senders: usize, frames: u64, starts: &[Time], sw: SwitchSpec) -> Net {
     }
     net
 }
-/// Every frame and every byte that was sent has been delivered, dropped or cut.
+/// Asserts that every sent frame and byte has been delivered, dropped or trimmed.
 fn accounted(outcome: &Outcome) {
     let flows = |column: &str| outcome.total("flows", column);
     assert_eq!(
@@ -61,7 +62,7 @@ fn accounted(outcome: &Outcome) {
 
 #[test]
 fn frames_beyond_a_limit_go_on_without_their_payload() {
-    // Two frames come every 816 ns, one leaves: with room for three the queue is full after five steps.
+    // Two frames arrive every 816 ns, and one leaves: with space for three, the queue is full after five steps.
     let sw = SwitchSpec { buffer: queues_of(3), ..trims(spec()) };
     let outcome = bursts(2, 20, &[Time::ZERO], sw).run();
     accounted(&outcome);
@@ -76,12 +77,12 @@ fn frames_beyond_a_limit_go_on_without_their_payload() {
             .map(|(_, value)| value)
             .sum()
     };
-    // The queue of the data trims, that of trimmed frames sends them.
+    // The queue of the data trims frames, that of trimmed frames sends them.
     assert_eq!((at(3, "trims"), at(6, "trims")), (trimmed, 0));
     assert_eq!((at(6, "frames"), at(6, "bytes")), (trimmed, trimmed * u64::from(SIZE)));
     assert_eq!(at(3, "frames") + trimmed, 40);
     assert_eq!(at(3, "queue_frames_max"), 3);
-    // Without trimming as many are lost as find no room.
+    // Without trimming, the frames that do not fit are lost.
     let lossy = bursts(2, 20, &[Time::ZERO], SwitchSpec { buffer: queues_of(3), ..switch() }).run();
     assert!(lossy.total("drops", "frames") > 0 && lossy.total("flows", "frames_trimmed") == 0);
 }
@@ -99,7 +100,7 @@ fn a_trimmed_frame_without_room_is_dropped() {
         outcome.total("queues", "trims"),
         outcome.total("flows", "frames_trimmed") + drops["trimming"]
     );
-    // The limits of the buffer hold for the queue of trimmed frames as well.
+    // The limits of the buffer also apply to the queue of trimmed frames.
     let outcome = bursts(8, 20, &[Time::ZERO], SwitchSpec { buffer: queues_of(3), ..trims(spec()) }).run();
     accounted(&outcome);
     let drops = by(&outcome, "drops", "cause", "frames");
@@ -130,12 +131,12 @@ fn a_threshold_trims_the_new_frame_or_the_last_one() {
         accounted(&outcome);
         assert!(outcome.total("flows", "frames_trimmed") > 20, "{victim:?}");
         let longest = outcome.integers("queues", "queue_bytes_max").iter().max();
-        // Hosts have longer queues in their NICs.
+        // Queues in the NICs of hosts are longer.
         let of = outcome.texts("queues", "port").iter().zip(outcome.integers("queues", "queue_bytes_max"));
         let longest =
             of.filter(|(port, _)| port.starts_with("sw")).map(|(_, bytes)| *bytes).max().or(longest.copied());
         assert_eq!(longest, Some(5_000), "{victim:?}");
-        // With the coin no sender has it better than the others.
+        // With the coin, no sender has an advantage.
         let shares = outcome.integers("flows", "frames_trimmed");
         if victim == Victim::Random {
             assert!(shares.iter().all(|&own| own > 0), "{shares:?}");
@@ -145,7 +146,7 @@ fn a_threshold_trims_the_new_frame_or_the_last_one() {
 
 #[test]
 fn memory_comes_back_to_the_byte() {
-    // The second of two equal bursts finds the memory as the first one found it, or fewer frames would fit.
+    // The second of two equal bursts finds as much memory as the first; otherwise fewer frames would fit.
     let shared =
         SharedMemorySpec { total: 20_000, alpha: Alpha::ONE, minimum: 0, headroom: 0, resume_offset: 0 };
     let sw = |trimming| SwitchSpec { shared_memory: Some(shared), trimming, ..switch() };
@@ -161,7 +162,7 @@ fn memory_comes_back_to_the_byte() {
 
 #[test]
 fn priorities_of_ports_and_of_next_switches() {
-    // A port to a named neighbour has another priority for trimmed frames.
+    // A port to a named neighbour uses another priority for trimmed frames.
     let named = TrimmingSpec { priority_to: vec![(vec![NodeId(2)], 5)], ..spec() };
     let sw = SwitchSpec { buffer: queues_of(3), ..trims(named) };
     let outcome = bursts(2, 20, &[Time::ZERO], sw).run();
@@ -195,7 +196,8 @@ fn queue_pairs_repair_what_was_trimmed_without_a_timeout() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
-    /// For all trimming: tables add up, the run ends with all memory free, and threads and steps change nothing.
+    /// For all kinds of trimming: tables are consistent, all memory is free at the end of the run, and threads and
+    /// steps have no effect.
     #[test]
     fn tables_add_up_whatever_is_trimmed(
         senders in 2usize..7,

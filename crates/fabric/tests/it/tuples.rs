@@ -1,4 +1,4 @@
-//! Transfers as flows of their own: their paths, and the columns about them.
+//! Transfers with their own five-tuples: their paths, and the columns about them.
 
 use crate::common::*;
 use fabric::choice::{Flowlet, PathChoice};
@@ -27,7 +27,7 @@ fn seeded(seed: Option<u64>) -> SwitchSpec {
     choosing(PathChoice::Hash(Hashing { seed, ..Hashing::USUAL }))
 }
 
-/// Transfers to one of these hosts: start in microseconds, index of the host, bytes.
+/// Transfers to these hosts: start in microseconds, index of the host, bytes.
 fn source(to: &[NodeId], framing: Framing, rows: &[(u64, u32, u64)], ports: Ports) -> SourceSpec {
     let mut list = TransferList::new(framing, ServiceOrder::RoundRobin);
     for &(start, destination, bytes) in rows {
@@ -41,7 +41,7 @@ fn source(to: &[NodeId], framing: Framing, rows: &[(u64, u32, u64)], ports: Port
     }
 }
 
-/// Adds a flow of transfers, over TCP or as frames.
+/// Adds a flow of transfers, over TCP or as pushed frames.
 fn add(
     net: &mut Net,
     name: &str,
@@ -62,7 +62,7 @@ fn add(
     flow.transport = Some(Arc::new(ConnectionSpec { start: Time::ZERO, stop: None, application }));
 }
 
-/// Two hosts, two switches, four links between these.
+/// Two hosts, two switches, and four links between the switches.
 fn trunk(spec: &SwitchSpec) -> (Net, [NodeId; 2]) {
     let mut net = Net::new(us(40_000));
     let hosts = [net.host("a", host()), net.host("b", host())];
@@ -76,12 +76,12 @@ fn trunk(spec: &SwitchSpec) -> (Net, [NodeId; 2]) {
     (net, hosts)
 }
 
-/// Makes `count` transfers, one each 100 us.
+/// `count` transfers, one every 100 us.
 fn many(count: u64) -> Vec<(u64, u32, u64)> {
     (0..count).map(|nth| (nth * 100, 0, 40_000)).collect()
 }
 
-/// Frames that the first switch of a trunk sent over each link, and the second back.
+/// Number of frames that the first switch of a trunk sent over each link, and number that the second sent back.
 fn over_trunk(outcome: &Outcome) -> [Vec<u64>; 2] {
     let ports = outcome.texts("ports", "port").iter().zip(outcome.integers("ports", "frames_sent"));
     let to = |from: &str, to: &str| {
@@ -115,9 +115,10 @@ fn transfers_between_two_hosts_use_all_equal_links() {
         let outcome = net.run();
         let [there, back] = over_trunk(&outcome);
         assert!(there.iter().all(|&frames| frames > 500), "{tcp}: {there:?}");
-        // Acknowledgements of a connection take its links back.
+        // Acknowledgements of a connection return over its links.
         assert!(back.iter().all(|&frames| (frames > 0) == tcp), "{back:?}");
-        // A path each: of each transfer all frames, and of 173 about 43 each. The standard deviation is 5.7.
+        // One path each: a transfer has all of its frames on one link, and each link gets about 43 of 173 transfers.
+        // The standard deviation is 5.7.
         let mut of_path: BTreeMap<u64, u64> = BTreeMap::new();
         for &path in outcome.integers("transfers", "path") {
             *of_path.entry(path).or_default() += 1;
@@ -175,7 +176,7 @@ fn what_has_one_tuple_takes_one_path() {
 
 #[test]
 fn flowlets_see_each_transfer() {
-    // All begin at once and never pause for as long as a gap: one flowlet each.
+    // All start at the same time and never pause for as long as the gap: one flowlet each.
     let flowlets = PathChoice::Flowlet(Flowlet { gap: us(1_000), entries: 1 << 16 });
     let rows: Vec<(u64, u32, u64)> = (0..100).map(|_| (0, 0, 40_000)).collect();
     let loads = |ports| {
@@ -227,8 +228,8 @@ fn tiers_with_one_seed_leave_links_unused() {
 
 #[test]
 fn transfers_part_where_a_link_fails() {
-    // The second of four links is down from the beginning, and routing has converged. By thresholds (RFC 2992) its
-    // transfers go to the first and the third, each by its own hash; the transfers of the fourth stay there.
+    // The second of four links is down from the start, and routing has converged. By thresholds (RFC 2992), its
+    // transfers move to the first and the third, each by its own hash; the transfers of the fourth stay there.
     let (mut net, [a, b]) = trunk(&switch());
     add(&mut net, "x[a]", a, &[b], false, &many(300), Ports::default());
     let whole = over_trunk(&net.run())[0].clone();
@@ -243,8 +244,8 @@ fn transfers_part_where_a_link_fails() {
     net.assert_threads_agree(&outcome);
 }
 
-/// The short frame at the end overtakes the long one on the second of two links, and is not held back behind it where one link
-/// is left.
+/// The short frame at the end overtakes the long one on the second of two links, and does not wait for it where only
+/// one link is left.
 #[test]
 fn a_short_frame_that_overtakes_waits_for_nobody() {
     let mut net = Net::new(us(3_000));
@@ -268,7 +269,8 @@ fn a_short_frame_that_overtakes_waits_for_nobody() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(16)))]
 
-    /// For all path choices and failures: no transfer is faster than its ideal, and threads change nothing.
+    /// For all path choices and failures: no transfer is faster than its ideal, and the number of threads has no
+    /// effect.
     #[test]
     fn nothing_is_faster_than_alone(
         left in 0usize..5,

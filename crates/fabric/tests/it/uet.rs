@@ -1,4 +1,5 @@
-//! Ultra Ethernet Transport in a fabric: transfers to the picosecond, incasts at their floor, marks, pauses, losses and threads.
+//! Ultra Ethernet Transport in a fabric: transfers to the picosecond, incasts at their lower bound, marks, pauses,
+//! losses and threads.
 
 use crate::common::consistent::{check_tables, same};
 use crate::common::*;
@@ -22,7 +23,7 @@ pub(crate) fn none() -> UetControlKeys {
 fn nscc() -> UetControlKeys {
     UetControlKeys::Nscc(NsccKeys::default())
 }
-/// Transfers from one host: start, index of the destination, bytes.
+/// Adds transfers of one host: start, index of the destination, bytes.
 pub(crate) fn transfers(
     net: &mut Net,
     from: NodeId,
@@ -48,7 +49,7 @@ fn column(outcome: &Outcome, name: &str) -> u64 {
 fn times(outcome: &Outcome, column: &str) -> Vec<Time> {
     outcome.reals("transfers", column).iter().map(|&ns| exact(ns)).collect()
 }
-/// A frame on a link, with preamble and gap: 800 ps a byte.
+/// Time of a frame on a link, including preamble and gap: 800 ps per byte.
 pub(crate) fn wire(bytes: u64) -> Time {
     Time::from_ps((bytes + 20) * 800)
 }
@@ -63,7 +64,7 @@ fn messages_by_hand() {
     transfers(&mut net, hosts[0], &hosts[1..], &keys(none()), &rows);
     let outcome = net.run();
     let way = |bytes: u64| (wire(bytes) + us(1)) * 2;
-    // At the switch the short one waits for the one before it.
+    // At the switch, the short one waits for the previous one.
     let first = wire(PACKET) * 3 + wire(602) + us(2);
     let second = wire(PACKET) * 2 + wire(602) + way(PACKET);
     let third = way(PACKET);
@@ -98,7 +99,8 @@ fn an_incast_ends_at_its_floor_and_fairly() {
         let ends = times(&outcome, "completion_ns");
         let (first, last) = (ends.iter().min().unwrap(), ends.iter().max().unwrap());
         assert!(*last >= floor && last.ps() < floor.ps() / 100 * 101, "{senders}: {last} of {floor}");
-        // More senders than packets in a bandwidth-delay product have windows of a packet or two (uet-htsim: 0.51 for 15).
+        // With more senders than packets in a bandwidth-delay product, windows are one or two packets (uet-htsim: 0.51
+        // for 15).
         let share = if senders > 6 { 50 } else { 80 };
         assert!(first.ps() > floor.ps() / 100 * share, "{senders}: first at {first} of {floor}");
         assert_eq!((column(&outcome, "packets_retransmitted"), column(&outcome, "timeouts")), (0, 0));
@@ -106,14 +108,14 @@ fn an_incast_ends_at_its_floor_and_fairly() {
         assert_eq!(
             column(&outcome, "marks_echoed"),
             column(&outcome, "packets_marked"),
-            "each is echoed at once"
+            "each mark is echoed at once"
         );
     }
 }
 
 #[test]
 fn marks_and_delay_hold_the_queue_at_a_few_targets() {
-    // 16 senders begin with 1.5 bandwidth-delay products each. Without a control all that is sent waits.
+    // 16 senders start with 1.5 bandwidth-delay products each. Without a control, all packets sent are queued.
     let queue = |control| {
         let outcome = incast(16, 1_000_000, &keys(control), marking(10), us(40_000)).run();
         let mean = outcome.reals("queues", "queue_bytes_mean").iter().copied().fold(0.0, f64::max);
@@ -158,7 +160,7 @@ fn a_link_that_stays_down_ends_the_context() {
     let outcome = net.run();
     assert_eq!(column(&outcome, "messages"), 0);
     let failed = outcome.reals("delivery_contexts", "failed_ns")[0];
-    // The oldest packet left before 500 us: timeouts of 500 us, 1 ms and 2 ms follow each other.
+    // The oldest packet left before 500 us: timeouts of 500 us, 1 ms and 2 ms follow.
     assert!(failed > 3_900e3 && failed < 4_100e3, "{failed}");
 }
 
@@ -172,11 +174,11 @@ fn credits_share_the_link_of_the_receiver() {
         let ends = times(&outcome, "completion_ns");
         let (first, last) = (ends.iter().min().unwrap().ps(), ends.iter().max().unwrap().ps());
         assert!(last >= floor && last < floor / 100 * 104, "{last} of {floor}");
-        // Packets of the initial credits of all wait in the queue, as nothing trims them, and delay requests for more.
+        // The packets of all initial credits are queued, since nothing trims them, and delay requests for more.
         assert!(first > last / 100 * 70, "one pacer for all: {first} {last}");
         assert_eq!((column(&outcome, "packets_retransmitted"), column(&outcome, "messages")), (0, 8));
         assert_eq!(column(&outcome, "grants_sent"), column(&outcome, "grants_received"));
-        // Speculation of 1.5 bandwidth-delay products each, and no more.
+        // Only the speculative 1.5 bandwidth-delay products of each sender are queued.
         let longest = outcome.integers("queues", "queue_bytes_max").iter().max().copied().unwrap();
         assert!(longest < 8 * 13_000, "{longest}");
     }
@@ -212,7 +214,8 @@ fn another_link_rate_is_another_window() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
-    /// Losses, marks, pauses and paths that reorder: the number of threads has no effect, and each message arrives once.
+    /// Losses, marks, pauses and paths that reorder: the number of threads has no effect, and each message arrives
+    /// once.
     #[test]
     fn contexts_on_threads(
         windowed in any::<bool>(),

@@ -1,4 +1,5 @@
-//! Several packet delivery contexts between two hosts: which takes which message, paths of their own, and every control on threads.
+//! Several packet delivery contexts between two hosts: assignment of messages, separate paths, and every control on
+//! threads.
 
 use crate::common::consistent::{check_tables, same};
 use crate::common::*;
@@ -10,7 +11,8 @@ use std::collections::BTreeMap;
 use transport::{EqdsKeys, NdpKeys, NsccKeys, PathSelectionKeys, RcccKeys, UetControlKeys, UetKeys};
 use units::{Amount, Bytes, Or, Time};
 
-/// `senders` hosts at a leaf, each with these transfers (start, bytes) for the last host, which is at another leaf behind `spines` switches.
+/// `senders` hosts at a leaf, each with these transfers (start, bytes) to the last host, which is at another leaf
+/// behind `spines` switches.
 fn over_spines(senders: usize, spines: usize, keys: &UetKeys, sw: &SwitchSpec, rows: &[(Time, u64)]) -> Net {
     let mut net = Net::new(us(400_000));
     let hosts: Vec<NodeId> = (0..=senders).map(|n| net.host(&format!("h{n}"), host())).collect();
@@ -32,7 +34,7 @@ fn over_spines(senders: usize, spines: usize, keys: &UetKeys, sw: &SwitchSpec, r
 
 #[test]
 fn messages_take_contexts_in_turn() {
-    // Packets of two contexts leave in turn, so that a short message does not wait for the long one before it.
+    // Packets of two contexts leave in turn, so a short message does not wait for the long one before it.
     let rows = [(us(3), 30_000), (us(3), 1_000), (us(3), 1_000), (us(3), 2_000)];
     let ends = |contexts: u64| {
         let outcome = over_spines(1, 1, &UetKeys { contexts, ..keys(none()) }, &marking(50), &rows).run();
@@ -44,7 +46,7 @@ fn messages_take_contexts_in_turn() {
     let (one, outcome) = ends(1);
     assert_eq!(one, [30, 31, 32, 34].map(|packets| wire(PACKET) * packets + hop));
     assert_eq!(outcome.integers("delivery_contexts", "messages"), [4]);
-    // The second context has one packet and two, the first one 30 and one.
+    // The second context has messages of one packet and of two, the first one messages of 30 packets and of one.
     let (two, outcome) = ends(2);
     assert_eq!(two, [33, 2, 34, 6].map(|packets| wire(PACKET) * packets + hop));
     assert_eq!(outcome.integers("delivery_contexts", "context"), [0, 1]);
@@ -66,7 +68,7 @@ fn contexts_with_one_path_each_use_several_links() {
         }
         used.values().filter(|&&frames| frames > 0).copied().collect::<Vec<u64>>()
     };
-    // Whole contexts share the links: 100 packets each, and 400.
+    // Contexts as a whole share the links: 100 packets each, and 400.
     let several = links(16, PathSelectionKeys::Fixed);
     assert!(several.len() >= 3 && several.iter().all(|frames| frames % 100 == 0), "{several:?}");
     let few = links(4, PathSelectionKeys::Fixed);
@@ -90,7 +92,8 @@ fn control(number: usize) -> UetControlKeys {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
-    /// Any number of contexts with any control, also while frames are lost: each message arrives once, and the number of threads has no effect.
+    /// Any number of contexts with any control, even with frame losses: each message arrives once, and the number of
+    /// threads has no effect.
     #[test]
     fn every_control_on_threads(
         which in 0usize..6,
@@ -119,7 +122,7 @@ proptest! {
         check_tables(&net.0, &outcome)?;
         let total = |name: &str| outcome.total("delivery_contexts", name);
         let (messages, senders) = (rows.len() as u64, senders as u64);
-        // One context is one for each path between two hosts.
+        // A single context means one for each path between two hosts.
         let is_one = contexts > 1;
         prop_assert_eq!((total("messages"), total("messages_delivered")), (messages * senders, messages * senders));
         let packets: u64 = rows.iter().map(|&(_, bytes)| bytes.div_ceil(1_000)).sum();

@@ -1,4 +1,4 @@
-//! Counts when measuring begins late: events from then on, as the key `warmup` is documented.
+//! Counts with a warm-up: they cover the events after it, as documented for the key `warmup`.
 
 use crate::common::*;
 use fabric::spec::SwitchSpec;
@@ -19,7 +19,7 @@ fn net(warmup: Time, buffer: BufferSpec) -> Net {
 
 #[test]
 fn frames_on_their_way_count_where_they_arrive() {
-    // The first frame of "early" is there at 2.03 us, the second at 3.03 us.
+    // The first frame of "early" arrives at 2.03 us, the second at 3.03 us.
     let counts = |warmup: Time| {
         let outcome = net(warmup, BufferSpec::default()).run();
         let of = |column: &str| outcome.count("flows", "early", column);
@@ -30,7 +30,7 @@ fn frames_on_their_way_count_where_they_arrive() {
     let (sent, delivered, outcome) = counts(us(3));
     assert_eq!((sent, delivered), (0, 1));
     assert_eq!(outcome.only_latency("early"), ns(3_030));
-    // In bits a second of measured time, 17 us.
+    // In bit/s over the measured time, 17 us.
     let throughput = outcome.real("flows", "early", "throughput_bps");
     assert!((throughput - 1230.0 * 8.0 / 17e-6).abs() < 1.0, "{throughput}");
     assert_eq!(outcome.count("flows", "late", "frames_sent"), 1);
@@ -40,7 +40,7 @@ fn frames_on_their_way_count_where_they_arrive() {
 
 #[test]
 fn losses_count_when_they_happen() {
-    // No room to wait: "clash" arrives at the switch while "early" is being sent, and is lost at 1.515 us.
+    // A queue without space: "clash" arrives at the switch while "early" is being sent, and is lost at 1.515 us.
     let buffer = BufferSpec { queue: Some(Amount::Frames(0)), ..BufferSpec::default() };
     for (warmup, lost) in [(Time::ZERO, 1), (us(1), 1), (us(2), 0)] {
         let mut net = net(warmup, buffer.clone());

@@ -1,4 +1,4 @@
-//! Weighted ECMP: how flows, frames and bursts are shared by the weights of links.
+//! Weighted ECMP: distribution of flows, frames and bursts by the weights of links.
 
 use crate::common::*;
 use fabric::choice::{Flowlet, PathChoice};
@@ -13,7 +13,7 @@ const SPINES: u32 = 3;
 /// Weights of the first leaf's links to the spines.
 const WEIGHTS: [u32; SPINES as usize] = [5, 1, 2];
 
-/// `a` behind `near`, `b` behind `far`, and spines between, which are nodes 4 and on.
+/// `a` behind `near`, `b` behind `far`, and the spines in between, which are nodes 4 and up.
 fn net(path_choice: PathChoice, weights: Weights, duration: Time) -> (Net, NodeId, NodeId) {
     let mut net = Net::new(duration);
     net.0.probes.bin = None;
@@ -34,7 +34,7 @@ fn given() -> Weights {
     Weights::new((4..).map(NodeId).zip(WEIGHTS))
 }
 
-/// Frames that each spine passed on to `far`.
+/// Number of frames that each spine forwarded to `far`.
 fn passed(outcome: &Outcome) -> Vec<u64> {
     (0..SPINES).map(|spine| outcome.count("ports", &format!("s{spine}.1->far"), "frames_sent")).collect()
 }
@@ -54,7 +54,7 @@ fn transfers(to: NodeId, count: u32) -> SourceSpec {
     let mut list = TransferList::new(Framing { frame: 118, header: 18 }, ServiceOrder::RoundRobin);
     for nth in 0..count {
         let start = ns(100 * u64::from(nth));
-        // Ports that are drawn come up twice, and so the same hash.
+        // Randomly drawn ports repeat, and with them the hash.
         let ports = Ports { source: 1 + nth as u16, destination: 9 };
         list.push(Transfer { start, destination: 0, bytes: 100, ports });
     }
@@ -76,7 +76,7 @@ fn thousands_of_flows_are_shared_by_weight() {
     let counts = passed(&run(given()));
     assert_eq!(counts.iter().sum::<u64>(), 8_000);
     assert_shared(&counts, &WEIGHTS);
-    // Weights of one are ECMP, and a weight is that of its neighbour, regardless of the weights of others.
+    // Weights of 1 give plain ECMP. A configured weight applies only to its neighbour; all others have weight 1.
     let plain = run(Weights::default());
     assert_shared(&passed(&plain), &[1, 1, 1]);
     assert_eq!(plain.fingerprint, run(Weights::new([(NodeId(5), 1)])).fingerprint);
@@ -97,7 +97,7 @@ fn frames_and_bursts_are_shared_by_weight() {
     }
 }
 
-/// A switch that hashes beside one that sprays takes the way that it would take alone.
+/// A switch that hashes next to one that sprays takes the path that it would take alone.
 #[test]
 fn a_hash_by_weight_is_the_same_for_each_frame_as_before_the_run() {
     let run = |far: PathChoice| {
@@ -111,7 +111,7 @@ fn a_hash_by_weight_is_the_same_for_each_frame_as_before_the_run() {
     assert_eq!(run(PathChoice::HASH), run(PathChoice::Spray));
 }
 
-/// Flows of a link that is down go elsewhere, and all others stay.
+/// Flows of a failed link move to other links, and all others stay.
 #[test]
 fn a_link_that_is_down_has_no_weight() {
     let run = |faults: Vec<FaultSpec>| {

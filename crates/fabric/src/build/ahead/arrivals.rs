@@ -1,4 +1,4 @@
-//! Selection of the ports to hosts that only count arrivals.
+//! Selects the ports to hosts that do nothing but count arrivals.
 
 use crate::build::Plan;
 use crate::build::whole::WHOLE;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// Sets the bit of these ports.
 pub fn mark(plan: &Plan, fabric: &mut Fabric) {
-    // A trimmed frame overtakes others, and is not counted as reordered.
+    // A trimmed frame overtakes others, and does not count as reordered.
     if fabric.hosts.overtaking.is_some() || super::trims(plan.spec) {
         return;
     }
@@ -20,12 +20,12 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         let number = fabric.numbering.port(port);
         let peer = plan.wiring.peer[number as usize];
         let node = plan.wiring.node_of[peer.at()];
-        // Through two links frames of a receiver would come in another order than they are sent.
+        // Over two links, frames of a receiver would not arrive in the order of sending.
         let has_one_link = plan.wiring.ports(node).len() == 1;
         let host = plan.node(peer.0).host();
         let takes_no_time = host.is_some_and(|host| host.receive.is_none() && host.send.is_none());
         let has_nothing_to_say = !answers.contains(&node);
-        // A frame that leaves a rate limiter may go directly to the link, without notice that it is on its way.
+        // A frame that leaves a rate limiter may go directly to the link, without an event that announces it.
         let limits = plan.node(number).host().is_some_and(|own| own.limiters.is_some());
         let is_here = (first..first + ports).contains(&peer.0);
         let hot = &mut fabric.links.ports[port];
@@ -40,10 +40,10 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
     }
 }
 
-/// The hosts at either end of connections: little comes to them that they only count.
+/// The hosts at either end of connections, which respond to nearly all that arrives.
 fn ends_of_connections(spec: &Spec) -> BTreeSet<NodeId> {
     let connections = spec.flows.iter().filter(|flow| flow.transport.is_some());
-    // A host that waits for transfers has to observe their end in time.
+    // A host that starts transfers at the end of others has to observe that end on time.
     let waits = spec.waits.iter().filter_map(|wait| spec.transfer(wait.transfer));
     let waits: Vec<NodeId> = waits.map(|own| own.ends.begins_at().0).collect();
     let ends = connections.flat_map(|flow| flow.source.destinations.nodes().into_iter().chain([flow.from]));

@@ -1,4 +1,4 @@
-//! Which sources are alone at their NIC, with nothing that their frames depend on but pauses.
+//! Selects the sources that are alone at their NIC and whose frames depend on nothing but pauses.
 
 use crate::build::Plan;
 use crate::build::whole::WHOLE;
@@ -10,7 +10,7 @@ use crate::spec::Spec;
 use frame::CONTROL_FRAME_BYTES;
 use units::Time;
 
-/// Notes them.
+/// Records these sources.
 pub fn mark(plan: &Plan, fabric: &mut Fabric) {
     let spec = plan.spec;
     let answers = spec.flows.iter().any(|flow| flow.transport.is_some());
@@ -41,15 +41,15 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
     }
 }
 
-/// By node, how many flows it sends.
+/// Number of flows that each node sends.
 fn flows_of_nodes(spec: &Spec) -> Vec<u32> {
     let mut flows = vec![0; spec.nodes.len()];
     spec.flows.iter().for_each(|flow| flows[flow.from.at()] += 1);
     flows
 }
 
-/// Minimum time from the decision of the other end of a link to send a pause until it acts at a port. `None`: that end is in
-/// another part, or its frames may be lost.
+/// Minimum time from the decision of the far end of a link to send a pause until the pause takes effect at the port.
+/// `None`: the far end is in another part, or its frames may be lost.
 fn undisturbed_for(plan: &Plan, fabric: &Fabric, port: u32) -> Option<Time> {
     let peer = plan.wiring.peer[port as usize];
     let local = PortIx::of(peer.0.checked_sub(fabric.numbering.first_port)?, WHOLE);
@@ -72,7 +72,7 @@ mod tests {
     use queueing::{LimiterScope, RateControlSpec, ReactionPointParams};
     use units::{Bytes, Time};
 
-    /// Number of ports with a sole source, and of ports that lead to hosts that only count.
+    /// Number of ports with a sole source, and number of ports to hosts that only count.
     fn marked(spec: &Spec, threads: usize) -> (usize, usize) {
         let simulation = Simulation::on_threads(spec, threads).expect("builds");
         let links = || simulation.parts().map(|part| &part.links);
@@ -90,17 +90,17 @@ mod tests {
         // Two hosts at each end of a link, each with one greedy source.
         let spec = pairs(2, Time::from_ms(1));
         assert_eq!(marked(&spec, 1), (4, 4));
-        // The ends of a link in two parts.
+        // With the ends of the link in two parts.
         assert_eq!(marked(&pairs(1, Time::from_ms(1)), 2), (0, 0));
-        // A second source at a host.
+        // With a second source at a host.
         let mut second = spec.clone();
         second.flows.push(crate::spec::FlowSpec { name: "another".into(), ..spec.flows[0].clone() });
         assert_eq!(marked(&second, 1), (3, 4));
-        // Departures are recorded in order over time; arrivals are counted ahead regardless.
+        // With departures recorded in order over time; arrivals are counted ahead regardless.
         let mut recorded = spec.clone();
         recorded.probes.bin = Some(Time::from_us(1));
         assert_eq!(marked(&recorded, 1), (0, 4));
-        // Frames pass rate limiters.
+        // With frames that pass rate limiters.
         let mut limited = spec.clone();
         for node in &mut limited.nodes {
             let Role::Host(host) = &mut node.role else { continue };
@@ -113,7 +113,7 @@ mod tests {
             });
         }
         assert_eq!(marked(&limited, 1), (0, 0));
-        // A fault may hit a link; where it hits none, frames are counted ahead all the same.
+        // With a fault on a link; on a link without faults, frames are still counted ahead.
         let mut faulty = spec;
         let (from, until) = (Time::from_us(1), Time::from_us(2));
         faulty.faults = vec![FaultSpec::FrameLoss { link: 0, towards: None, from, until, probability: 0.5 }];

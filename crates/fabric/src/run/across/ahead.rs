@@ -1,8 +1,8 @@
 //! Updates of the far end of a link that take effect without an event.
 //!
-//! Two mechanisms act ahead of simulated time where both ends of a link are in the same part and no observer can see the difference
-//! (`ahead::sole_source`, `credits::updates`). Their accesses to the far end are here, and no others are allowed. Frames to hosts that only
-//! count are counted by path instead (`ahead::arrivals`).
+//! Two mechanisms act ahead of simulated time where both ends of a link are in the same part and no observer can see
+//! the difference (`ahead::sole_source`, `credits::updates`). Their accesses to the far end are here, and no others are
+//! allowed. Frames to hosts that only count are counted by path instead (`ahead::arrivals`).
 
 use crate::run::across::peer::PeerIx;
 use crate::run::state::credits::CreditState;
@@ -11,7 +11,7 @@ use crate::run::state::index::PortIx;
 use crate::run::state::view::NodeView;
 use units::Time;
 
-/// Records with a sole greedy source at the far end when a pause sent through this port takes effect.
+/// Notifies a sole greedy source at the far end of the time at which a pause sent through this port takes effect.
 pub fn notify_of_pause(here: &mut NodeView, egress: PortIx, acts: Time) {
     let node = here.links.neighbours[egress].wrapping_sub(here.numbering.first_node);
     let PeerIx(peer) = here.links.ports[egress].arrives_as.peer();

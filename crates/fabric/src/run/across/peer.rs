@@ -14,7 +14,7 @@ impl EventPlace for PeerIx {
 }
 
 impl PeerIx {
-    /// A port, in the numbering of its own part.
+    /// Wraps a port index of the part that owns the port.
     #[inline(always)]
     pub fn new(port: PortIx) -> PeerIx {
         PeerIx(port)

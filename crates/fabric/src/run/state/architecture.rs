@@ -1,8 +1,8 @@
 //! The path of frames through a node, from the ingress port to the egress port.
 //!
-//! A closed enum, one variant per architecture. It is consulted where a frame has to wait (`enqueue` in `egress`); a frame
-//! that finds its port idle, with no feature set, bypasses it. A port of an architecture that does not allow this has a
-//! feature that `forward` and `enqueue` check.
+//! A closed enum with one variant per architecture. It is consulted only where a frame has to wait (`enqueue` in
+//! `egress`); a frame that finds its port idle, with no feature set, bypasses it. An architecture that does not allow
+//! the bypass sets a feature of its ports, which `forward` and `enqueue` check.
 
 use crate::run::state::crossbar::Crossbar;
 use crate::run::state::sharing::Sharing;
@@ -14,14 +14,14 @@ use units::Time;
 /// The architecture of a node, and its state.
 #[derive(Debug, Recurs)]
 pub(crate) enum Architecture {
-    /// A frame enters the queue of its egress port on arrival; all queues lie in one memory.
+    /// Frames enter the queue of their egress port on arrival; all queues share one memory.
     OutputQueued(NodeMemory),
-    /// A frame waits at its input until a crossbar takes it to its output.
+    /// Frames wait at their input until a crossbar transfers them to their output.
     #[recurs(unknown = "crossbars")]
     Crossbar(Box<Crossbar>),
 }
 
-/// Occupancy counters of the frames that wait at the ports of a node, together.
+/// Occupancy counters of the frames queued at all ports of a node.
 #[derive(Debug, Recurs)]
 pub(crate) struct NodeMemory {
     /// Limits of the buffer.
@@ -30,19 +30,19 @@ pub(crate) struct NodeMemory {
     /// True if `buffer` sets any limit.
     #[recurs(constant)]
     pub limited: bool,
-    /// When a frame began to wait last. Kept only where there are limits, as is all occupancy but that of queues, and not of
-    /// ports that send ahead: there the limits are those of queues.
+    /// Time of the last enqueue. Maintained only at nodes with limits, as are all occupancy counters except those of
+    /// queues. Ports that send ahead do not maintain it: they have limits of single queues only.
     #[recurs(recorded)]
     pub last_entry: Time,
-    /// Total occupancy, maintained where it has a limit, and that of each class, where a class has one.
+    /// Total occupancy, maintained if it has a limit. `by_class` holds that of each class, if a class has a limit.
     pub total: Occupancy,
     pub by_class: Vec<Occupancy>,
-    /// The memory that its queues share by dynamic thresholds.
+    /// The memory that the queues share by dynamic thresholds.
     pub sharing: Option<Box<Sharing>>,
 }
 
 impl Architecture {
-    /// The memory that frames wait in.
+    /// The memory in which frames wait.
     #[inline(always)]
     pub fn memory(&self) -> &NodeMemory {
         match self {
@@ -73,18 +73,18 @@ impl NodeMemory {
         }
     }
 
-    /// Returns true if a check precedes the waiting of a frame: of a limit, or of the shared memory.
+    /// Returns true if a frame has to pass a check before it is queued: of a limit, or of the shared memory.
     pub fn is_bounded(&self) -> bool {
         self.limited || self.sharing.is_some()
     }
 
-    /// Returns true if queues have limits of their own, and there is no other check.
+    /// Returns true if the limits of single queues are the only check.
     pub fn bounds_queues_alone(&self) -> bool {
         let of_queues = BufferSpec { queue: self.buffer.queue, ..BufferSpec::default() };
         self.sharing.is_none() && self.buffer == of_queues
     }
 
-    /// A frame begins to wait.
+    /// Counts a frame that is enqueued.
     #[inline]
     pub fn add(&mut self, class: usize, bytes: u16, now: Time) {
         self.last_entry = now;
@@ -96,7 +96,7 @@ impl NodeMemory {
         }
     }
 
-    /// A frame has left.
+    /// Counts a frame that has left.
     #[inline]
     pub fn remove(&mut self, class: usize, bytes: u16) {
         if self.buffer.total.is_some() {

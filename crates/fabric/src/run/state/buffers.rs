@@ -12,35 +12,35 @@ use units::Time;
 /// The queues of all ports, and the frames that wait in them and in receivers.
 #[derive(Debug)]
 pub(crate) struct Buffers {
-    /// Queues, port by port, class by class.
+    /// Queues, ordered by port, then by class.
     pub queues: NodeLocal<QueueIx, Queue>,
-    /// The lists of queues with several lists, one queue after the other.
+    /// The lists of all queues that have several, in the order of the queues.
     pub voqs: Vec<List>,
     pub pool: Pool,
 }
 
-/// One traffic class of one port: three cache lines, which every frame touches that waits.
+/// The queue of a traffic class of a port. It takes three cache lines, which every queued frame touches.
 #[derive(Clone, Debug, Recurs)]
 #[repr(align(64))]
 pub(crate) struct Queue {
     pub occupancy: Occupancy,
-    /// Its frames, unless it has several lists.
+    /// The frames of a queue with one list.
     #[recurs(scratch)]
     pub list: List,
-    /// Number of lists: one, or one an ingress port (virtual output queues); twice as many with bypass queues.
+    /// Number of lists: one, or one per ingress port (virtual output queues); twice as many with bypass queues.
     #[recurs(constant)]
     pub voqs: u32,
-    /// True if its lists are pairs: a bypass queue, and the ordered one.
+    /// True if the lists are pairs of a bypass queue and an ordered one.
     bypass: bool,
-    /// Frames in its bypass queues, and those that have left them, modulo 2^32.
+    /// Frames in its bypass queues, and the number that have left these, modulo 2^32.
     bypassed: u32,
     #[recurs(recorded)]
     left_bypass: u32,
-    /// Where its lists begin, if they are several, and the one among them that holds the head, if any frame waits.
+    /// Index of the first of several lists. `turn` is the one that holds the head, if any frame is queued.
     #[recurs(constant)]
     first_voq: u32,
     turn: u32,
-    /// Frames at its head that have been sent ahead of their time.
+    /// Number of frames at the head that have been sent ahead of their time.
     pub committed: u8,
     /// Bytes and frames over time.
     #[recurs(measured)]
@@ -70,7 +70,7 @@ impl Queue {
         }
     }
 
-    /// A frame begins to wait.
+    /// Counts a frame that is enqueued.
     #[inline(always)]
     pub fn add(&mut self, bytes: u16) {
         self.occupancy.add(bytes);
@@ -86,7 +86,7 @@ impl Queue {
         }
     }
 
-    /// Counts a frame that waits this long, alone.
+    /// Counts a frame that passes an otherwise empty queue after this wait.
     #[inline(always)]
     pub fn pass(&mut self, bytes: u16, waited: Time) {
         self.sojourns.enter([bytes.into(), 1]);
@@ -94,13 +94,13 @@ impl Queue {
         self.waits.record(waited);
     }
 
-    /// Among several lists, the one that holds the head.
+    /// Returns which of several lists holds the head.
     fn head_voq(&self) -> usize {
         (self.first_voq + self.turn) as usize
     }
 
-    /// Returns the list, among several, for a frame that came in through the node's `ingress`-th port. It holds the head if
-    /// the frame, which has been added, is the only one.
+    /// Returns the list of several for a frame that arrived through the node's `ingress`-th port. If the frame, which
+    /// has been added, is the only one, that list holds the head.
     fn voq(&mut self, ingress: Option<u32>) -> usize {
         let own = match (ingress, self.bypass) {
             (Some(ingress), false) => ingress,
@@ -113,14 +113,14 @@ impl Queue {
         (self.first_voq + own) as usize
     }
 
-    /// The head has left one of several lists: the next in turn that has frames holds the new one. With bypass queues that
-    /// is the first of a pair, until the next call of [`Buffers::bypass`].
+    /// Advances after the head has left one of several lists: the next non-empty list in turn holds the new head. With
+    /// bypass queues, this is the first list of a pair until the next call of [`Buffers::bypass`].
     fn next_turn(&mut self, lists: &[List]) {
         if self.bypass {
             let left = u32::from(self.turn.is_multiple_of(2));
             self.bypassed -= left;
             self.left_bypass = self.left_bypass.wrapping_add(left);
-            // Behind the pair.
+            // Skips the second list of the pair.
             self.turn |= 1;
         }
         if self.occupancy.frames == 0 {
@@ -136,7 +136,7 @@ impl Queue {
 }
 
 impl Buffers {
-    /// Creates buffers without queues, with room for this many.
+    /// Creates buffers without queues, with capacity for this many.
     pub fn new(queues: usize) -> Buffers {
         Buffers { queues: memory::with_room(queues).into(), voqs: Vec::new(), pool: Pool::new() }
     }
@@ -156,8 +156,7 @@ impl Buffers {
         }
     }
 
-    /// A frame begins to wait; `ingress` is the port that it came in through, at a node whose ports begin with
-    /// `first_port`.
+    /// Enqueues a frame. `ingress` is its ingress port; `first_port` is the first port of the node.
     #[inline(always)]
     pub fn enter(
         &mut self,
@@ -178,7 +177,7 @@ impl Buffers {
         pool.push(list, frame, now, ingress);
     }
 
-    /// Removes the head of a non-empty queue; `send`: it goes to the link, so that its waiting time counts.
+    /// Removes the head of a non-empty queue. `send`: the frame goes to the link, so its waiting time counts.
     #[inline(always)]
     pub fn leave(&mut self, queue: QueueIx, now: Time, send: bool) -> Waiting {
         let Buffers { queues, voqs, pool } = self;
@@ -186,8 +185,8 @@ impl Buffers {
         let several = queue.voqs > 1;
         let list = if several { &mut voqs[queue.head_voq()] } else { &mut queue.list };
         let waiting = pool.pop(list);
-        // Prefetches the next one, which may be far away: saves 7 % of the CPU time of web search over queue pairs, whose
-        // queues are long.
+        // Prefetches the next frame, which may be far away in memory: saves 7 % of the CPU time of web search over
+        // queue pairs, whose queues are long.
         pool.fetch_first(list);
         queue.leave(waiting.frame.bytes, now - waiting.since, send);
         if several {
@@ -196,8 +195,8 @@ impl Buffers {
         waiting
     }
 
-    /// A new frame takes the place of the last one of a queue with one list, if that is at least as long and not on its way yet.
-    /// Returns the other one, which has not left for the link.
+    /// Replaces the last frame of a queue with one list, if that frame is at least as long as the new one and not yet
+    /// in transmission. Returns the frame that was replaced.
     #[cold]
     pub fn replace_last(
         &mut self,
@@ -219,7 +218,7 @@ impl Buffers {
         Some(old)
     }
 
-    /// Bytes that wait at a port.
+    /// Bytes queued at a port.
     pub fn bytes_at(&self, port: &Port) -> u64 {
         port.queues().map(|queue| self.queues[queue].occupancy.bytes).sum()
     }
@@ -239,12 +238,12 @@ impl Buffers {
         lists(queue, &self.voqs)
     }
 
-    /// The frames that wait in a queue, list by list.
+    /// The frames in a queue, list by list.
     pub fn frames(&self, queue: QueueIx) -> impl Iterator<Item = &Waiting> {
         self.lists(queue).iter().flat_map(|list| self.pool.iter(list))
     }
 
-    /// The frames that wait in all queues and are not on their way yet.
+    /// The frames in all queues that are not yet in transmission.
     pub fn all_frames(&self) -> impl Iterator<Item = &Frame> {
         let waiting = |(number, queue): (QueueIx, &Queue)| self.frames(number).skip(queue.committed as usize);
         self.queues.pairs().flat_map(waiting).map(|waiting| &waiting.frame)
@@ -269,12 +268,12 @@ impl Buffers {
         (queue.occupancy.frames > 0).then(|| self.pool.head(list))
     }
 
-    /// Selects the frame of a non-empty queue that leaves next, by the rules of the bypass (`flow_control::channels`). The
-    /// callback returns for a frame whether it lacks credits and whether it may be bypassed. Returns whether the next frame
-    /// lacks credits, and whether it is another than before.
+    /// Selects the next frame to leave a non-empty queue, by the rules of the bypass (`flow_control::channels`). The
+    /// callback returns for a frame whether it lacks credits and whether it may be bypassed. Returns two flags: the
+    /// next frame lacks credits, and the next frame has changed.
     ///
-    /// With virtual output queues the one in turn is tried first. Another is tried only if those before it hold nothing but
-    /// bypassed frames without credits: frames in order are not overtaken.
+    /// With virtual output queues, the list in turn is tried first. Another list is tried only if those before it hold
+    /// nothing but bypassed frames without credits: ordered frames are not overtaken.
     pub fn bypass(&mut self, queue: QueueIx, ask: impl Fn(&Frame) -> (bool, bool)) -> (bool, bool) {
         let Buffers { queues, voqs, pool } = self;
         let queue = &mut queues[queue];
@@ -301,7 +300,7 @@ impl Buffers {
         (short, voqs[queue.head_voq()].head() != before)
     }
 
-    /// Returns the candidates to leave a queue next: its head, or, with a bypass queue, the heads of both.
+    /// Returns the candidates to leave a queue next: its head or, with a bypass queue, the heads of both lists.
     pub fn heads(&self, queue: QueueIx) -> impl Iterator<Item = &Frame> {
         let one = &self.queues[queue];
         let lists = if one.bypass { lists(one, &self.voqs) } else { &[] };
@@ -316,18 +315,19 @@ impl Buffers {
         lists.iter().step_by(2)
     }
 
-    /// The frames that wait in the bypass queues of a queue.
+    /// The frames in the bypass queues of a queue.
     pub fn bypassed(&self, queue: QueueIx) -> impl Iterator<Item = &Waiting> {
         self.bypass_lists(queue).flat_map(|list| self.pool.iter(list))
     }
 
-    /// Returns the bypass queue of a queue that has one, the number of frames in it, and how many have left it, modulo 2^32.
+    /// Returns the bypass queue of a queue that has one, the number of frames in it, and the number that have left it,
+    /// modulo 2^32.
     pub fn one_bypass(&self, queue: QueueIx) -> Option<(&List, u32, u32)> {
         let one = &self.queues[queue];
         (one.bypass && one.voqs == 2).then(|| (&lists(one, &self.voqs)[0], one.bypassed, one.left_bypass))
     }
 
-    /// The first of the heads of these, if there is one and all of them lack credits.
+    /// Returns the first of the heads of the bypass queues if all of these heads lack credits.
     pub fn held_in_bypass(&self, queue: QueueIx, lacks: impl Fn(&Frame) -> bool) -> Option<&Frame> {
         let filled = self.bypass_lists(queue).filter(|list| !list.is_empty());
         let mut heads = filled.map(|list| self.pool.head(list));
@@ -335,12 +335,12 @@ impl Buffers {
         heads.all(lacks).then_some(first)
     }
 
-    /// Frames that wait in all queues.
+    /// Number of frames in all queues.
     pub fn frames_waiting(&self) -> u64 {
         self.queues.each().iter().map(|queue| queue.occupancy.frames).sum()
     }
 
-    /// Begins measuring `now`: levels as they are, counts at zero.
+    /// Restarts measurement at `now`: levels are kept, counts are reset.
     pub fn restart(&mut self, now: Time) {
         let Buffers { queues, voqs, pool } = self;
         for queue in queues.each_mut() {
@@ -352,8 +352,7 @@ impl Buffers {
         }
     }
 
-    /// Invariants while no event runs: the pool holds what the queues count, and `in_receivers` frames
-    /// besides.
+    /// Checks an invariant between events: the pool holds the frames that the queues count and `in_receivers` others.
     pub fn check(&self, in_receivers: u64) {
         assert!(
             self.pool.used() == self.frames_waiting() + in_receivers,
@@ -363,7 +362,7 @@ impl Buffers {
         for (number, queue) in self.queues.pairs() {
             let mut held = Occupancy::default();
             self.frames(number).for_each(|waiting| held.add(waiting.frame.bytes));
-            assert!(held.both() == queue.occupancy.both(), "a queue counts other frames than it holds");
+            assert!(held.both() == queue.occupancy.both(), "the counter of a queue differs from its frames");
         }
     }
 
@@ -382,7 +381,8 @@ impl Buffers {
     }
 }
 
-/// Returns whether the next frame of a pair lacks credits, and which list of the pair it is in: none if both are empty.
+/// Returns true if the next frame of a pair of lists lacks credits, and the index of its list; `None` if both are
+/// empty.
 fn next_of_pair(
     (bypassed, count): (&mut List, &mut u32),
     ordered: &mut List,
@@ -405,7 +405,7 @@ fn next_of_pair(
     }
 }
 
-/// The lists of a queue, of which `voqs` has those of queues with several.
+/// The lists of a queue. `voqs` holds the lists of queues with several.
 fn lists<'a>(queue: &'a Queue, voqs: &'a [List]) -> &'a [List] {
     if queue.voqs > 1 {
         &voqs[queue.first_voq as usize..(queue.first_voq + queue.voqs) as usize]
@@ -418,7 +418,7 @@ fn lists<'a>(queue: &'a Queue, voqs: &'a [List]) -> &'a [List] {
 mod tests {
     use super::*;
 
-    /// A queue with a bypass queue, with frames of distinct lengths; odd ones may be bypassed.
+    /// A queue with a bypass queue and frames of distinct lengths; those of odd length may be bypassed.
     fn with_bypass(lengths: &[u16]) -> Buffers {
         let mut buffers = Buffers::new(0);
         buffers.add_queue_with_bypass(1);
@@ -430,7 +430,7 @@ mod tests {
         buffers
     }
 
-    /// Returns the frames that leave, with credits for this many bypassable and ordered frames.
+    /// Returns the lengths of the frames that leave, with credits for this many bypassable and ordered frames.
     fn leave(buffers: &mut Buffers, mut bypassable: u32, mut ordered: u32) -> Vec<u16> {
         let mut left = Vec::new();
         while buffers.head(QueueIx::new(0)).is_some() {
@@ -452,10 +452,10 @@ mod tests {
     #[test]
     fn frames_without_credits_are_bypassed_and_keep_their_order() {
         let all = [1, 3, 2, 5, 4, 6, 7];
-        assert_eq!(leave(&mut with_bypass(&all), 4, 3), all, "with credits nothing is bypassed");
+        assert_eq!(leave(&mut with_bypass(&all), 4, 3), all, "with credits, no frame is bypassed");
         let mut buffers = with_bypass(&all);
         assert_eq!(leave(&mut buffers, 1, 3), [1, 2, 4, 6]);
-        assert_eq!(leave(&mut buffers, 1, 0), [3], "what was bypassed goes first");
+        assert_eq!(leave(&mut buffers, 1, 0), [3], "bypassed frames go first");
         assert_eq!(leave(&mut buffers, 9, 0), [5, 7]);
     }
 

@@ -1,23 +1,22 @@
-//! Received parts of transfers, and the arrival time of the last.
+//! Received parts of transfers, and the arrival time of their last frame.
 
 use crate::run::state::index::ReceiverIx;
 use units::Time;
 
-/// The transfers that end in a part of the fabric, as columns: receiver by receiver, in the order in which the source of
-/// the path begins them.
+/// The transfers that end in a part of the fabric, as columns, sorted by receiver and then by start at the source.
 #[derive(Debug, Default)]
 pub(crate) struct Completions {
-    /// By receiver, the index of its first transfer; after the last receiver, the number of transfers. Empty without
+    /// By receiver, the index of its first transfer; followed by the total number of transfers. Empty without
     /// transfers.
     first: Vec<u32>,
-    /// Frames that have not arrived.
+    /// Number of frames that have not arrived yet.
     left: Vec<u64>,
-    /// When the last frame arrived; [`Time::NEVER`] if one has not.
+    /// Arrival time of the last frame; [`Time::NEVER`] until all have arrived.
     done: Vec<Time>,
 }
 
 impl Completions {
-    /// `frames`: of each transfer its receiver and its frames, in the order of the source.
+    /// Creates the columns. `frames`: receiver and number of frames of each transfer, in the order of the source.
     pub fn new(receivers: usize, frames: impl Iterator<Item = (u32, u64)> + Clone) -> Completions {
         let mut first = vec![0; receivers + 1];
         frames.clone().for_each(|(receiver, _)| first[receiver as usize + 1] += 1);
@@ -37,7 +36,7 @@ impl Completions {
         Completions { first, left, done: vec![Time::NEVER; all] }
     }
 
-    /// Counts a received frame of the n-th transfer of a receiver. Returns true if it was the last that was missing.
+    /// Counts a received frame of the n-th transfer of a receiver. Returns true if it completes the transfer.
     #[inline]
     pub fn arrived(&mut self, receiver: ReceiverIx, nth: u32, now: Time) -> bool {
         let transfer = (self.first[receiver.at()] + nth) as usize;

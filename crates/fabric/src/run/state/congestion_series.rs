@@ -1,5 +1,5 @@
-//! Path state of endpoints over time: window and round trip of connections over TCP; rate, window, bytes in flight,
-//! alpha, notifications and retransmissions of queue pairs.
+//! Path state of endpoints over time: window and round-trip time of connections over TCP; rate, window, bytes in
+//! flight, alpha, notifications and retransmissions of queue pairs.
 
 use crate::run::state::link_series::{BitSeries, LevelSeries};
 use measure::{Grid, Passage};
@@ -7,7 +7,7 @@ use recurrence::{Counts, Growth};
 use transport::{Endpoint, Protocol};
 use units::Time;
 
-/// Queue pairs of an endpoint that are recorded: the first.
+/// Maximum number of recorded queue pairs of an endpoint: the first ones.
 pub const PAIRS: usize = 8;
 
 /// Unit of alpha.
@@ -18,7 +18,7 @@ pub const ALPHA_UNIT: f64 = 1e-9;
 pub(crate) enum CongestionSeries {
     /// No series.
     Off,
-    /// Window in bytes and smoothed round trip in picoseconds.
+    /// Window in bytes and smoothed round-trip time in picoseconds.
     Tcp(LevelSeries),
     /// Series of each queue pair.
     Pairs(Box<PairsSeries>),
@@ -28,18 +28,18 @@ pub(crate) enum CongestionSeries {
 #[derive(Clone, Debug)]
 pub(crate) struct PairsSeries {
     grid: u16,
-    /// By number, the first [`PAIRS`] of those that there have been.
+    /// The first [`PAIRS`] queue pairs that the endpoint has had, by number.
     pub pairs: Vec<PairSeries>,
 }
 
 /// The series of a queue pair.
 #[derive(Clone, Debug)]
 pub(crate) struct PairSeries {
-    /// Bits a second, and bytes.
+    /// Rate in bit/s, and window in bytes.
     pub rate_and_window: LevelSeries,
-    /// Bytes, and alpha in billionths for controls that have it.
+    /// Bytes in flight, and alpha in billionths for controls that have it.
     pub in_flight_and_alpha: LevelSeries,
-    /// CNPs and packets sent again, a bit each.
+    /// CNPs and retransmitted packets, one bit for each.
     pub cnps: BitSeries,
     pub again: BitSeries,
     seen: [u64; 2],
@@ -114,7 +114,7 @@ impl CongestionSeries {
         }
     }
 
-    /// Bytes taken beside itself.
+    /// Bytes of heap memory.
     pub fn memory_bytes(&self) -> usize {
         match self {
             CongestionSeries::Off | CongestionSeries::Tcp(_) => 0,

@@ -1,22 +1,22 @@
 //! Bytes sent by each class while several classes of a port could send: the bandwidth that its scheduler divides.
 //!
-//! A class could send if it had frames and was not stopped. Counted are the bytes of each class by the set of classes that
-//! could, so that shares can be held against weights: those divide a link only among classes that have something to send.
+//! A class can send if it has frames and is not stopped. The bytes of each class are counted by the set of classes that
+//! could send, so that shares can be compared with weights, which divide a link only among classes that can send.
 
 use frame::TrafficClass;
 use recurrence::{Counts, Growth};
 
-/// Bytes that a port with a dividing scheduler has sent while several classes could send. Most ports have many such
-/// sets of classes: they are stored close together, since each frame needs one of them.
+/// Bytes that a port with a weighted scheduler has sent while several classes could send. Most ports have many such
+/// sets of classes; they are stored contiguously, since each frame looks one up.
 #[derive(Clone, Debug)]
 pub(crate) struct Contention {
     /// Number of classes of the port.
     classes: usize,
-    /// Sets of classes that could send, as bits, in order.
+    /// Sets of classes that could send, as bit masks, in ascending order.
     sets: Vec<u32>,
-    /// By set and class, bytes sent.
+    /// Bytes sent, by set and class.
     bytes: Vec<u64>,
-    /// The set that was counted last.
+    /// The set that was counted most recently.
     last: usize,
 }
 
@@ -26,7 +26,7 @@ impl Contention {
         Contention { classes, sets: Vec::new(), bytes: Vec::new(), last: 0 }
     }
 
-    /// Counts bytes sent by a class while these classes could send, itself among them.
+    /// Counts bytes sent by a class while these classes, including itself, could send.
     #[inline]
     pub fn add(&mut self, could: u32, class: TrafficClass, bytes: u16) {
         if could.is_power_of_two() {
@@ -41,7 +41,7 @@ impl Contention {
         self.bytes[self.last * self.classes + class.at()] += u64::from(bytes);
     }
 
-    /// A set that has not been counted before.
+    /// Adds a set that has not been counted before.
     #[cold]
     fn begin(&mut self, could: u32) {
         self.sets.insert(self.last, could);
@@ -49,7 +49,7 @@ impl Contention {
         self.bytes.splice(at..at, std::iter::repeat_n(0, self.classes));
     }
 
-    /// Sets in the order of their bits, each class of a set, and its bytes.
+    /// Returns the sets in ascending order, with each class of a set and its bytes.
     pub fn sent(&self) -> impl Iterator<Item = (u32, u8, u64)> {
         self.sets
             .iter()
@@ -81,7 +81,7 @@ impl Counts for Contention {
     }
 }
 
-/// The classes of a set, from the lowest on.
+/// Returns the classes of a set in ascending order.
 pub(crate) fn members(set: u32) -> impl Iterator<Item = u8> {
     (0..u32::BITS as u8).filter(move |class| set >> class & 1 != 0)
 }

@@ -1,13 +1,13 @@
-//! Multicast: switches copy frames where the paths to their receivers part.
+//! Multicast: switches copy frames where the paths to their receivers diverge.
 //!
-//! A frame for several receivers follows the first of the paths of its flow (`Heading::Tree`). Where others leave it
-//! switches copy it: each copy follows the first path of those that go on together, and is a frame like any other from there on,
-//! with the credits of its own output to take. The frame lies in one slot of the port that it came in through,
-//! however many copies wait, and the slot is given back when the last of them has begun to leave; at a crossbar when the
-//! last has left the input, which sends one at a time. The word of a copy says which slot that is.
+//! A frame for several receivers follows the first path of its flow (`Heading::Tree`). Switches copy it where other
+//! paths diverge. Each copy follows the first of the paths that continue together. From there it is an ordinary frame,
+//! which takes credits of its own output. The frame occupies one slot of its ingress port, however many copies wait.
+//! The slot is freed when the last copy starts to leave, or, at a crossbar, when the last copy has left the input,
+//! which sends one at a time. The word of a copy holds the number of the slot.
 //!
-//! A switch that cuts through copies a frame as soon as its head is there, unless one of the ways out is faster than the
-//! way in: then all copies wait for the whole frame.
+//! A cut-through switch copies a frame as soon as its head has arrived, unless an egress link is faster than the
+//! ingress link: then all copies wait for the whole frame.
 //!
 //! Not modelled: a crossbar that sends a frame to several outputs at once.
 
@@ -17,47 +17,47 @@ use frame::PathId;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A branch of copies: its first path, and where it continues in the table of hops.
+/// A branch of copies: its first path, and the place in the table of hops where it continues.
 pub(crate) type Branch = (PathId, u32);
 
 /// Forks of the paths of flows. Equal in all parts of the fabric.
 #[derive(Debug, Default)]
 pub(crate) struct Forks {
-    /// Places in the table of hops, sorted, with the end of their branches in `branches`: each begins where the one before
-    /// ends.
+    /// Places in the table of hops, sorted, each with the end of its branches in `branches`; they begin at the end of
+    /// the previous entry.
     pub at: Vec<(u32, u32)>,
     pub branches: Vec<Branch>,
 }
 
-/// A frame that lies in a slot of an input.
+/// A frame that occupies a slot of an input.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::run) struct Slot {
-    /// Copies that have not begun to leave.
+    /// Number of copies that have not started to leave.
     pub(in crate::run) left: u32,
-    /// True if it has taken its credits.
+    /// True if the frame has taken its credits.
     counted: bool,
 }
 
-/// The slots of an input, in the order in which the frames came. Those before a frame that is still there are empty.
+/// The slots of an input, in order of arrival. Slots before the oldest frame that is still present are freed.
 #[derive(Debug, Default)]
 pub(in crate::run) struct Slots {
-    /// The number of the first; numbers go around.
+    /// Number of the first slot; numbers wrap around.
     first: u32,
     pub(in crate::run) slots: VecDeque<Slot>,
 }
 
-/// State of copies; empty where no flow has several receivers.
+/// State of copies; empty if no flow has several receivers.
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
     pub forks: Arc<Forks>,
-    /// By port.
+    /// Slots of each input port.
     pub(in crate::run) inputs: NodeLocal<PortIx, Slots>,
-    /// By path, how many copies were made of its frames since measuring began.
+    /// By path, number of copies made of its frames since measurement started.
     pub(in crate::run) made: Vec<u64>,
 }
 
 impl Forks {
-    /// The branches of a place, as a range of all; `None`: the paths go on together.
+    /// Returns the range of branches of a place in the table of hops; `None` if the paths do not diverge there.
     pub(in crate::run) fn of(&self, hop: u32) -> Option<std::ops::Range<usize>> {
         let at = self.at.binary_search_by_key(&hop, |fork| fork.0).ok()?;
         let begin = at.checked_sub(1).map_or(0, |before| self.at[before].1);
@@ -93,24 +93,25 @@ impl Copies {
         !self.inputs.is_empty()
     }
 
-    /// Creates the state of a part with this many ports, without copies; `paths` is the number of paths in the whole fabric.
+    /// Creates the state of a part with this many ports, without copies; `paths` is the number of paths in the whole
+    /// fabric.
     pub fn new(forks: Arc<Forks>, ports: usize, paths: usize) -> Copies {
         let inputs = (0..ports).map(|_| Slots::default()).collect();
         Copies { forks, inputs, made: vec![0; paths] }
     }
-    /// Copies made of the frames of a path.
+    /// Number of copies made of the frames of a path.
     pub fn made(&self, path: usize) -> u64 {
         self.made.get(path).copied().unwrap_or_default()
     }
-    /// Begins measuring.
+    /// Restarts measurement.
     pub fn restart(&mut self) {
         self.made.fill(0);
     }
-    /// Takes the room of the frame for its first copy. Returns true if this copy takes it.
+    /// Takes the buffer space of the frame, for its first copy only. Returns true if this copy took it.
     pub fn takes_room(&mut self, ingress: PortIx, number: u32) -> bool {
         !std::mem::replace(&mut self.inputs[ingress].slot(number).counted, true)
     }
-    /// Counts a copy that leaves the room of its frame. Returns true if it was the last.
+    /// Counts a copy that leaves the buffer space of its frame. Returns true if it was the last.
     pub fn leaves_room(&mut self, ingress: PortIx, number: u32) -> bool {
         self.inputs[ingress].leave(number)
     }
@@ -120,7 +121,7 @@ impl Copies {
             self.inputs.each().iter().map(|own| own.slots.capacity() * size_of::<Slot>()).sum();
         slots + self.inputs.memory_bytes() + self.made.capacity() * size_of::<u64>()
     }
-    /// Bytes of the tables that all parts have together.
+    /// Bytes of the tables that all parts share.
     pub fn shared_bytes(&self) -> usize {
         self.forks.at.capacity() * size_of::<(u32, u32)>()
             + self.forks.branches.capacity() * size_of::<Branch>()

@@ -1,4 +1,4 @@
-//! Credits at work: where the counts of a link's ends (`flow_control::credit`) meet ports and queues.
+//! Credits at run time: connects the counters of a link's ends (`flow_control::credit`) with ports and queues.
 
 pub(crate) mod bypass_waits;
 pub(crate) mod updates;
@@ -13,70 +13,72 @@ use flow_control::credit::{COUNTS, Receiver, Sender, channel_of_count, counts_of
 use frame::{CHANNELS, ClassMap, Frame, Priority, TrafficClass};
 use units::{BitRate, Time};
 
-/// The credits of a link, at one of its ends: those that it takes, and those that it grants.
+/// Credits at one end of a link: those that it consumes, and those that it grants.
 #[derive(Debug)]
 pub(crate) struct CreditState {
     pub(in crate::run) spec: CreditSpec,
     pub sender: Sender,
     pub receiver: Receiver,
-    /// From the last bit of an update sent to its effect at the other end.
+    /// Time from the last bit of an update sent until its effect at the other end.
     pub(in crate::run) takes: Time,
-    /// True if an update that takes time waits for the transmitter.
+    /// True if an update that takes time on the link waits for the transmitter.
     pub(in crate::run) update_waits: bool,
     /// Time at which the next update is due.
     pub(in crate::run) update: Timer,
-    /// Time at which the last update that a frame carried has left.
+    /// Departure time of the last update that a frame carried.
     pub(in crate::run) left: Time,
     pub(in crate::run) published: PublishedUpdates,
-    /// Classes whose next frame lacks credits.
+    /// Classes whose next frame lacks credits, bit n for class n.
     pub(in crate::run) short: u32,
-    /// Classes whose bypass queue lacks credits, if such waits are recorded.
+    /// Classes whose bypass queue lacks credits, if such waits are recorded, bit n for class n.
     pub(in crate::run) held: u32,
-    /// Classes whose last wait is over but not yet recorded.
+    /// Classes whose last wait has ended but is not yet recorded, bit n for class n.
     pub(in crate::run) over: u32,
     waits: [Waits; CHANNELS],
     classes: ClassMap,
-    /// By channel, the classes that have frames of it.
+    /// By channel, the classes that have frames of it, bit n for class n.
     pub(in crate::run) of_channels: [u32; CHANNELS],
-    /// With so many credits left of a channel no class that has frames of it lacks any; more than there are where a class
-    /// has frames of several counts.
+    /// Number of credits of a channel with which no class with frames of it lacks any; above the maximum if a class has
+    /// frames of several counters.
     pub(in crate::run) plenty: u32,
-    /// Frames that fill the buffer for which this end grants credits, if that is recorded.
+    /// Records of the frames that fill the buffer for which this end grants credits, if enabled.
     pub fills: Option<Box<Fills>>,
-    /// Waits of bypass queues, if there can be any.
+    /// Waits of bypass queues, if any are possible.
     pub(in crate::run) bypass_waits: Option<Box<BypassWaits>>,
-    /// Time after which a lost update is sent again; [`Time::NEVER`] if it is not.
+    /// Time after which a lost update is retransmitted; [`Time::NEVER`] if it is not.
     pub(in crate::run) again: Time,
-    /// Credits of frames that were lost on their way here, where they are restored.
+    /// Credits of frames that were lost on their way here, if such credits are restored.
     pub(in crate::run) leaks: Option<Box<Leaks>>,
 }
 
-/// Credits of frames that were lost on their way to a port, by count.
+/// Credits of frames lost on their way to a port, by credit counter.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaks {
-    /// Those that have not come back yet.
+    /// Credits that have not been restored yet.
     pub now: [u32; COUNTS],
-    /// All since measuring began, and those of them that have come back.
+    /// Total since measurement started. `restored` holds those that have been restored.
     pub lost: [u64; COUNTS],
     pub restored: [u64; COUNTS],
-    /// When the next message of the sending end is here, and their period.
+    /// Timer of the arrival of the sending end's next message, and their period.
     pub message: Timer,
     pub period: Time,
 }
 
-/// Waits of a class for credits since measuring began.
+/// Waits of a class for credits since measurement started.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::run) struct Waits {
     times: u64,
-    /// Since when it waits, if it does, and how long it waited before.
+    /// Start of the current wait, if any. `before` holds the duration of earlier waits.
     since: Time,
     pub(in crate::run) before: Time,
-    /// When the link, free, began to wait for it last, and when such a wait was over, since the beginning of the run.
+    /// Time at which the idle link last started to wait for the class, and end of the last such wait; relative to the
+    /// start of the run.
     began: Time,
     ended: Time,
 }
 
-/// Returns the time between two updates at least, and that after which a lost one is repeated; [`Time::NEVER`]: it is not.
+/// Returns the minimum time between two updates, and the time after which a lost one is retransmitted ([`Time::NEVER`]:
+/// it is not).
 fn spacings(own: &CreditSpec, rate: BitRate) -> [Time; 2] {
     let spacing = |bytes: u32| rate.time_for_bits_ceil(u64::from(bytes) * 8);
     let again = if own.cf_max_spacing > 0 { spacing(own.cf_max_spacing) } else { Time::NEVER };
@@ -84,7 +86,7 @@ fn spacings(own: &CreditSpec, rate: BitRate) -> [Time; 2] {
 }
 
 impl CreditState {
-    /// Nothing has been sent; `peer` is what the other end of the link, of this rate and delay, grants.
+    /// Creates the initial state; `peer` is the grant of the other end of the link, which has this rate and delay.
     pub fn new(
         own: &CreditSpec,
         peer: &CreditSpec,
@@ -123,18 +125,19 @@ impl CreditState {
             leaks: restores.then(none),
         }
     }
-    /// The port sends at another rate, by which the distances of its updates go.
+    /// Sets a new rate of the port, which determines the spacing of its updates.
     pub fn on_link_rate(&mut self, rate: BitRate) {
         let [least, again] = spacings(&self.spec, rate);
         self.receiver.set_spacing(least);
         self.again = again;
     }
-    /// Classes whose next frame lacks credits.
+    /// Classes whose next frame lacks credits, bit n for class n.
     #[inline]
     pub fn short(&self) -> u32 {
         self.short
     }
-    /// Writes them; false: they are the same. The link is free from `free` on.
+    /// Sets the classes that are short of credits; returns false if they are unchanged. The link is idle from `free`
+    /// on.
     pub(in crate::run) fn set_short(&mut self, short: u32, free: Time, now: Time) -> bool {
         let mut changed = self.short ^ short;
         if changed == 0 {
@@ -159,17 +162,17 @@ impl CreditState {
         self.short = short;
         true
     }
-    /// Number of waits of a class since measuring began.
+    /// Number of waits of a class since measurement started.
     pub fn waits(&self, class: u8) -> u64 {
         self.waits[usize::from(class)].times
     }
-    /// Total time of these waits.
+    /// Total time of these waits until `end`.
     pub fn waited(&self, class: u8, end: Time) -> Time {
         let waits = &self.waits[usize::from(class)];
         let still = self.short >> class & 1 != 0;
         waits.before + if still { end.saturating_sub(waits.since) } else { Time::ZERO }
     }
-    /// Begins measuring.
+    /// Restarts measurement.
     pub fn restart(&mut self, now: Time) {
         for waits in &mut self.waits {
             *waits = Waits { times: 0, since: now, before: Time::ZERO, ..*waits };
@@ -178,7 +181,7 @@ impl CreditState {
             (leaks.lost, leaks.restored) = ([0; COUNTS], [0; COUNTS]);
         }
     }
-    /// No frame is longer. What fills the room at this end is recorded, or not.
+    /// Enables or disables the recording of buffer fills at this end. `longest` is the maximum frame length.
     pub fn record(&mut self, on: bool, longest: u32) {
         let (_, several) = self.of_channels.iter().fold((0, self.spec.bypassable != 0), |seen, &classes| {
             (seen.0 | classes, seen.1 || seen.0 & classes != 0)
@@ -187,14 +190,15 @@ impl CreditState {
         self.fills = on.then(|| Box::new(Fills::new(self.spec.need(longest))));
         self.bypass_waits = (self.spec.bypassable != 0).then(Box::default);
     }
-    /// The wait of a class of which this is the lowest priority: since when a link that was free waits for it.
+    /// Returns the time since which the idle link has waited for the class with this lowest priority; `None` if it does
+    /// not.
     pub fn wait_in_force(&self, priority: u8) -> Option<Time> {
         let class =
             self.classes.numbers().contains(&priority).then(|| self.classes.class(Priority(priority)))?;
         let waits = self.short >> class.0 & 1 != 0 && self.lowest_priority(class) == priority;
         waits.then(|| self.waits[class.at()].began)
     }
-    /// Tells of the waits that are over.
+    /// Reports the waits that have ended to a callback.
     pub fn waits_over(&mut self, mut ended: impl FnMut(EndedWait)) {
         while self.over != 0 {
             let class = TrafficClass(self.over.trailing_zeros() as u8);
@@ -209,7 +213,7 @@ impl CreditState {
             });
         }
     }
-    /// Returns true if the idle link waits for credits of a class, or has done so at any time since then.
+    /// Returns true if the idle link waits for credits of a class, or has waited at any time since `since`.
     pub fn has_waited(&self, class: u8, since: Time, now: Time) -> bool {
         let waits = &self.waits[usize::from(class)];
         let waits_now = self.short >> class & 1 != 0 && waits.began <= now;
@@ -218,7 +222,7 @@ impl CreditState {
     fn lowest_priority(&self, class: TrafficClass) -> u8 {
         (self.classes.numbers_of(class) & self.spec.priorities).trailing_zeros() as u8
     }
-    /// The priorities of the channel of a count, bit n for number n.
+    /// The priorities of the channel of a credit counter, bit n for priority n.
     pub fn of_channel(&self, count: usize) -> u32 {
         self.spec.channels.numbers_of(TrafficClass(channel_of_count(count) as u8)) & self.spec.priorities
     }
@@ -245,18 +249,18 @@ impl CreditState {
     pub fn has_bypass(&self, priority: Priority) -> bool {
         self.spec.has_bypass(priority)
     }
-    /// Credits of frames of a class that were lost on their way here, and those of them that have come back.
+    /// Credits of a class's frames lost on their way here, and the number of these that have been restored.
     pub fn leaked(&self, class: u8) -> (u64, u64) {
         let Some(leaks) = &self.leaks else { return (0, 0) };
         let of_class = (0..CHANNELS).filter(|&channel| self.of_channels[channel] >> class & 1 != 0);
         let counts = of_class.flat_map(counts_of_channel);
         counts.fold((0, 0), |sum, count| (sum.0 + leaks.lost[count], sum.1 + leaks.restored[count]))
     }
-    /// Bytes of what it keeps of updates.
+    /// Bytes of heap memory of the update state.
     pub fn updates_bytes(&self) -> usize {
         self.published.memory_bytes()
     }
-    /// Credits that a frame needs, and the count that it takes them from.
+    /// Returns the credit counter for a frame, and the number of credits that the frame needs.
     #[inline(always)]
     pub fn need(&self, frame: &Frame) -> (usize, u32) {
         (self.spec.count_of(frame), self.spec.need_of(frame))

@@ -1,26 +1,26 @@
 //! Crossbars: from the input of a frame to the queue of its egress port.
 //!
-//! A frame that comes through a port waits at that input until it is matched with its output (`queueing::Arbiter`). It then
-//! crosses. When it has crossed, it enters the queue of its egress port as in a switch without a crossbar, as if it began
-//! its way there: its ingress counter was released when it began to cross. A cut-through switch passes it to the output when
-//! it begins to cross, as its latency contains the path of the head; input and output are busy until all of it has arrived
-//! and crossed.
+//! An arriving frame waits at its input until it is matched with its output (`queueing::Arbiter`). It then crosses, and
+//! enters the queue of its egress port as in a switch without a crossbar, but without an ingress port, because its
+//! ingress counter was released when it started to cross. A cut-through switch passes the frame to the output when it
+//! starts to cross, as its latency includes the path of the head; input and output are busy until the whole frame has
+//! arrived and crossed.
 //!
-//! A match is due only when it may find a pair: a frame's input and output are free, or become free, or an output has room
-//! again. Input and output hold the end of a crossing as a time; it is an event only where a frame waits for one of them, or
-//! enters its queue then.
+//! A match is scheduled only when it may find a pair: when input and output of a frame are free or become free, or when
+//! an output has space again. Input and output store the end of a crossing as a time. The end is an event only if a
+//! frame waits for one of them, or enters its queue at that time.
 //!
-//! Pauses that count ingress ports count a frame until it begins to cross. Pauses that count queues, targets among them, and limits
-//! of the buffer count it from its arrival until it leaves the switch: an egress queue is what waits at inputs for it, crosses, and
-//! waits at the output. Queue managers, outages and watchdogs act on a frame at its output.
+//! Pauses that count by ingress port count a frame until it starts to cross. Pauses that count by queue (including
+//! those with targets) and buffer limits count it from its arrival until it leaves the switch: the occupancy of an
+//! egress queue includes the frames that wait for it at inputs or cross. Queue managers, outages and watchdogs act on a
+//! frame at its output.
 //!
-//! The room of an output counts crossing and waiting frames. A frame that the switch itself sends, or that goes to the link
-//! at once, takes room as all others.
+//! The space of an output counts crossing and queued frames. Frames that the switch itself originates, and frames that
+//! go to the link immediately, take space like all others.
 //!
-//! A class with a bypass queue (`flow_control::channels`) has two *lanes*, an ordered and a bypass one, each with lists at
-//! the inputs and room at the outputs of its own. A bypassable frame at the head of an ordered list moves to the bypass
-//! list. The head of the bypass list crosses before that of the ordered list, as far as it has room; if it has none, it is
-//! passed.
+//! A class with a bypass queue (`flow_control::channels`) has two *lanes*, ordered and bypass, each with its own lists
+//! at the inputs and space at the outputs. A bypassable frame at the head of an ordered list moves to the bypass list.
+//! The head of the bypass list crosses before that of the ordered list if it has space; otherwise it is passed.
 
 pub(crate) mod crossing_time;
 pub(crate) mod crossings;
@@ -40,40 +40,42 @@ use units::{BitRate, Time};
 /// The crossbar of a switch, and the frames that wait at its inputs.
 #[derive(Debug)]
 pub(crate) struct Crossbar {
-    /// Occupancy counters of the frames that wait at outputs.
+    /// Occupancy counters of the frames queued at outputs.
     pub memory: NodeMemory,
     pub(in crate::run) keys: CrossbarKeys,
     pub(in crate::run) ports: usize,
     pub(in crate::run) classes: usize,
-    /// The classes that have bypass queues, and the lanes: the classes, and behind them one for each of these.
+    /// The classes that have bypass queues, bit n for class n. `lanes` is the number of lanes: the classes, followed by
+    /// one bypass lane for each of these.
     pub(in crate::run) bypasses: u32,
     pub(in crate::run) lanes: usize,
     pub(in crate::run) first_port: PortIx,
     /// True if a frame enters its output queue when it begins to cross.
     pub(in crate::run) cuts_through: bool,
-    /// The rate of the fastest link of the switch.
+    /// Rate of the fastest link of the switch.
     rate: BitRate,
-    /// Picoseconds that a byte takes there, if they are whole; else 0.
+    /// Time of a byte at that rate in picoseconds, if it is an integer; otherwise 0.
     whole_ps: u64,
-    /// The longest frame of the fabric, and the highest occupancy of a class of an output at which such a frame still fits.
+    /// Length of the longest frame of the fabric. `roomy_up_to` is the maximum occupancy of a class of an output at
+    /// which such a frame still fits.
     pub(in crate::run) longest: u64,
     roomy_up_to: u64,
     pub(in crate::run) arbiter: Arbiter,
-    /// By input, output and lane; with FIFO inputs by input and lane.
+    /// Lists by input, output and lane; with FIFO inputs by input and lane.
     pub(in crate::run) lists: Vec<List>,
-    /// By output and input, the lanes whose next frame is to cross.
+    /// By output and input, the lanes with a frame ready to cross.
     requested: Vec<u32>,
-    /// The outputs that at least one frame is to cross to.
+    /// The outputs with at least one request.
     requested_outputs: Ports,
-    /// By output and lane, bytes that cross or wait there.
+    /// By output and lane, bytes that cross or are queued.
     pub(in crate::run) held: Vec<u64>,
-    /// By output and class, the frames that have arrived for it and have not left; empty if nothing measures them.
+    /// By output and class, the frames that have arrived for it and not yet left; empty if nothing measures them.
     pub(in crate::run) through: Vec<Occupancy>,
     pub(in crate::run) outputs: Vec<Output>,
     pub inputs: Vec<Input>,
     /// Timer of the next match.
     pub(in crate::run) matching: Timer,
-    /// True if the last match left out a pair that could have been matched: the next event may find it.
+    /// True if the last match omitted a possible pair, which the next event may match.
     pub(in crate::run) left_over: bool,
     pub(in crate::run) requests: Requests,
     pub(in crate::run) matches: Vec<Crossing>,
@@ -82,16 +84,16 @@ pub(crate) struct Crossbar {
 /// An output.
 #[derive(Clone, Debug)]
 pub(in crate::run) struct Output {
-    /// End of the current crossing, and its input.
+    /// End of the current crossing. `from` is its input.
     pub(in crate::run) busy_until: Time,
     pub(in crate::run) from: usize,
-    /// True if the end of the crossing is an event.
+    /// True if an event is scheduled for the end of the crossing.
     pub(in crate::run) noticed: bool,
-    /// The inputs that have a frame for it.
+    /// The inputs that have a frame for this output.
     requested_by: Ports,
-    /// The lanes that have room for the longest frame; all of them if each frame is checked.
+    /// The lanes that have space for the longest frame; all lanes if each frame is checked.
     pub(in crate::run) roomy: u32,
-    /// The frame that is crossing, unless it has been handed over already.
+    /// The crossing frame, until it is passed on.
     pub(in crate::run) underway: Option<(Frame, TrafficClass)>,
 }
 
@@ -106,17 +108,17 @@ impl Output {
     };
 }
 
-/// An input, and counts of the frames that have waited at it.
+/// An input, with counts of the frames that have waited at it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Input {
-    /// End of the current crossing, and its output.
+    /// End of the current crossing. `to` is its output.
     pub(in crate::run) busy_until: Time,
     pub(in crate::run) to: usize,
-    /// The outputs that it has a frame for.
+    /// The outputs for which it has a frame.
     requested: Ports,
     pub occupancy: Occupancy,
     pub sojourns: Sojourns,
-    /// Waiting times of frames that did not cross at once.
+    /// Waiting times of frames that did not cross immediately.
     pub waits: LatencyByBatches,
     pub frames: u64,
 }
@@ -128,7 +130,7 @@ impl Input {
         self.occupancy.add(bytes);
         self.sojourns.enter(self.occupancy.both());
     }
-    /// Counts a frame that begins to cross on arrival.
+    /// Counts a frame that starts to cross on arrival.
     #[inline]
     pub(in crate::run) fn pass(&mut self, bytes: u16) {
         let mut with_it = self.occupancy;
@@ -136,12 +138,12 @@ impl Input {
         self.sojourns.enter(with_it.both());
         self.frames += 1;
     }
-    /// Counts a frame that has waited this long and begins to cross.
+    /// Counts a frame that starts to cross after this wait.
     #[inline]
     pub(in crate::run) fn leave(&mut self, bytes: u16, waited: Time) {
         self.occupancy.remove(bytes);
         self.sojourns.leave(bytes, waited);
-        // One that crosses in the instant in which it came may have waited for the order of events, or passed: both are zero.
+        // A frame that crosses at its arrival time may have waited for the order of events or not; both count as zero.
         if waited > Time::ZERO {
             self.waits.record(waited);
         }
@@ -149,22 +151,22 @@ impl Input {
     }
 }
 
-/// Facts about its switch that a crossbar needs.
+/// Facts about a switch for its crossbar.
 pub(crate) struct SwitchFacts {
     pub ports: usize,
     pub classes: usize,
-    /// Classes that have bypass queues.
+    /// Classes that have bypass queues, bit n for class n.
     pub bypasses: u32,
     pub first_port: PortIx,
     pub cuts_through: bool,
     pub rate: BitRate,
     pub longest: u64,
-    /// True if limits, pauses or queue managers measure what has arrived for an output.
+    /// True if limits, pauses or queue managers measure the frames that have arrived for an output.
     pub counts_for_outputs: bool,
 }
 
 impl Crossbar {
-    /// Nothing waits.
+    /// Creates an empty crossbar.
     pub fn new(keys: CrossbarKeys, switch: &SwitchFacts, memory: NodeMemory) -> Crossbar {
         let SwitchFacts { ports, classes, bypasses, first_port, cuts_through, rate, longest, .. } = *switch;
         let lanes = classes + bypasses.count_ones() as usize;
@@ -203,7 +205,7 @@ impl Crossbar {
         }
     }
 
-    /// The number of a port in its switch, and the port of a number.
+    /// Returns the index of a port within its switch; `port` is the inverse.
     #[inline(always)]
     pub(in crate::run) fn nth(&self, port: PortIx) -> usize {
         port.since(self.first_port) as usize
@@ -216,7 +218,7 @@ impl Crossbar {
     /// Returns the output of a frame that waits at an input.
     #[inline(always)]
     pub(in crate::run) fn output_of(&self, waiting: &Waiting) -> usize {
-        self.nth(waiting.across.expect("what waits at an input leaves through a port"))
+        self.nth(waiting.across.expect("a frame at an input has an egress port"))
     }
 
     pub(in crate::run) fn list(&self, input: usize, output: usize, lane: usize) -> usize {
@@ -226,7 +228,7 @@ impl Crossbar {
         }
     }
 
-    /// The lane in which a frame crosses and takes room.
+    /// The lane in which a frame crosses and occupies space.
     #[inline]
     pub(in crate::run) fn lane(&self, class: TrafficClass, frame: &Frame) -> usize {
         let has_bypass = self.bypasses >> class.0 & 1 != 0;
@@ -241,7 +243,7 @@ impl Crossbar {
     }
     #[inline(never)]
     fn class_of_bypass(&self, lane: usize) -> usize {
-        members(self.bypasses).nth(lane - self.classes).expect("a lane is that of a class")
+        members(self.bypasses).nth(lane - self.classes).expect("each lane belongs to a class")
     }
     /// The lanes of a class.
     fn lanes_of(&self, class: TrafficClass) -> impl Iterator<Item = usize> {
@@ -249,7 +251,7 @@ impl Crossbar {
         std::iter::once(class.at()).chain(has_bypass.then(|| self.bypass_lane(class.at())))
     }
 
-    /// Marks that the next frame of a lane of an input is to cross to an output.
+    /// Marks that the next frame of a lane is ready to cross from an input to an output.
     #[inline]
     pub(in crate::run) fn add_request(&mut self, input: usize, output: usize, lane: u8) {
         self.requested[output * self.ports + input] |= 1 << lane;
@@ -258,7 +260,7 @@ impl Crossbar {
         self.requested_outputs |= 1 << output;
     }
 
-    /// Starts a crossing.
+    /// Withdraws the request of a lane at an input for an output.
     pub(in crate::run) fn withdraw(&mut self, input: usize, output: usize, lane: u8) {
         let requested = &mut self.requested[output * self.ports + input];
         *requested &= !(1 << lane);
@@ -272,19 +274,19 @@ impl Crossbar {
         }
     }
 
-    /// Returns the time until which an input or an output, or both, are busy.
+    /// Returns the time until which the input or the output is busy, whichever is later.
     #[inline]
     pub(in crate::run) fn busy_until(&self, input: usize, output: usize) -> Time {
         self.inputs[input].busy_until.max(self.outputs[output].busy_until)
     }
 
-    /// Returns the output of the crossing that keeps an input or an output busy for longer.
+    /// Returns the output of the later of the two crossings that occupy an input and an output.
     pub(in crate::run) fn busy_longer(&self, input: usize, output: usize) -> usize {
         let Input { busy_until, to, .. } = self.inputs[input];
         if busy_until > self.outputs[output].busy_until { to } else { output }
     }
 
-    /// Returns true if an arriving frame can cross at once and no other frame could cross before it.
+    /// Returns true if an arriving frame can cross at once and no other frame has precedence.
     #[inline]
     pub(in crate::run) fn crosses_at_once(
         &self,
@@ -307,13 +309,13 @@ impl Crossbar {
         ports_of(self.outputs[output].requested_by).any(|input| self.inputs[input].busy_until <= now)
     }
 
-    /// Returns true if a frame waits for this input or output: the end of their crossing then needs an event.
+    /// Returns true if a frame waits for this input or output, so that the end of their crossing needs an event.
     #[inline]
     pub(in crate::run) fn is_awaited(&self, input: usize, output: usize) -> bool {
         self.inputs[input].requested | self.outputs[output].requested_by != 0 || self.left_over
     }
 
-    /// Counts bytes that are on their way to an output in a lane.
+    /// Counts bytes that cross to an output in a lane.
     #[inline]
     pub(in crate::run) fn hold(&mut self, output: usize, lane: usize, bytes: u16) {
         let held = &mut self.held[output * self.lanes + lane];
@@ -323,7 +325,7 @@ impl Crossbar {
         }
     }
 
-    /// Counts bytes that have left an output. Returns true if there is room for another frame again.
+    /// Counts bytes that have left an output. Returns true if it has space for another frame again.
     #[inline]
     pub(in crate::run) fn let_go(&mut self, output: usize, lane: usize, bytes: u16) -> bool {
         let held = &mut self.held[output * self.lanes + lane];
@@ -365,7 +367,7 @@ impl Crossbar {
         });
     }
 
-    /// Ends the crossing to an output. Returns the frame to be handed over, and whether another frame has waited for the
+    /// Ends the crossing to an output. Returns the frame to be passed on, and true if another frame has waited for the
     /// end.
     pub(in crate::run) fn ended(&mut self, output: usize) -> (Option<(Frame, TrafficClass)>, bool) {
         let state = &mut self.outputs[output];
@@ -388,16 +390,16 @@ impl Crossbar {
         lanes
     }
 
-    /// Removes from these lanes the ordered ones whose bypass lane is present as well: nothing overtakes a bypassed frame
-    /// that has room.
+    /// Removes from these lanes the ordered ones whose bypass lane is included: nothing overtakes a bypassed frame that
+    /// has space.
     #[inline(never)]
     fn bypassed_first(&self, lanes: u32) -> u32 {
         let bypassed = members(lanes >> self.classes << self.classes);
         bypassed.fold(lanes, |left, lane| left & !(1 << self.class_of_bypass(lane)))
     }
 
-    /// Moves bypassable frames at the head of the ordered list of an input to the bypass list, after a frame has left the
-    /// former. Returns the output of the first of those, if the bypass list was empty before.
+    /// Moves bypassable frames from the head of the ordered list of an input to the bypass list, after a frame has left
+    /// the former. Returns the output of the first moved frame, if the bypass list was empty before.
     #[inline(never)]
     pub(in crate::run) fn move_bypassable(
         &mut self,
@@ -422,7 +424,7 @@ impl Crossbar {
         Some(output)
     }
 
-    /// The rate of the fastest link of the switch has changed: later crossings take another time.
+    /// Sets the rate of the fastest link of the switch, which determines the time of later crossings.
     pub fn on_link_rate(&mut self, fastest: BitRate) {
         (self.rate, self.whole_ps) = (fastest, whole_ps_per_byte(fastest));
     }
@@ -432,7 +434,7 @@ impl Crossbar {
         crossing_time(self.whole_ps, self.rate, self.keys.speedup, bytes)
     }
 
-    /// Begins measuring `now`: levels as they are, counts at zero.
+    /// Restarts measurement at `now`: levels are kept, counts are reset.
     pub fn restart(&mut self, pool: &Pool, now: Time) {
         let each = self.lists.len() / self.ports;
         for (input, lists) in self.inputs.iter_mut().zip(self.lists.chunks(each)) {
@@ -448,7 +450,7 @@ impl Crossbar {
         &self.lists
     }
 
-    /// Frames that cross and are nowhere else.
+    /// Frames that are crossing and not stored elsewhere.
     pub fn frames_underway(&self) -> impl Iterator<Item = &Frame> {
         self.outputs.iter().filter_map(|output| output.underway.as_ref()).map(|(frame, _)| frame)
     }
@@ -458,7 +460,7 @@ impl Crossbar {
         self.inputs.iter().map(|input| input.occupancy.frames).sum()
     }
 
-    /// Frames that wait at inputs or cross.
+    /// Frames that wait at inputs or are crossing.
     pub fn frames_inside(&self) -> u64 {
         self.frames_waiting() + self.frames_underway().count() as u64
     }
@@ -477,7 +479,7 @@ impl Crossbar {
     }
 }
 
-/// Returns for each frame that waits in some lists since when it waits, and its length.
+/// Returns the start of the wait and the length of each frame in these lists.
 fn of<'a>(pool: &'a Pool, lists: &'a [List]) -> impl Iterator<Item = (Time, u16)> + 'a {
     lists.iter().flat_map(|list| pool.iter(list)).map(|waiting| (waiting.since, waiting.frame.bytes))
 }

@@ -1,14 +1,15 @@
 //! Flows with frames in the queues at which pauses begin.
 //!
-//! A queue that no pause holds back and that fills a counter up to its watermark is a root (`blame`, `pausing`); at a host
-//! that reads too slowly it is the receive buffer. From the decision to send XOFF until XON is due, its frames are counted
-//! by flow, each once: those in the queue when the first of its pauses begins, and those that arrive until the last of them
-//! is over. Frames that passed the queue at other times are unrelated to these pauses.
+//! A root is a queue that no pause holds back and that fills a counter up to its watermark (`blame`, `pausing`); at a
+//! host that reads too slowly, it is the receive buffer. From the decision to send XOFF until XON is due, the frames of
+//! a root are counted by flow, each once: those in the queue at the start of the first of its pauses, and those that
+//! arrive until the end of the last. Frames that passed the queue at other times are unrelated to these pauses.
 //!
-//! Not modelled: a pause that another queue prolongs belongs to the first at the port that it stops. Where stations send no
-//! XON, the second queue may so be a root with culprits and without a pause of its own at that time.
+//! Not modelled: a pause that another queue prolongs is attributed to the first one at the port that it stops. Where
+//! stations send no XON, the second queue may therefore be a root with culprits but without a pause of its own at that
+//! time.
 //!
-//! No frame is counted while no pause is in force: then a port does not have the feature `BLAMED`.
+//! No frame is counted while no pause is in force: the port then does not have the feature `BLAMED`.
 
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::pool::Waiting;
@@ -18,13 +19,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::Time;
 
-/// Entries of a log before they are added up.
+/// Maximum number of entries of a log before they are summed.
 const LOG: usize = 1024;
 
 /// Bits of a priority, or of the number of a channel.
 const PRIORITY_BITS: u32 = 5;
 
-/// Places where pauses begin. After the run, queues and ports have the numbers of the whole fabric.
+/// Places where pauses begin. After the run, queues and ports are numbered in the whole fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RootPlace<Queue = QueueIx, Port = PortIx> {
     /// An egress queue; `down`: its link was down when the pause was sent.
@@ -33,29 +34,29 @@ pub(crate) enum RootPlace<Queue = QueueIx, Port = PortIx> {
     Receiver { port: Port, group: u8 },
 }
 
-/// Frames queued at a root while pauses because of it were in force.
+/// Frames queued at a root while pauses that it caused were in force.
 #[derive(Debug, Default)]
 pub(in crate::run) struct Root {
-    /// Pauses in force.
+    /// Number of pauses in force.
     pub(in crate::run) pauses: u32,
-    /// When the last of them was over.
+    /// End of the last pause.
     pub(in crate::run) over: Time,
-    /// Flow and priority of frames that are not added up yet.
+    /// Flow and priority of frames that are not summed yet.
     pub(in crate::run) log: Vec<u64>,
-    /// Frames by flow and priority.
+    /// Number of frames by flow and priority.
     pub(in crate::run) frames: Vec<(u64, u64)>,
 }
 
 /// All roots of a part of the fabric.
 #[derive(Debug, Default)]
 pub(crate) struct Culprits {
-    /// By path.
+    /// Flow of each path.
     flows: Arc<[u32]>,
     pub(in crate::run) roots: BTreeMap<RootPlace, Root>,
-    /// Pauses in force that begin at a root, sorted: the port that they were sent through, group of priorities or class,
-    /// root.
+    /// Pauses in force that begin at a root, sorted: the port through which each was sent, group of priorities or
+    /// class, root.
     blames: Vec<(PortIx, u8, RootPlace)>,
-    /// Scratch: roots without any pause now.
+    /// Scratch: roots without a pause in force.
     pub(in crate::run) free: Vec<RootPlace>,
 }
 
@@ -67,7 +68,7 @@ impl Root {
         self.log.push(u64::from(flow) << PRIORITY_BITS | u64::from(priority));
     }
 
-    /// Empties the log.
+    /// Sums the entries of the log and empties it.
     fn add_up(&mut self) {
         self.log.sort_unstable();
         for one in self.log.chunk_by(|a, b| a == b) {
@@ -95,19 +96,19 @@ impl Counts for Culprits {
 }
 
 impl Culprits {
-    /// Creates the state without roots; `flows` has the flow of each path.
+    /// Creates the state without roots; `flows` holds the flow of each path.
     pub fn new(flows: Arc<[u32]>) -> Culprits {
         Culprits { flows, ..Culprits::default() }
     }
 
-    /// Counts a frame that has come to a root, if it is one now.
+    /// Counts a frame that has arrived at a place, if that is a root now.
     pub(in crate::run) fn entered(&mut self, place: RootPlace, frame: &Frame) {
         if let Some(root) = self.roots.get_mut(&place).filter(|root| root.pauses > 0) {
             root.count(self.flows[frame.path.at()], frame.priority().0);
         }
     }
 
-    /// Counts the frames queued at a root that have arrived since it was one last.
+    /// Counts the frames queued at a new root that have arrived since it was last one.
     pub(in crate::run) fn stand<'a>(&mut self, place: RootPlace, waiting: impl Iterator<Item = &'a Waiting>) {
         let Some(root) = self.roots.get_mut(&place) else { return };
         let over = root.over;
@@ -125,8 +126,8 @@ impl Culprits {
         root.pauses == 1
     }
 
-    /// Ends the pauses sent through a port for a group or class, `of` one queue or of all: `free` has the roots without any
-    /// pause now.
+    /// Ends the pauses sent through a port for a group or class, because of the queue `of` (`None`: of all queues).
+    /// Stores the roots that have no pause left in `free`.
     pub(in crate::run) fn end(&mut self, port: PortIx, group: u8, of: Option<QueueIx>, now: Time) {
         self.free.clear();
         let mut at = self.blames.partition_point(|blame| (blame.0, blame.1) < (port, group));
@@ -154,7 +155,7 @@ impl Culprits {
         self.roots.get(&place).is_some_and(|root| root.pauses > 0)
     }
 
-    /// Frames at a root by flow and priority.
+    /// Number of frames at a root by flow and priority.
     pub fn frames(&self, place: RootPlace) -> BTreeMap<(u32, u8), u64> {
         let mut frames = BTreeMap::new();
         let Some(root) = self.roots.get(&place) else { return frames };
@@ -167,7 +168,7 @@ impl Culprits {
         frames
     }
 
-    /// Bytes of all roots.
+    /// Bytes of heap memory.
     pub fn memory_bytes(&self) -> usize {
         let of = |root: &Root| {
             size_of::<(RootPlace, Root)>()

@@ -1,29 +1,30 @@
-//! Steps that a step leaves to be run within the same event.
+//! Steps deferred to the end of the current step, within the same event.
 //!
-//! No step calls the entry of another step that could call it back. It appends an entry here instead, and the run loop runs the entries
-//! depth first as soon as the step returns: those that an entry appends run before the entries after it, in the order of appending.
+//! A step does not call another step that could call it back. It appends an entry here instead. As soon as the step
+//! returns, the run loop runs the entries depth first: those that an entry appends run before the entries after it, in
+//! the order of appending.
 
 use crate::run::state::index::{EndpointIx, PortIx, RankIx};
 use frame::{Frame, PathId, TrafficClass};
 
-/// A step to be run. Frames lie apart, so that the entries of every frame-hop are small.
+/// A deferred step. Frames are stored separately to keep the entries small, which every frame-hop uses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Deferred {
-    /// A free port has something to send.
+    /// An idle port has something to send.
     Decide(PortIx),
-    /// A frame has left a NIC, and others may take its place: endpoints and limiters in the wait queue of the class, if there are any, then
-    /// sources.
+    /// A frame has left a NIC. Others may take its place: endpoints and limiters in the wait queue of the class if
+    /// there are any, otherwise sources.
     Refill { egress: PortIx, class: TrafficClass, has_wait_queue: bool, pushed: Option<PathId> },
-    /// This node sends a frame of its own through one of its ports.
+    /// This node originates a frame through one of its ports.
     Originate(PortIx, FrameAt),
-    /// A frame goes on behind a stage of its egress port that has sent a message because of it: the place of the stage in their list.
-    /// `ingress` is the port that the frame came in through, `None` if it begins its way here.
+    /// A frame continues after a stage of its egress port that sent a message because of it. `stage` is the index in
+    /// the list of stages. `ingress` is the ingress port, `None` if the frame originates here.
     Behind { stage: u8, egress: PortIx, class: TrafficClass, ingress: Option<PortIx>, frame: FrameAt },
-    /// These classes of a port may be stuck behind a pause, which its watchdog observes.
+    /// These classes of a port may be blocked by a pause that its watchdog monitors.
     Stuck(PortIx, u32),
     /// A rank of a job may have messages to post.
     Rank(RankIx),
-    /// An endpoint has observed something, and may have a request.
+    /// An endpoint has processed an event and may have a request.
     Endpoint(EndpointIx),
 }
 
@@ -31,18 +32,18 @@ pub(crate) enum Deferred {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FrameAt(u32);
 
-/// The steps to be run before the event ends; none between events.
+/// The steps to run before the event ends; empty between events.
 #[derive(Debug)]
 pub(crate) struct DeferredSteps {
-    /// Reversed below the steps that the current one has appended: the next one to run is the last.
+    /// Steps, the next one last. Those that the current step has appended, at the end, are not reversed yet.
     steps: Vec<Deferred>,
-    /// Number of steps that were there when the current one began.
+    /// Number of steps present when the current one began.
     before: usize,
     frames: Vec<Frame>,
 }
 
 impl Default for DeferredSteps {
-    /// No steps, with room for those of most events.
+    /// Creates an empty list with capacity for the steps of most events.
     fn default() -> DeferredSteps {
         DeferredSteps { steps: Vec::with_capacity(16), before: 0, frames: Vec::with_capacity(4) }
     }
@@ -58,7 +59,7 @@ impl DeferredSteps {
     pub fn push(&mut self, step: Deferred) {
         self.steps.push(step);
     }
-    /// Keeps a frame for a step that will be appended.
+    /// Stores a frame for a step that will be appended.
     pub fn keep(&mut self, frame: Frame) -> FrameAt {
         self.frames.push(frame);
         FrameAt(self.frames.len() as u32 - 1)
@@ -77,7 +78,7 @@ impl DeferredSteps {
         self.before = self.steps.len();
         step
     }
-    /// Returns true if all steps have run; their frames are dropped then.
+    /// Returns true if all steps have run; their frames are dropped in that case.
     #[inline(always)]
     pub fn have_run(&mut self) -> bool {
         let have_run = self.steps.is_empty();

@@ -1,4 +1,4 @@
-//! Waits of a port for its flow control that have ended, as pauses and credits report them to probes.
+//! Ended waits of a port for its flow control, as pauses and credits report them to probes.
 
 use units::Time;
 

@@ -1,4 +1,4 @@
-//! An endpoint at its NIC, and what it has measured.
+//! An endpoint at its NIC, and its measurements.
 
 use crate::run::state::index::{GroupIx, LimiterIx, PortIx};
 use crate::run::state::nic::Nic;
@@ -9,35 +9,36 @@ use std::num::NonZeroU32;
 use transport::{Endpoint, Protocol, RecordKind, Segment, Undelivered};
 use units::Time;
 
-/// An endpoint and its place.
+/// An endpoint and its position in the network.
 #[derive(Debug)]
 pub(crate) struct EndpointState {
     pub endpoint: Endpoint,
     /// Its number in the whole fabric.
     pub number: u32,
     pub path: u32,
-    /// At the far end of the path: how many entries of the table of hops lie behind a frame that has come here, at least one.
+    /// At the far end of the path: number of entries of the table of hops that a frame has passed when it arrives here,
+    /// at least 1.
     pub behind: Option<NonZeroU32>,
-    /// The port that it sends through, and the route from there; `None` until they are first looked up.
+    /// The egress port and the route from there; `None` until first looked up.
     pub way: Option<(PortIx, Route)>,
-    /// Its frames may be bypassed.
+    /// True if its frames may be bypassed.
     pub bypassable: bool,
-    /// True: each frame leaves through the link of its host that its entropy value selects.
+    /// True if each frame leaves through the link of its host that its entropy value selects.
     pub stripes: bool,
     pub priority: Priority,
-    /// Priority of the notifications that its NIC sends to the peer because of marks; `None`: it sends none.
+    /// Priority of the notifications that its NIC sends to the peer in response to marks; `None` if it sends none.
     pub notifies: Option<Priority>,
     /// The limiter that its frames pass.
     pub limiter: Option<LimiterIx>,
-    /// Those of its host that its steps wait for.
+    /// The group of endpoints at its host that its steps wait for.
     pub peers: Option<GroupIx>,
-    /// Others wait for the ends of its transfers.
+    /// True if others wait for the ends of its transfers.
     pub awaited: bool,
-    /// The earliest pending call, and one that is pending behind it: an endpoint that requests its timeout again after each earlier call
-    /// must not add an event each time.
+    /// Time of the earliest pending call. `wakes_later` is a later pending call, kept so that an endpoint that requests
+    /// its timeout again after each earlier call does not add an event each time.
     pub wakes_at: Time,
     pub wakes_later: Time,
-    /// True if it waits at its NIC or limiter, and the time since when.
+    /// True if it waits at its NIC or limiter; `since` is the start of the wait.
     pub in_line: bool,
     pub since: Time,
     /// Time for which its class was stopped while it was in the wait queue of its NIC.
@@ -52,22 +53,22 @@ pub(crate) struct EndpointState {
 pub(crate) struct Measured {
     /// Time from a segment to its acknowledgement.
     pub round_trips: RareLatency,
-    /// Time from a request to its complete response, and that of transfers over TCP.
+    /// Time from a request to its complete response, and completion time of transfers over TCP.
     pub exchanges: RareLatency,
     /// Time from a congestion message to its arrival.
     pub messages: RareLatency,
     /// Bytes of the application in exchanges and transfers.
     pub bytes: u64,
-    /// When a transfer was complete.
+    /// Time at which a transfer completed.
     #[counts(not)]
     pub completed: Option<Time>,
-    /// Data that had arrived and was not delivered to the application when measuring began.
+    /// Data that had arrived but not been delivered to the application when measurement started.
     #[counts(not)]
     pub undelivered_before: Undelivered,
 }
 
 impl Measured {
-    /// Begins anew; what has been completed stays so.
+    /// Restarts measurement, but keeps the completion times.
     pub fn clear(&mut self) {
         self.round_trips.clear();
         self.exchanges.clear();
@@ -107,13 +108,14 @@ impl EndpointState {
         }
     }
 
-    /// Returns true if it is in no wait queue, passes no limiter, waits for no other endpoint, and none waits for it.
+    /// Returns true if it is in no wait queue and passes no limiter, waits for no other endpoint, and no other waits
+    /// for it.
     #[inline(always)]
     pub fn is_alone(&self) -> bool {
         !self.in_line && self.limiter.is_none() && self.peers.is_none() && !self.awaited
     }
 
-    /// Requests a call. Returns the time to schedule; `None`: an earlier call is pending, which checks again.
+    /// Requests a call. Returns the time to schedule; `None` if an earlier call is pending, which checks again.
     #[inline(always)]
     pub fn wake(&mut self, call_at: Time, now: Time) -> Option<Time> {
         let at = call_at.max(now);
@@ -125,13 +127,13 @@ impl EndpointState {
         earlier.then_some(at)
     }
 
-    /// The call of now begins: what is pending from now on.
+    /// Updates the pending calls at the start of a call.
     pub fn called(&mut self, now: Time) {
         let later = std::mem::replace(&mut self.wakes_later, Time::NEVER);
         self.wakes_at = if later > now { later } else { Time::NEVER };
     }
 
-    /// The frame of a segment that leaves now, without its header.
+    /// Creates the frame of a segment that is sent now, without its header.
     #[inline(always)]
     pub fn frame(&self, segment: &Segment, route: Route, now: Time) -> Frame {
         let ecn = if segment.ecn_capable { Ecn::Capable } else { Ecn::NotCapable };
@@ -145,13 +147,13 @@ impl EndpointState {
         }
     }
 
-    /// Records that it waits at this NIC from now on.
+    /// Records the start of its wait at this NIC.
     pub fn join(&mut self, nic: &Nic, class: TrafficClass, now: Time) {
         (self.in_line, self.since) = (true, now);
         self.stopped_before = nic.stopped_for(class, now);
     }
 
-    /// Time that it has spent in the wait queue of this NIC while its class was stopped, until now.
+    /// Time that it has waited at this NIC while its class was stopped, until now.
     pub fn stopped(&self, nic: &Nic, class: TrafficClass, now: Time) -> Time {
         let waits = self.in_line && self.limiter.is_none();
         if !waits {
@@ -160,7 +162,7 @@ impl EndpointState {
         self.stopped + nic.stopped_for(class, now).saturating_sub(self.stopped_before)
     }
 
-    /// Takes what the endpoint has measured.
+    /// Collects the measurements of the endpoint.
     pub fn collect(&mut self) {
         while let Some(record) = self.endpoint.poll_record() {
             let took = record.end - record.start;
@@ -171,7 +173,7 @@ impl EndpointState {
                     self.measured.bytes += record.bytes;
                 }
                 RecordKind::Transfer => {
-                    // Of these one connection may have many.
+                    // A connection may have many transfers.
                     if self.endpoint.counts_transfers() {
                         self.measured.exchanges.record(took);
                     }

@@ -1,8 +1,8 @@
-//! The events at a node: when, where, and what.
+//! The events at a node: time, place and contents.
 //!
-//! An event is a time, a frame's worth of bytes and a word of kind and place, so that one queue holds all of them by
-//! value. Only this module interprets the bytes: an event is created by one of the constructors of [`Event`], and
-//! read as a [`What`].
+//! An event is a time, the bytes of a frame, and a word of kind and place, so that one queue stores all events by
+//! value. Only this module interprets the bytes: an event is created by one of the constructors of [`Event`], and read
+//! as a [`What`].
 
 use crate::Whole;
 use crate::run::across::peer::PeerIx;
@@ -17,10 +17,9 @@ use frame::{Flags, Frame, PathId, Priority, Route};
 use std::ops::Range;
 use units::Time;
 
-/// Kinds of events, in the order in which they are processed at one node at one time. A port that has become idle
-/// decides before the frame that arrives at the same time is processed, so that ports that decide lazily and eagerly
-/// give the same result. A pause frame acts before data that arrives with it. Sources and timers observe all
-/// arrivals.
+/// Kinds of events, in the order in which they are processed at one node at one time. A port that becomes idle decides
+/// before the frame that arrives at the same time is processed, so that ports that decide lazily and eagerly give the
+/// same result. A pause frame takes effect before data that arrives with it. Sources and timers observe all arrivals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -37,11 +36,11 @@ pub(crate) enum Kind {
     Source = 4,
     /// A pause that was sent through a port has to be renewed, or an update of credits is due.
     Renew = 5,
-    /// A frame or control frame on the way to a port does not arrive, or arrives damaged.
+    /// A frame or control frame in flight to a port is lost, or arrives damaged.
     Broken = 6,
-    /// A host has taken in a frame that came through a port.
+    /// A host has finished processing a received frame.
     Served = 7,
-    /// A fault of the scenario begins or ends at a port, or routes change for a source.
+    /// A scripted fault begins or ends at a port, or routes change for a source.
     Fault = 8,
     /// A watchdog checks the queues of a port.
     Watchdog = 9,
@@ -51,9 +50,9 @@ pub(crate) enum Kind {
     Limiter = 11,
     /// A frame has crossed a switch to a port.
     Crossed = 12,
-    /// Inputs and outputs of a crossbar are matched: after all else.
+    /// Inputs and outputs of a crossbar are matched, after all other events.
     Match = 13,
-    /// The timer of ranks at a host expires; its place is the first port of the host.
+    /// The timer of ranks at a host expires; the place is the first port of the host.
     Rank = 14,
 }
 
@@ -84,13 +83,13 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum LossCause {
-    /// The link went down, or is.
+    /// The link went down or is down.
     LinkDown = 0,
     /// A switch at one end restarts.
     Restart = 1,
-    /// Bits are wrong.
+    /// Bit errors.
     BitError = 2,
-    /// The link loses frames.
+    /// Random loss on the link.
     Loss = 3,
     /// Link-level retry has given up the frame.
     Retry = 4,
@@ -105,9 +104,9 @@ pub(crate) enum What {
     Pause(PauseFrame),
     /// An update of credits takes effect at a port.
     Credits(Freed),
-    /// A port polls the other end of its link for credit updates.
+    /// A port polls the far end of its link for credit updates.
     LookForCredits,
-    /// A signal of link-level retry has come to a port.
+    /// A signal of link-level retry has arrived at a port.
     Retry(RetrySignal),
     /// A timer of link-level retry of a port may have expired.
     RetryDue,
@@ -121,42 +120,42 @@ pub(crate) enum What {
     Renew,
     /// An update of credits is due.
     UpdateDue,
-    /// The sending end of a link with credits sends the number that it has consumed.
+    /// The sending end of a link with credits reports the number of credits that it has consumed.
     CreditsConsumed,
-    /// A frame does not arrive at a port, or arrives damaged.
+    /// A frame to a port is lost, or arrives damaged.
     Broken(Frame, LossCause),
-    /// A host has taken in a frame.
+    /// A host has finished processing a frame.
     Served,
-    /// These entries of the table of faults act.
+    /// These entries of the table of faults take effect.
     Fault(Range<usize>),
     /// A watchdog checks the queues of a port.
     Watchdog,
-    /// An endpoint is called.
+    /// The timer of an endpoint expires.
     Timeout,
     /// A host repeats a message about a path.
     News(News),
-    /// A rate limiter is called.
+    /// The timer of a rate limiter expires.
     Limiter(LimiterIx),
     /// A frame has crossed a switch to a port.
     Crossed,
     /// Inputs and outputs of a crossbar are matched.
     Match,
-    /// Ranks of jobs at a host are called.
+    /// The timer of ranks at a host expires.
     Rank,
 }
 
-/// A pause frame, or a part of one: priorities with one time.
+/// A pause frame, or the part of one with the priorities that have the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PauseFrame {
     pub signal: PauseSignal,
     pub quanta: u16,
-    /// Why: the note of its sender.
+    /// Note of its sender: the reason for the pause.
     pub note: u64,
-    /// More of the frame of the event before it: another time.
+    /// True if it continues the frame of the previous event, with another time.
     pub more: bool,
 }
 
-/// A message about a path that is repeated.
+/// A repeated message about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct News {
     pub path: PathId,
@@ -166,16 +165,15 @@ pub(crate) struct News {
     pub times: u16,
 }
 
-/// The events to come.
+/// The queue of pending events.
 pub(crate) type EventQueue = Windows<Event>;
 
-/// An event and the frame that it is about: 36 bytes, so that a slot of the queue of events holds one and its link
-/// in 40.
+/// An event and its frame: 36 bytes, so that a slot of the event queue holds an event and its link in 40.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, packed(4))]
 pub(crate) struct Event {
     pub time: Time,
-    /// The frame that arrives; for other kinds of events, the data that their constructors store here.
+    /// The arriving frame; for other kinds of events, the data that their constructors store here.
     frame: Frame,
     /// Kind and place: the order of events at one time.
     order: u32,
@@ -183,15 +181,15 @@ pub(crate) struct Event {
 
 const PLACE_BITS: u32 = 22;
 
-/// In place of a priority: of what happens to pauses and to credits in the same order, this happens to credits.
+/// Marks a [`Kind::Pause`] or [`Kind::Renew`] event of credits; stored in place of a priority.
 const OF_CREDITS: Priority = Priority(1);
 
 const LOOK: Priority = Priority(2);
 
-/// In place of a priority: of what happens to pauses, this happens to link-level retry.
+/// Marks a [`Kind::Pause`] or [`Kind::Renew`] event of link-level retry; stored in place of a priority.
 const OF_RETRY: Priority = Priority(3);
 
-/// A place, and what happens there: the order of events at one time.
+/// Kind and place of an event, which order the events at one time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place(u32);
 
@@ -200,11 +198,11 @@ impl Place {
     fn new(kind: Kind, place: PlaceIx) -> Place {
         Place((kind as u32) << PLACE_BITS | place.number())
     }
-    /// A port that frames come to, as a whole, or to a cut-through switch: their heads.
+    /// Creates the key of frames arriving at a port; at a cut-through switch, of their heads.
     pub fn of_arrivals(as_heads: bool, port: PortIx) -> Place {
         Place::new(if as_heads { Kind::Head } else { Kind::Frame }, port.place(Seal::new()))
     }
-    /// The event that a frame comes there.
+    /// Creates the event of a frame that arrives there.
     #[inline(always)]
     pub fn event(self, time: Time, frame: Frame) -> Event {
         Event { time, frame, order: self.0 }
@@ -214,7 +212,7 @@ impl Place {
     pub fn is(self, kind: Kind) -> bool {
         self.0 >> PLACE_BITS == kind as u32
     }
-    /// As the part of the fabric counts that runs the node.
+    /// Converts the place to the numbering of the part that runs the node.
     #[inline(always)]
     pub fn peer(self) -> PeerIx {
         PeerIx::new(PortIx::new(self.0 & (Event::MAX_PLACES as u32 - 1)))
@@ -222,63 +220,64 @@ impl Place {
 }
 
 impl Event {
-    /// Ports, sources and endpoints that a key can distinguish.
+    /// Maximum number of ports, sources and endpoints that a key can distinguish.
     pub const MAX_PLACES: usize = 1 << PLACE_BITS;
 
-    /// A frame, or its head, arrives through a port.
+    /// Creates the event of a frame, or its head, that arrives through a port.
     #[inline(always)]
     pub fn arrival(kind: Kind, time: Time, place: impl EventPlace, frame: Frame) -> Event {
         Place::new(kind, place.place(Seal::new())).event(time, frame)
     }
-    /// Something that needs no frame.
+    /// Creates an event without a frame.
     #[inline]
     pub fn bare(kind: Kind, time: Time, place: impl EventPlace) -> Event {
         Event::arrival(kind, time, place, Frame::default())
     }
-    /// The call of a limiter, which is in the word.
+    /// Creates the call of a limiter, which is stored in the word.
     #[inline(always)]
     pub fn limiter(time: Time, place: PlaceIx, limiter: LimiterIx) -> Event {
         Event::arrival(Kind::Limiter, time, place, Frame { word: limiter.number(), ..Frame::default() })
     }
-    /// That of [`Event::limiter`].
+    /// Returns the limiter of [`Event::limiter`].
     #[inline(always)]
     pub fn called_limiter(&self) -> LimiterIx {
-        debug_assert!(self.is(Kind::Limiter), "a limiter of an event that calls none");
+        debug_assert!(self.is(Kind::Limiter), "the event calls no limiter");
         LimiterIx::new(self.frame.word)
     }
-    /// Place of the event. Steps do not read it: of an event that it schedules for the far end of a link, that is another node's.
+    /// Place of the event. Steps cannot read it: for an event scheduled for the far end of a link, it is a place of
+    /// another node.
     #[inline(always)]
     pub fn place(&self, _: Whole) -> PlaceIx {
         PlaceIx::new(self.order & (Event::MAX_PLACES as u32 - 1))
     }
-    /// The port where it happens, if it is an event of a port.
+    /// The port of an event of a port.
     #[inline(always)]
     pub fn port(&self, whole: Whole) -> PortIx {
         self.place(whole).port()
     }
-    /// The event at another place.
+    /// Returns the event at another place.
     pub fn at(self, place: PlaceIx) -> Event {
         Event { order: self.order & !(Event::MAX_PLACES as u32 - 1) | place.number(), ..self }
     }
-    /// The frame that arrives, as a whole or its head, or does not.
+    /// The frame of the event: whole, its head, or lost.
     #[inline(always)]
     pub fn frame(&self) -> Frame {
-        debug_assert!(self.has_frame(), "a frame of an event that is about none");
+        debug_assert!(self.has_frame(), "the event has no frame");
         self.frame
     }
-    /// Returns true if it concerns a frame on a link.
+    /// Returns true if the event concerns a frame on a link.
     #[inline]
     pub fn has_frame(&self) -> bool {
         matches!(self.kind(), Kind::Frame | Kind::Head | Kind::Broken)
     }
-    /// Returns true if it concerns a plain frame, or no frame.
+    /// Returns true if the event concerns a plain frame, or no frame.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
         self.frame.flags.is_unlabelled()
     }
-    /// Where the header of its wide frame lies, which may move.
+    /// Returns the slot number of its wide frame's header, which may move.
     pub fn header_mut(&mut self) -> Option<&mut u32> {
-        // A field of a packed struct with its alignment: a word lies at a multiple of four.
+        // A reference into a packed struct is valid because the word is aligned to four bytes.
         if self.is_wide() { Some(&mut self.frame.word) } else { None }
     }
     /// Contents of the event.
@@ -315,7 +314,7 @@ impl Event {
             Kind::Rank => What::Rank,
         }
     }
-    /// A message about a path is due.
+    /// Creates the event of a message about a path that is due.
     pub fn news(time: Time, port: PortIx, news: News) -> Event {
         let News { path, route, every, times } = news;
         Event::arrival(
@@ -325,7 +324,7 @@ impl Event {
             Frame { created: every, path, route, word: times.into(), ..CONTROL },
         )
     }
-    /// As one comparison, where [`Event::kind`] has a table.
+    /// A single comparison, where [`Event::kind`] uses a table.
     #[inline(always)]
     pub fn is(&self, kind: Kind) -> bool {
         self.order >> PLACE_BITS == kind as u32
@@ -344,7 +343,8 @@ impl Event {
     pub fn kind(&self) -> Kind {
         Kind::from_number(self.order >> PLACE_BITS)
     }
-    /// An entry of the table of faults: the first action and how many there are.
+    /// Creates the event of an entry of the table of faults. `first` is the first action, `count` the number of
+    /// actions.
     pub fn fault(time: Time, place: PlaceIx, first: u32, count: u32) -> Event {
         let frame = Frame { path: PathId(first), word: count, ..Frame::default() };
         Event::arrival(Kind::Fault, time, place, frame)
@@ -354,7 +354,7 @@ impl Event {
         let (first, count) = (self.frame.path.at(), self.frame.word as usize);
         first..first + count
     }
-    /// A frame that is lost on its way to the port where it would have arrived, and why.
+    /// Creates the event of a frame that is lost on its way to a port, with the cause.
     pub fn broken(
         time: Time,
         port: impl EventPlace,
@@ -362,12 +362,12 @@ impl Event {
         loss_cause: LossCause,
         back: bool,
     ) -> Event {
-        // It goes no further: all that matters of its route is which way it went.
+        // The frame goes no further: of its route, only the direction is needed.
         let cause = loss_cause as u32;
         let route = if back { Route::backward(cause) } else { Route::forward(cause) };
         Event::arrival(Kind::Broken, time, port, Frame { route, ..frame })
     }
-    /// Why the frame of [`Event::broken`] is lost.
+    /// Returns the cause of the loss of [`Event::broken`].
     fn loss_cause(&self) -> LossCause {
         match self.frame.route.bits() & 0xFF {
             0 => LossCause::LinkDown,
@@ -377,32 +377,33 @@ impl Event {
             _ => LossCause::Retry,
         }
     }
-    /// A pause frame: its signal and quanta in the word, and the note of its sender in place of the time of creation.
+    /// Creates the event of a pause frame: signal and quanta are stored in the word, the note of its sender in place of
+    /// the time of creation.
     pub fn pause(time: Time, port: impl EventPlace, pause: PauseFrame) -> Event {
         let PauseFrame { signal, quanta, note, more } = pause;
         let word = u32::from(quanta) << 16 | u32::from(signal.xoff) << 8 | u32::from(signal.xon);
         let frame = Frame { created: Time::from_ps(note), word, bytes: more.into(), ..Frame::default() };
         Event::arrival(Kind::Pause, time, port, frame)
     }
-    /// That of [`Event::pause`].
+    /// Returns the pause frame of [`Event::pause`].
     fn pause_frame(&self) -> PauseFrame {
         let Frame { created, word, bytes, .. } = self.frame;
         let signal = PauseSignal { xoff: (word >> 8) as u8, xon: word as u8 };
         PauseFrame { signal, quanta: (word >> 16) as u16, note: created.ps(), more: bytes != 0 }
     }
-    /// A port with credits polls the other end of its link for updates.
+    /// Creates the event of a port that polls the far end of its link for credit updates.
     pub fn look_for_credits(time: Time, port: impl EventPlace) -> Event {
         Event::arrival(Kind::Pause, time, port, Frame::default().at(LOOK))
     }
-    /// An update of credits is due.
+    /// Creates the event of a credit update that is due.
     pub fn update_due(time: Time, port: PortIx) -> Event {
         Event::arrival(Kind::Renew, time, port, Frame::default().at(OF_CREDITS))
     }
-    /// The sending end of the link of a port sends the number of credits that it has consumed.
+    /// Creates the event of the sending end of a port's link that reports the number of credits it has consumed.
     pub fn credits_consumed(time: Time, port: PortIx) -> Event {
         Event::arrival(Kind::Renew, time, port, Frame::default().at(LOOK))
     }
-    /// A signal of link-level retry comes to a port.
+    /// Creates the event of a link-level retry signal that arrives at a port.
     pub fn retry(time: Time, port: impl EventPlace, signal: RetrySignal) -> Event {
         Event::arrival(
             Kind::Pause,
@@ -411,13 +412,13 @@ impl Event {
             Frame { word: signal.pack(), ..Frame::default().at(OF_RETRY) },
         )
     }
-    /// A timer of link-level retry of a port may have expired.
+    /// Creates the event of a link-level retry timer that may have expired.
     pub fn retry_due(time: Time, port: PortIx) -> Event {
         Event::arrival(Kind::Renew, time, port, Frame::default().at(OF_RETRY))
     }
-    /// An update of credits: fifteen bits a channel, four channels in place of the time of creation, two each in place
-    /// of path and route; which bank of counts they are in place of the length. No part of a fingerprint: most
-    /// updates are read and are no event.
+    /// Creates the event of a credit update, with fifteen bits per channel: four channels in place of the time of
+    /// creation, two each in place of path and route. The bank of counters is stored in place of the length. Not part
+    /// of a fingerprint, since most updates are polled and are no event.
     pub fn update(time: Time, port: impl EventPlace, freed: Freed) -> Event {
         let [a, b, c, d, e, f, g, h] = freed.counts.map(u64::from);
         let (created, path, route) = (a | b << 16 | c << 32 | d << 48, e | f << 16, g | h << 15);
@@ -431,7 +432,7 @@ impl Event {
         };
         Event::arrival(Kind::Pause, time, port, frame)
     }
-    /// The counts of [`Event::update`].
+    /// Returns the counters of [`Event::update`].
     fn freed(&self) -> Freed {
         let frame = self.frame;
         let (created, path, route) = (frame.created.ps(), frame.path.0, frame.route.bits());
@@ -440,8 +441,8 @@ impl Event {
             [created, created >> 16, created >> 32, created >> 48, path, path >> 16, route, route >> 15];
         Freed { counts: all.map(|count| count as u16 & 0x7FFF), bank: frame.bytes as u8 }
     }
-    /// The part of the event beside its time that a trajectory's fingerprint is made of. The caller passes the kind, the number of the
-    /// place in the whole fabric, and the headers.
+    /// Digest of the event without its time, for the fingerprint of a trajectory. The caller passes the kind, the
+    /// number of the place in the whole fabric, and the headers.
     #[inline(always)]
     pub fn digest(&self, kind: Kind, place: u32, headers: &Headers) -> u64 {
         let frame = self.frame;
@@ -453,7 +454,7 @@ impl Event {
         let words = u64::from(path) << 32 | u64::from(bytes) << 16 | u64::from(hop) & 0xFFFF;
         let place = u64::from(place) << 8 | kind as u64;
         let digest = words.rotate_left(17) ^ place;
-        // What a raw frame does not have: priority and direction need no word, they follow from the path.
+        // Plain frames omit this word: their priority and direction follow from the path.
         if !frame.flags.is_unlabelled() && !matches!(kind, Kind::Pause | Kind::Fault) {
             return digest ^ carried(frame.word, frame.flags, headers);
         }
@@ -469,7 +470,7 @@ fn carried(word: u32, flags: Flags, headers: &Headers) -> u64 {
     (carried ^ u64::from(flags.priority().0) << 48).wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
 }
 
-/// A word without the number of the packet, which grows from period to period.
+/// Returns a word without the packet number, which grows from period to period.
 #[inline(always)]
 fn without_number(word: u32, flags: Flags) -> u64 {
     u64::from(if flags.is_of_endpoint() { word >> Frame::NUMBER_BITS } else { word })
@@ -586,9 +587,9 @@ mod tests {
         for (n, one) in others.iter().enumerate() {
             assert!(others[..n].iter().all(|&other| digest(other) != digest(*one)));
         }
-        // Numbers of packets grow from period to period.
+        // Packet numbers grow from period to period.
         assert_eq!(digest(data), digest(Frame { word: 2, ..data }));
-        // What a header says counts, not where it lies.
+        // The contents of a header count, not its slot.
         let mut headers = Headers::default();
         let mut wide = |sequence| {
             let mut frame = data;

@@ -1,4 +1,4 @@
-//! Faults: links that go down, switches that restart, wrong bits, lost frames, lost pause frames.
+//! Faults: failed links, restarts of switches, bit errors, lost frames, lost pause frames.
 
 use crate::run::state::domains::PortDomain;
 use crate::run::state::event::{Event, Kind, LossCause};
@@ -14,23 +14,23 @@ use units::{BitRate, Time};
 /// Begin and end.
 pub(crate) type Span = (Time, Time);
 
-/// The faults that frames leaving through a port may meet.
+/// The faults that can affect frames leaving through a port.
 #[derive(Debug)]
 pub(crate) struct FaultSchedule {
-    /// Outages of the link; these and the next two are in order and disjoint.
+    /// Outages of the link. These and the next two are sorted and disjoint.
     pub outages: Vec<Span>,
-    /// Restarts of the own switch, and of that at the other end.
+    /// Restarts of this switch. `there` holds those of the switch at the other end.
     pub here: Vec<Span>,
     pub there: Vec<Span>,
-    /// Rate changes of the direction.
+    /// Times at which the rate of this direction changes.
     pub rates: Vec<Time>,
-    /// Probability of a wrong bit.
+    /// Bit error probability.
     pub bit_errors: Vec<(Span, f64)>,
     /// Probability that a pause frame is lost.
     pub pause_losses: Vec<(Span, f64)>,
     /// Probability that a frame of a flow is lost.
     pub frame_losses: Vec<(Span, f64)>,
-    /// The scheduler in its initial state, if it has state about waiting frames.
+    /// Initial state of the scheduler, if it has state about queued frames.
     pub fresh: Option<Scheduler>,
     pub bits: Stream,
     pub pauses: Stream,
@@ -44,35 +44,35 @@ pub(crate) enum Action {
         keep: bool,
     },
     Up,
-    /// Another rate of what the port sends, and of what arrives there; `None`: that direction keeps its rate.
+    /// Changes the rate at which the port sends, and at which it receives; `None`: that direction keeps its rate.
     Rate {
         sends: Option<BitRate>,
         arrives: Option<BitRate>,
     },
-    /// The switch of this port goes off, and later on again.
+    /// The switch of this port restarts: it goes off, and later on again.
     Off,
     On,
     Receive(CoreChange),
-    /// From now on this path begins there in the table of hops.
+    /// This path uses another start in the table of hops from now on.
     Path {
         path: u32,
         start: u32,
     },
-    /// A pause frame comes in through this port.
+    /// A scripted pause frame arrives through this port.
     Pause {
         signal: PauseSignal,
         quanta: u16,
     },
-    /// The port gets one of the schedulers of the table.
+    /// The port changes to one of the schedulers of the table.
     Scheduler {
         nth: u32,
     },
-    /// A congestion message comes in for the source of this path.
+    /// A scripted congestion message arrives for the source of this path.
     Congestion {
         path: u32,
         feedback: u8,
     },
-    /// The port gets other settings of the table at the edge of a congestion notification domain.
+    /// The port changes to other settings of the table at the edge of a congestion notification domain.
     Domain {
         nth: u32,
     },
@@ -81,13 +81,13 @@ pub(crate) enum Action {
 /// All faults of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
-    /// By port; empty without faults.
+    /// Fault schedule of each port; empty without faults.
     pub schedules: Vec<Option<Box<FaultSchedule>>>,
-    /// Events of the beginning, each with its actions.
+    /// Initial events, each with its actions.
     pub events: Vec<Event>,
     /// Actions of the whole fabric.
     pub actions: Arc<[Action]>,
-    /// Schedulers that ports get while the simulation runs, with nothing served yet.
+    /// Schedulers that ports get during the run, which have served nothing yet.
     pub schedulers: Arc<[Scheduler]>,
     /// Settings of ports at the edge of a congestion notification domain once the peer's state is received.
     pub domains: Arc<[PortDomain]>,
@@ -99,7 +99,7 @@ impl Faults {
         self.events.is_empty() && self.actions.is_empty() && self.schedules.iter().all(Option::is_none)
     }
 
-    /// Bytes of the table that all parts of a fabric have together.
+    /// Bytes of the table that all parts of a fabric share.
     pub fn shared_bytes(&self) -> usize {
         size_of_val(&*self.actions) + size_of_val(&*self.schedulers) + size_of_val(&*self.domains)
     }
@@ -128,8 +128,8 @@ pub(in crate::run) fn meets(spans: &[Span], from: Time, until: Time) -> bool {
     spans.get(next).is_some_and(|span| span.0 < until)
 }
 
-/// The probability that at least one of `bits` bits is wrong: 1 - (1 - p)^bits, without the cancellation
-/// that a small `p` would meet there, and by operations that every machine rounds alike.
+/// Probability that at least one of `bits` bits is wrong: 1 - (1 - p)^bits. Avoids the cancellation for small `p`, and
+/// uses only operations that round alike on every machine.
 fn any_of(bits: u64, p: f64) -> f64 {
     let mut any = 0.0;
     for bit in (0..64 - bits.leading_zeros()).rev() {
@@ -141,7 +141,7 @@ fn any_of(bits: u64, p: f64) -> f64 {
     any
 }
 
-/// Draws with the probability that the spans around `now` give together; draws nothing outside of them.
+/// Draws with the total probability of the spans that include `now`; draws nothing outside of them.
 pub(in crate::run) fn strikes(spans: &[(Span, f64)], now: Time, bits: u64, stream: &mut Stream) -> bool {
     let mut safe = 1.0;
     for &((from, until), p) in spans {
@@ -153,7 +153,8 @@ pub(in crate::run) fn strikes(spans: &[(Span, f64)], now: Time, bits: u64, strea
 }
 
 impl FaultSchedule {
-    /// Returns the cause of loss of a transmission from `began` to `ended` that takes effect at the other end at `acts`.
+    /// Returns the cause of loss, if any, of a transmission from `began` to `ended` that reaches the other end at
+    /// `acts`.
     pub(in crate::run) fn loss_cause(
         &self,
         began: Time,
@@ -170,7 +171,8 @@ impl FaultSchedule {
 }
 
 impl Faults {
-    /// Decides the outcome for a frame that has been put on a link with faults. It may be on its way `back` along its path.
+    /// Determines the outcome for a frame that has been sent on a link with faults. `back`: the frame travels its path
+    /// in reverse.
     pub fn outcome_on_link(
         &mut self,
         egress: PortIx,
@@ -194,7 +196,7 @@ impl Faults {
             return Event::broken(acts, port.arrives_as.peer(), arrival.frame(), loss_cause, back);
         }
         if arrival.kind() == Kind::Head && schedule.rates.iter().any(|&at| began < at && at < acts) {
-            // The switch would compare rates at which this frame did not travel: it receives all of it first.
+            // The switch would compare rates at which this frame did not travel, so it receives the whole frame first.
             return Event::arrival(Kind::Frame, acts, port.arrives_as.peer(), arrival.frame());
         }
         arrival
@@ -223,7 +225,7 @@ mod tests {
         assert_eq!(any_of(1, 0.125), 0.125);
         assert_eq!(any_of(3, 0.5), 0.875);
         assert_eq!(any_of(12_000, 1.0), 1.0);
-        // 1 - (1 - 1e-15)^12000 is 12000e-15 to twelve digits; computed as written it would be 1 % off.
+        // 1 - (1 - 1e-15)^12000 is 12000e-15 to twelve digits; evaluating the formula directly would be 1 % off.
         assert!((any_of(12_000, 1e-15) / 12e-12 - 1.0).abs() < 1e-11);
         assert!((any_of(8_000, 1e-4) - (1.0 - 0.9999f64.powi(8_000))).abs() < 1e-12);
     }

@@ -1,13 +1,14 @@
-//! Fingerprint of a node: a hash over the events that it handles, in order, which periods that are left out can be added to.
+//! Fingerprint of a node: a hash over the events that it processes, in order. Skipped periods can be added to it.
 //!
-//! An event at time t with contents x takes the hash h to A h + B t + x, modulo 2^64. Both constants are odd and have no structure. All
-//! is linear but the contents: the same events one period later differ by a sum that does not depend on the hash. Numbers that
-//! grow from period to period, like those of packets, are no part of the contents.
+//! An event at time t with contents x changes the hash h to A h + B t + x, modulo 2^64. Both constants are odd and have
+//! no structure. Everything but the contents is linear: the hashes of equal events one period later differ by a sum
+//! that does not depend on the hash. Numbers that grow from period to period, such as packet numbers, are not part of
+//! the contents.
 
 use units::Time;
 
-/// Multiplier of the hash (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", figure 19); 5 modulo 8, so that
-/// its powers repeat after 2^62 events.
+/// Multiplier of the hash (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", figure 19); 5
+/// modulo 8, so that its powers repeat after 2^62 events.
 const OF_HASH: u64 = 0xff51_afd7_ed55_8ccd;
 /// Multiplier of the time.
 const OF_TIME: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -19,7 +20,7 @@ pub(crate) struct Fingerprint {
     events: u64,
 }
 
-/// Takes the hash h, for the n-th time, to `hash` h + `nth` n + `constant`, and n to n + `times`.
+/// Maps the hash h of the n-th time to `hash` h + `nth` n + `constant`, and n to n + `times`.
 #[derive(Clone, Copy)]
 struct Map {
     hash: u64,
@@ -29,7 +30,7 @@ struct Map {
 }
 
 impl Fingerprint {
-    /// No events.
+    /// Creates the fingerprint of no events.
     pub fn new(start: u64) -> Fingerprint {
         Fingerprint { hash: start, events: 0 }
     }
@@ -42,7 +43,7 @@ impl Fingerprint {
         self.events += 1;
     }
 
-    /// Adds the events since `begin` again, as often as there are `periods`, each a `period` later.
+    /// Adds the events since `begin` again, once for each of `periods` periods, each a `period` later.
     pub fn repeat(&mut self, begin: Fingerprint, periods: u64, period: Time) {
         let each = self.events - begin.events;
         // A^n, and the sum of A^k for k below n.
@@ -60,7 +61,7 @@ impl Fingerprint {
 impl Map {
     const NONE: Map = Map { hash: 1, nth: 0, constant: 0, times: 0 };
 
-    /// The map as often as that, by squaring.
+    /// Composes the map with itself this many times, by squaring.
     fn repeated(mut self, mut times: u64) -> Map {
         let mut all = Map::NONE;
         while times > 0 {
@@ -90,7 +91,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// A period that is repeated gives what its events give, one by one.
+        /// Repeating a period gives the hash of adding its events one by one.
         #[test]
         fn repeated_periods_are_those_of_all_events(
             before in proptest::collection::vec(any::<(u32, u64)>(), 0..5),
@@ -116,7 +117,7 @@ mod tests {
             prop_assert_eq!(skipped, whole);
         }
 
-        /// A change of the time or the contents of an event, or of the order of two, changes the hash.
+        /// Changing the time or the contents of an event, or the order of two events, changes the hash.
         #[test]
         fn every_event_counts(
             events in proptest::collection::vec(any::<(u32, u64)>(), 2..20),

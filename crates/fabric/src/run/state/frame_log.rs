@@ -1,8 +1,8 @@
-//! A log of the frames that pass chosen ports.
+//! A log of the frames that pass selected ports.
 //!
-//! When a frame leaves a port, its arrival time at the other end is known as well: the sender writes both rows. Each log
-//! keeps the first rows by time, regardless of the writing thread, and samples by a hash of the frame's identity, so that a
-//! frame is in the log at all of its ports or at none.
+//! When a frame leaves a port, its arrival time at the other end is known as well, so the sender writes both rows. Each
+//! log keeps the first rows by time, regardless of the writing thread. Sampling uses a hash of the frame's identity, so
+//! that a frame is logged at all of its ports or at none.
 
 use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
@@ -13,11 +13,11 @@ use units::Time;
 /// Event in the life of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Happened {
-    /// Its last bit has come in.
+    /// Its last bit has arrived.
     Arrived,
-    /// Its first bit leaves.
+    /// Its first bit is sent.
     Sent,
-    /// The frame is lost; a pause has no cause.
+    /// The frame is lost; a lost pause has no cause.
     Dropped(Option<Cause>),
 }
 
@@ -27,13 +27,13 @@ pub(crate) struct Row {
     pub time: Time,
     /// Port number in the whole fabric.
     pub port: u32,
-    /// True for a frame that comes in.
+    /// True at ingress.
     pub inward: bool,
     pub happened: Happened,
-    /// The frame; its word is its payload, even for a wide frame. [`PAUSE`] is the path of a pause frame, whose word has
-    /// XOFF, XON and quanta.
+    /// The frame; its word is the payload, even for a wide frame. A pause frame has the path [`PAUSE`], and XOFF, XON
+    /// and quanta in its word.
     pub frame: Frame,
-    /// True for a frame to the sender of its flow.
+    /// True for a frame in the direction of the sender of its flow.
     pub back: bool,
     /// Index of its connection, if several share its path.
     pub connection: u32,
@@ -41,7 +41,7 @@ pub(crate) struct Row {
     pub requested: u32,
     /// The label of its operation, see [`frame::Header::operation`].
     pub operation: u8,
-    /// The flow of its CN-TAG.
+    /// The flow number of its CN-TAG.
     pub cn_tag: Option<u16>,
     /// Contents of a congestion message.
     pub notice: Option<Notice>,
@@ -57,21 +57,21 @@ pub(crate) struct Log {
     most: usize,
     one_in: u64,
     rows: Vec<Row>,
-    /// The last row that may be among the first.
+    /// Key of the last of the first rows, once there are enough rows.
     last: Option<Key>,
 }
 
-/// A port of the log: its number in the whole fabric and the log that it belongs to.
+/// A logged port: its number in the whole fabric and its log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoggedPort {
     pub number: u32,
     pub log: Option<u32>,
 }
 
-/// In place of the path of a pause frame.
+/// Path of pause frames.
 pub(in crate::run) const PAUSE: PathId = PathId(u32::MAX);
 
-/// A port or the one at the other end of its link.
+/// A port, or the port at the other end of its link.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::run) enum End {
     Near,
@@ -81,7 +81,7 @@ pub(in crate::run) enum End {
 /// The logs of a part.
 #[derive(Debug)]
 pub(crate) struct FrameLog {
-    /// By port, itself and the one at its other end.
+    /// By port, its own log and that of its other end.
     pub ports: NodeLocal<PortIx, [LoggedPort; 2]>,
     pub logs: Vec<Log>,
 }
@@ -118,7 +118,7 @@ impl Log {
         }
     }
 
-    /// The first rows of several parts of a log, up to `end`.
+    /// Merges the first rows of a log from several parts, up to `end`.
     pub fn first_rows<'a>(parts: impl Iterator<Item = &'a Log>, end: Time) -> Vec<Row> {
         let mut most = 0;
         let mut rows: Vec<Row> = Vec::new();
@@ -132,8 +132,8 @@ impl Log {
     }
 }
 
-/// Returns true if a frame is sampled, by a hash of its creation time and path (that of Steele, Lea and Flood 2014, "Fast
-/// splittable pseudorandom number generators", figure 19).
+/// Returns true if a frame is sampled, by a hash of its creation time and path. Hash function: Steele, Lea and Flood
+/// 2014, "Fast splittable pseudorandom number generators", figure 19.
 fn is_chosen(frame: &Frame, one_in: u64) -> bool {
     let mut hash = frame.created.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(frame.path.0);
     hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -150,7 +150,7 @@ impl FrameLog {
         }
     }
 
-    /// Removes the row of an arrival at the other end of a port that will not take place.
+    /// Removes the row of an announced arrival at the other end of a port that does not take place.
     pub fn take_back(&mut self, port: PortIx, arrives: Time) {
         let LoggedPort { number, log } = self.ports[port][End::Far as usize];
         let Some(log) = log else { return };

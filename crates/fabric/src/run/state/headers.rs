@@ -1,6 +1,6 @@
-//! Payload of wide frames, held by value in slots; the frame carries the slot number.
+//! Payload of wide frames, stored by value in slots; the frame carries the slot number.
 //!
-//! Each part of a fabric holds the payload of the frames at its nodes and on the way to them. A frame that leaves for
+//! Each part of a fabric stores the payload of the frames at its nodes and in flight to them. A frame that leaves for
 //! another part takes its payload along (`pack` and `unpack` of [`World`](engine::World)). Slot numbers are internal:
 //! fingerprints hash the contents of the slot.
 
@@ -17,14 +17,14 @@ pub(crate) enum Carried {
     Tagged { tag: Tag, bytes: u8, word: u32, header: Option<Header> },
     /// Message of a congestion point.
     Notice(Notice),
-    /// A tag on its way back.
+    /// A tag returned to its sender.
     Returned(Tag),
-    /// No frame: on the way to another part, one of the stamps of the frame before, whose path this is.
+    /// Not a frame: a stamp of the previous frame, with its path, in transit to another part.
     Stamp(Stamp, u32),
 }
 
 impl Carried {
-    /// Returns true for the header of a packet that has stamps.
+    /// Returns true for the header of a packet with stamps.
     fn has_stamps(&self) -> bool {
         match self {
             Carried::Header(header) | Carried::Tagged { header: Some(header), .. } => {
@@ -34,7 +34,7 @@ impl Carried {
         }
     }
 
-    /// Its contents, for fingerprints.
+    /// Digest of the contents, for fingerprints.
     pub fn digest(&self) -> u64 {
         match self {
             Carried::Header(header) => header.digest(),
@@ -53,9 +53,9 @@ impl Carried {
 #[derive(Debug, Default)]
 pub(crate) struct Headers {
     slots: Vec<Carried>,
-    /// Unused slots; the one freed last is at the end.
+    /// Unused slots, the most recently freed one last.
     free: Vec<u32>,
-    /// By slot, the stamps of packets that have them; empty until the first such packet.
+    /// By slot, the stamps of packets that have any; empty until the first such packet.
     stamps: Vec<Stamps>,
 }
 
@@ -68,7 +68,7 @@ impl Headers {
         frame.flags = frame.flags.wide();
     }
 
-    /// Puts a tag of `bytes` bytes on a frame that has none.
+    /// Adds a tag of `bytes` bytes to a frame that has none.
     pub fn tag(&mut self, frame: &mut Frame, tag: Tag, bytes: u8) {
         let header = match self.release(frame) {
             Some(Carried::Header(header)) => Some(header),
@@ -80,7 +80,7 @@ impl Headers {
         frame.bytes = frame.bytes.saturating_add(bytes.into());
     }
 
-    /// The frame without its tag, if it has one, and this.
+    /// Returns the frame without its tag, and the tag, if it has one.
     pub fn untag(&mut self, tagged: &Frame) -> (Frame, Option<Tag>) {
         let mut frame = *tagged;
         let Some(Carried::Tagged { tag, bytes, word, header }) = self.of(tagged).copied() else {
@@ -95,7 +95,7 @@ impl Headers {
         (frame, Some(tag))
     }
 
-    /// Bytes of a frame without its tag, which its receiver takes off.
+    /// Length of a frame without its tag, which its receiver removes.
     pub fn bare_bytes(&self, frame: &Frame) -> u16 {
         match self.of(frame) {
             Some(Carried::Tagged { bytes, .. }) => frame.bytes - u16::from(*bytes),
@@ -103,8 +103,8 @@ impl Headers {
         }
     }
 
-    /// Samples up to `octets` octets of a frame for a congestion message, fewer if the frame is shorter. They begin with its
-    /// type, after the tags.
+    /// Returns a sample of up to `octets` octets of a frame for a congestion message, from its EtherType after the
+    /// tags; fewer if the frame is shorter.
     pub fn sampled(&self, frame: &Frame, octets: u8) -> Sampled {
         let flow = match self.of(frame) {
             Some(Carried::Tagged { tag: Tag::Flow(flow), .. }) => Some(*flow),
@@ -117,20 +117,20 @@ impl Headers {
         Sampled { kind, priority, bytes, word: self.word_of(frame).0, flow, octets }
     }
 
-    /// Returns the word that a frame carries, and which of the connections on its path it belongs to.
+    /// Returns the word that a frame carries, and the index of its connection among those on its path.
     pub fn word_of(&self, frame: &Frame) -> (u32, u32) {
         match self.of(frame) {
             Some(Carried::Header(header) | Carried::Tagged { header: Some(header), .. }) => header.word(),
             Some(Carried::Tagged { word, .. }) => (*word, 0),
             Some(Carried::Notice(notice)) => (notice.feedback, 0),
             Some(Carried::Returned(_) | Carried::Stamp(..)) => (0, 0),
-            // A copy has the slot that it is made of.
+            // The slot of a copy is that of the multicast frame.
             None if frame.route.is_tree() => (0, 0),
             None => (frame.word, 0),
         }
     }
 
-    /// The message without a transport that a frame is part of; `None`: it is part of none.
+    /// Returns the message that a frame without transport is part of; `None` if it is part of none.
     pub fn message_of(&self, frame: &Frame) -> Option<MessageHeader> {
         match self.of(frame) {
             Some(Carried::Header(header) | Carried::Tagged { header: Some(header), .. }) => {
@@ -140,7 +140,7 @@ impl Headers {
         }
     }
 
-    /// The tag of a frame, to be written into.
+    /// The tag of a frame, mutably.
     pub fn tag_of(&mut self, frame: &Frame) -> Option<&mut Tag> {
         match frame.flags.is_tagged().then(|| &mut self.slots[frame.word as usize]) {
             Some(Carried::Tagged { tag, .. }) => Some(tag),
@@ -148,7 +148,7 @@ impl Headers {
         }
     }
 
-    /// The tag that a frame brings back, to be written into.
+    /// The tag that a frame returns, mutably.
     pub fn returned(&mut self, frame: &Frame) -> Option<&mut Tag> {
         match frame.flags.is_wide().then(|| &mut self.slots[frame.word as usize]) {
             Some(Carried::Returned(tag)) => Some(tag),
@@ -166,12 +166,12 @@ impl Headers {
         &self.slots[word as usize]
     }
 
-    /// Releases the payload of a frame that has left the fabric: all beyond its word.
+    /// Releases the payload of a frame that has left the fabric. Returns the part beyond its word.
     pub fn release(&mut self, frame: &Frame) -> Option<Carried> {
         frame.flags.is_wide().then(|| self.take(frame.word))
     }
 
-    /// Returns the telemetry field of a packet, for switches on its way to write into; `None` if it has none.
+    /// Returns the telemetry field of a packet, for the switches on its path to write; `None` if it has none.
     pub fn telemetry_of(&mut self, frame: &Frame) -> Option<&mut Telemetry> {
         match frame.flags.is_wide().then(|| &mut self.slots[frame.word as usize])? {
             Carried::Header(header) | Carried::Tagged { header: Some(header), .. } => header.telemetry_mut(),
@@ -179,8 +179,8 @@ impl Headers {
         }
     }
 
-    /// The stamps of a wide frame that has some, or has just had them: until its slot is another's. A tag that is put on or taken
-    /// off leaves a frame where it is.
+    /// The stamps of a wide frame that has some, or whose payload has just been taken (until its slot is reused).
+    /// Adding or removing a tag does not change the slot of a frame.
     pub fn stamps_mut(&mut self, frame: &Frame) -> &mut Stamps {
         let slot = frame.word as usize;
         if self.stamps.len() <= slot {
@@ -208,7 +208,7 @@ impl Headers {
         }
     }
 
-    /// Stores the next payload from another part; returns its slot here.
+    /// Stores the next payload from another part; returns its new slot.
     pub fn unpack(&mut self, cargo: &mut Peekable<Drain<'_, Carried>>) -> Option<u32> {
         let slot = self.insert(cargo.next()?);
         if self.slots[slot as usize].has_stamps() {
@@ -245,7 +245,7 @@ impl Headers {
         self.slots.len() - self.free.len()
     }
 
-    /// Returns true if no slot has ever been used: no frame has been wide.
+    /// Returns true if no slot has ever been used.
     pub fn is_untouched(&self) -> bool {
         self.slots.is_empty()
     }
@@ -328,7 +328,7 @@ mod tests {
             let rdma = RdmaHeader { telemetry: Telemetry::Hops(hops), ..RdmaHeader::default() };
             Carried::Header(Header::Rdma(rdma))
         };
-        // Three stamps, none, and no room for any in a header of another kind.
+        // A packet with three stamps, one with none, and a header of another kind, which has no place for stamps.
         let mut frames = [data; 3];
         for (frame, carried) in frames.iter_mut().zip([packet(5), packet(5), header(7)]) {
             here.attach(frame, carried);

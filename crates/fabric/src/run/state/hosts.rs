@@ -21,7 +21,7 @@ use transport::Protocol;
 use typed_index_collections::TiVec;
 use units::Time;
 
-/// All that sends and receives.
+/// All sources, endpoints and receivers.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     pub sources: NodeLocal<SourceIx, SourceState>,
@@ -29,21 +29,22 @@ pub(crate) struct Hosts {
     pub endpoints: NodeLocal<EndpointIx, EndpointState>,
     /// Endpoints of one host whose steps wait for each other.
     pub peers: TiVec<GroupIx, Vec<EndpointIx>>,
-    /// By path, its near and far endpoint, if it has one here. Empty without connections.
+    /// By path, its near and far endpoint, if they are in this part. Empty without connections.
     pub endpoints_of_path: Vec<[Option<EndpointIx>; 2]>,
-    /// By node, when a CNP may follow of a NIC that counts those of all queue pairs together; empty until there is one.
+    /// By node, the earliest time of the next CNP of a NIC that limits the CNPs of all queue pairs together; empty
+    /// until the first one.
     pub next_cnp: NodeLocal<NodeIx, Time>,
-    /// By port, the priorities that flow control keeps from loss there, bit n for priority n; empty without FCoE.
+    /// By port, the priorities that flow control makes lossless there, bit n for priority n; empty without FCoE.
     pub lossless: NodeLocal<PortIx, u8>,
     /// Rate limiters of hosts.
     pub limiters: NodeLocal<LimiterIx, Limiter>,
-    /// By path, the limiters here that frames from its near end and from its far end pass. Empty without limiters.
+    /// By path, the limiters in this part for frames from its near end and from its far end. Empty without limiters.
     pub limiters_of_path: Vec<[Option<LimiterIx>; 2]>,
-    /// By path, the numbers that CN-TAGs have for its flow, of its near end and of its far end; empty where there are no tags.
+    /// By path, the numbers of its flow in CN-TAGs, for its near end and its far end; empty without tags.
     pub flow_numbers: Arc<[[u16; 2]]>,
-    /// One for each path that ends here.
+    /// Receivers, one for each path that ends here.
     pub receivers: TiVec<ReceiverIx, Receiver>,
-    /// Order among the frames of flows whose paths are not listed, where it may be lost.
+    /// Order of frames of flows whose paths are not listed, if it can be lost.
     pub overtaking: Option<Box<Overtaking>>,
     /// Progress of the transfers that end here.
     pub completions: Completions,
@@ -55,32 +56,32 @@ pub(crate) struct Hosts {
     pub stream_counts: StreamCounts,
     /// By path, its receiver, if it ends here.
     pub receiver_of_path: Vec<Option<ReceiverIx>>,
-    /// By port, what arrives there and is not taken in yet, and what the host still works on; empty if no host takes its
-    /// time.
+    /// By port, the arrived frames that the host has not finished processing; empty if no host takes processing time.
     pub receiving: NodeLocal<PortIx, Option<Box<Receiving>>>,
 }
 
-/// Arrivals of one flow at one destination: two cache lines, and one of the histogram's.
+/// Arrivals of one flow at one destination. Two cache lines, and one of the histogram.
 #[derive(Clone, Debug, Default, Counts)]
 #[repr(align(64))]
 pub(crate) struct Receiver {
     pub bytes: u64,
-    /// Of all frames.
+    /// Latency of all frames.
     pub latency: Latency,
     /// Latest creation time of any frame that has arrived.
     #[counts(not)]
     pub last_created: Time,
     pub reordered: u64,
-    /// A hash over what has come to the end of a path that was found before the run, and is only counted; 0: nothing has.
+    /// Hash over the frames that are only counted at the end of a path found before the run; 0 if there are none.
     #[counts(not)]
     pub seen: u64,
-    /// Frames on their way here as events where others are counted ahead, which must not overtake them.
+    /// Number of frames in flight with an arrival event, on a path whose frames are otherwise counted ahead. Frames
+    /// counted ahead must not overtake them.
     #[counts(not)]
     pub expected: u32,
 }
 
 impl Receiver {
-    /// One more frame has arrived.
+    /// Counts a frame that has arrived.
     #[inline(always)]
     pub fn count(&mut self, frame: &Frame, now: Time) {
         self.bytes += u64::from(frame.bytes);
@@ -90,12 +91,12 @@ impl Receiver {
         self.last_created = self.last_created.max(frame.created);
     }
 
-    /// Frames that have arrived.
+    /// Number of frames that have arrived.
     pub fn frames(&self) -> u64 {
         self.latency.count()
     }
 
-    /// Adds a frame that arrives to the hash.
+    /// Adds an arriving frame to the hash.
     #[inline(always)]
     pub fn note(&mut self, frame: &Frame, now: Time) {
         let words = u64::from(frame.bytes) << 32 | frame.flags.digest() << 8 | u64::from(frame.priority().0);
@@ -103,7 +104,7 @@ impl Receiver {
         self.seen = (self.seen.rotate_left(5) ^ digest).wrapping_mul(0xff51_afd7_ed55_8ccd);
     }
 
-    /// Begins to count anew.
+    /// Resets the counters.
     pub fn clear(&mut self) {
         self.latency.clear();
         (self.bytes, self.reordered) = (0, 0);
@@ -111,16 +112,17 @@ impl Receiver {
 }
 
 impl Hosts {
-    /// The rate limiters of a host, which is a number of the whole.
+    /// The rate limiters of a host, given by its number in the whole fabric.
     pub fn limiters_of(&self, host: NodeId) -> Vec<LimiterIx> {
         self.limiters.indices().filter(|&nth| self.limiters[nth].host == host).collect()
     }
-    /// The sources whose first path begins at a port, which is a number of the whole.
+    /// The sources whose first path begins at a port, given by its number in the whole fabric.
     pub fn sources_through(&self, port: u32, routes: &RouteTable) -> Vec<SourceIx> {
         let begins = |path: u32| routes.path(routes.path_start[path as usize]).first() == Some(&port);
         self.sources.indices().filter(|&nth| begins(self.sources[nth].first_path)).collect()
     }
-    /// The endpoints, at either end of a path, that send through a port; with its number in the whole. `beside`: all ports of its host.
+    /// The endpoints, at either end of a path, that send through a port, with their numbers in the whole fabric.
+    /// `beside`: all ports of its host.
     pub fn endpoints_through(
         &self,
         (port, number): (PortIx, u32),
@@ -149,25 +151,25 @@ impl Hosts {
         let receiver = self.receiver_of(path);
         &mut self.receivers[receiver]
     }
-    /// Its place.
+    /// Returns the index of the receiver of a path that ends here.
     #[inline(always)]
     pub fn receiver_of(&self, path: PathId) -> ReceiverIx {
-        self.receiver_of_path[path.at()].expect("a path that ends here has a receiver")
+        self.receiver_of_path[path.at()].expect("a path that ends in this part has a receiver")
     }
 
-    /// Frames that hosts work on or will, and those that wait in rate limiters.
+    /// Number of frames that hosts process or have queued, or that wait in rate limiters.
     pub fn frames_waiting(&self) -> u64 {
         let receiving = self.receiving.each().iter().flatten().map(|receiving| receiving.frames());
         receiving.sum::<u64>() + self.frames_limited()
     }
 
-    /// Those of them that lie in the pool: all but the ones at work.
+    /// Number of waiting frames that are stored in the pool: all except those being processed.
     pub fn frames_in_pool(&self) -> u64 {
         let receiving = self.receiving.each().iter().flatten().map(|receiving| receiving.frames_in_pool());
         receiving.sum::<u64>() + self.frames_limited()
     }
 
-    /// Those that lie in no pool: at work.
+    /// Number of frames being processed, which are not in the pool.
     pub fn frames_at_work(&self) -> u64 {
         let receiving = self.receiving.each().iter().flatten();
         receiving.map(|receiving| receiving.frames() - receiving.frames_in_pool()).sum()
@@ -177,7 +179,7 @@ impl Hosts {
         self.limiters.each().iter().map(|limiter| limiter.occupancy.frames).sum()
     }
 
-    /// A hash over what all receivers have noted, whichever part they are in.
+    /// Combines the hashes of all receivers, independently of the part that they are in.
     pub fn seen(&self) -> u64 {
         let receivers =
             (0u64..).zip(&self.receiver_of_path).filter_map(|(path, receiver)| Some((path, (*receiver)?)));
@@ -188,7 +190,7 @@ impl Hosts {
         mixed.fold(0, |sum: u64, one| sum.wrapping_add(one ^ one >> 29))
     }
 
-    /// Begins measuring: counts at zero, levels as they are.
+    /// Restarts measurement: counts are reset, levels are kept.
     pub fn restart(&mut self, pool: &Pool, now: Time) {
         for limiter in self.limiters.each_mut() {
             limiter.restart(pool, now);
@@ -205,8 +207,8 @@ impl Hosts {
         }
     }
 
-    /// Invariants while no event runs: a greedy source has no more frames in its NIC than it keeps there,
-    /// and each receiver has its path.
+    /// Checks invariants between events: a greedy source has no more frames in its NIC than its limit, and each
+    /// receiver has its path.
     pub fn check(&self) {
         assert!(
             self.sources.each().iter().all(|source| source.in_nic <= source.keeps),
@@ -218,7 +220,7 @@ impl Hosts {
         );
     }
 
-    /// Gives back what the tables took while they grew.
+    /// Releases the spare capacity of the tables.
     pub fn shrink(&mut self) {
         self.sources.each_mut().shrink_to_fit();
         self.endpoints.each_mut().shrink_to_fit();

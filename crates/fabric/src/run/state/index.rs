@@ -1,14 +1,14 @@
-//! Places in the tables of a part of the fabric.
+//! Indices into the tables of a part of the fabric.
 //!
-//! Each is a type of its own, so that a port is never taken for a queue, nor a number of this part for one of the whole
-//! ([`frame::PortId`] and its like, which [`Numbering`](crate::run::state::numbering::Numbering) makes). None of them is zero inside, so that
-//! an `Option` takes no more room: "none" needs no number that means it.
+//! Each is a type of its own, so that a port cannot be confused with a queue, nor a number in this part with a number
+//! in the whole fabric ([`frame::PortId`] and its kin, which [`Numbering`](crate::run::state::numbering::Numbering)
+//! converts). The stored number is never zero, so that an `Option` takes no extra space.
 
 use crate::Whole;
 use std::fmt;
 use std::num::NonZeroU32;
 
-/// Makes indices of what nodes own. Only the state has one.
+/// Permission to create indices of node-owned tables. Only the state has one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seal(());
 
@@ -18,15 +18,15 @@ impl Seal {
     }
 }
 
-/// An index of what nodes own.
+/// An index of a node-owned table.
 pub(crate) trait Ix: Copy {
-    /// Its number, for a slice.
+    /// Returns the index for a slice.
     fn at(self) -> usize;
-    /// The one with this number.
+    /// Creates the index with this number.
     fn sealed(number: usize, _: Seal) -> Self;
 }
 
-/// Set in all of them: so that none is zero at the cost of one instruction.
+/// Bit set in all indices, so that none is zero at the cost of one instruction.
 const HIGHEST: NonZeroU32 = NonZeroU32::new(1 << 31).unwrap();
 
 macro_rules! index {
@@ -36,18 +36,18 @@ macro_rules! index {
         pub(crate) struct $name(NonZeroU32);
 
         impl $name {
-            /// The one with this number, below 2^31.
+            /// Creates the index with this number, below 2^31.
             #[inline(always)]
             $new fn new(number: u32) -> $name {
-                debug_assert!(number < HIGHEST.get(), "a place has a number that no table has");
+                debug_assert!(number < HIGHEST.get(), "the number of a place is beyond every table");
                 $name(HIGHEST | number)
             }
-            /// Its number.
+            /// Returns the number.
             #[inline(always)]
             pub const fn number(self) -> u32 {
                 self.0.get() & !HIGHEST.get()
             }
-            /// Its number, for a slice.
+            /// Returns the index for a slice.
             #[inline(always)]
             pub const fn at(self) -> usize {
                 self.number() as usize
@@ -69,7 +69,7 @@ macro_rules! index {
 }
 
 index!(pub(in crate::run::state),
-    /// Where events happen: at a port, or, behind all ports, at a source, an endpoint or a limiter.
+    /// A place of events: a port, or, numbered after all ports, a source, an endpoint or a limiter.
     PlaceIx;
     /// A host or a switch.
     NodeIx;
@@ -77,7 +77,7 @@ index!(pub(in crate::run::state),
     PortIx;
     /// A traffic class of a port. Queues of a port are consecutive.
     QueueIx;
-    /// A source.
+    /// A source of frames.
     SourceIx;
     /// An end of a connection.
     EndpointIx;
@@ -96,7 +96,7 @@ index!(pub,
     ReceiverIx;
     /// An occupancy that is recorded over time.
     TallyIx;
-    /// A manager of queues.
+    /// A queue manager.
     ManagerIx;
     /// A slot of the pool of waiting frames.
     SlotIx;
@@ -122,7 +122,7 @@ owned!(PlaceIx, NodeIx, PortIx, QueueIx, SourceIx, EndpointIx, LimiterIx, PauseS
 macro_rules! numbered {
     ($($name:ident),*) => {$(
         impl $name {
-            /// The one with this number, for code that is about the whole.
+            /// Creates the index with this number, for code with access to the whole fabric.
             #[inline(always)]
             pub fn of(number: u32, _: Whole) -> $name {
                 $name::new(number)
@@ -149,7 +149,7 @@ free!(GroupIx, ReceiverIx, TallyIx, ManagerIx, SlotIx);
 macro_rules! consecutive {
     ($($name:ident),*) => {$(
         impl $name {
-            /// The index at this distance behind it.
+            /// Returns the index at this offset.
             #[inline(always)]
             pub(in crate::run::state) fn plus(self, more: u32) -> $name {
                 $name::new(self.number() + more)
@@ -161,7 +161,7 @@ macro_rules! consecutive {
 consecutive!(PortIx, QueueIx);
 
 impl PortIx {
-    /// Its number among the ports of its node, of which the first is known.
+    /// Returns its index among the ports of its node, whose first port is given.
     #[inline(always)]
     pub const fn since(self, first: PortIx) -> u32 {
         self.0.get() - first.0.get()
@@ -170,7 +170,7 @@ impl PortIx {
 
 /// A place where an event can be scheduled.
 pub(crate) trait EventPlace {
-    /// Its index, for the event.
+    /// Returns the index of the place, for an event.
     fn place(self, _: Seal) -> PlaceIx;
 }
 
@@ -189,7 +189,7 @@ impl EventPlace for PortIx {
 }
 
 impl PlaceIx {
-    /// The port, if it is one.
+    /// Returns the port, if the place is one.
     #[inline(always)]
     pub(in crate::run::state) const fn port(self) -> PortIx {
         PortIx(self.0)

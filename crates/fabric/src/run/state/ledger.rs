@@ -1,4 +1,4 @@
-//! The ledger: frames made, copied, delivered and lost. Their sums must match, even after other counters are reset.
+//! The ledger: frames created, copied, delivered and lost. The sums must balance, even after other counters are reset.
 
 use crate::run::state::losses::Cause;
 use crate::run::state::outcome::Failure;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Losses by port, class, path, part of the flow and cause: frames and bytes.
 pub(crate) type Drops = BTreeMap<(PortId, TrafficClass, PathId, Part, Cause), (u64, u64)>;
 
-/// Part of its flow that a frame belongs to.
+/// Part of a flow to which a frame belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
     /// Data of the flow for its destination: counted by its source.
@@ -28,25 +28,25 @@ impl Part {
     }
 }
 
-/// Frames since time zero, losses since measuring began, and the broken guarantee that stops the run.
+/// Frames since time zero, losses since measurement started, and the violated guarantee that stops the run, if any.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     pub made: u64,
-    /// Copies that switches made, without their originals.
+    /// Copies made by switches, without the originals.
     pub copied: u64,
     pub delivered: u64,
     pub lost: u64,
     pub drops: Drops,
-    /// Frames that were trimmed since measuring began, by port, class that they came to, and path.
+    /// Frames trimmed since measurement started, by port, original class, and path.
     pub trims: BTreeMap<(PortId, TrafficClass, PathId), Trims>,
-    /// By path, trimmed frames that have come to the end of it since measuring began, and their bytes.
+    /// By path, trimmed frames that have reached its end since measurement started, and their bytes.
     pub trimmed: BTreeMap<PathId, (u64, u64)>,
     pub on_lossless_drop: OnLosslessDrop,
     pub failure: Option<Failure>,
 }
 
 impl Ledger {
-    /// A frame is lost at a port.
+    /// Counts a frame lost at a port.
     pub fn count_loss(&mut self, port: PortId, class: TrafficClass, frame: &Frame, part: Part, cause: Cause) {
         let entry = self.drops.entry((port, class, frame.path, part, cause)).or_default();
         entry.0 += 1;
@@ -54,26 +54,26 @@ impl Ledger {
         self.lost += 1;
     }
 
-    /// Trimmed frames of a path at a queue.
+    /// Counters of the trimmed frames of a path at a queue.
     pub fn trims_at(&mut self, port: u32, class: TrafficClass, path: PathId) -> &mut Trims {
         self.trims.entry((PortId(port), class, path)).or_default()
     }
 
-    /// A trimmed frame has come to the end of its path.
+    /// Counts a trimmed frame that has reached the end of its path.
     pub fn count_trimmed(&mut self, frame: &Frame) {
         let entry = self.trimmed.entry(frame.path).or_default();
         entry.0 += 1;
         entry.1 += u64::from(frame.bytes);
     }
 
-    /// Measuring begins.
+    /// Restarts measurement.
     pub fn restart(&mut self) {
         self.drops.clear();
         self.trims.clear();
         self.trimmed.clear();
     }
 
-    /// Adds what a part of the fabric has counted.
+    /// Adds the counts of a part of the fabric.
     pub fn absorb(&mut self, part: &Ledger) {
         self.made += part.made;
         self.copied += part.copied;
@@ -90,7 +90,8 @@ impl Ledger {
         }
     }
 
-    /// Records a broken guarantee. Several nodes may fail in one window, in any order: the earliest failure is reported.
+    /// Records a violated guarantee. Several nodes may fail in one window, in any order: the earliest failure is
+    /// reported.
     pub fn fail(&mut self, failure: Failure) {
         if self.failure.as_ref().is_none_or(|first| failure.when() < first.when()) {
             self.failure = Some(failure);

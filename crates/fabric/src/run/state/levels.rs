@@ -4,8 +4,8 @@ use frame::Occupancy;
 use measure::{Grid, RunningLevels};
 use units::Time;
 
-/// The most bytes and frames in the current bin; finished bins are in a grid. Unless every change has to be tallied, a
-/// change within a bin is only noted. One cache line.
+/// The maximum of bytes and frames in the current bin; finished bins are in a grid. Unless every change has to be
+/// tallied, a change within a bin takes a fast path. One cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Levels {
@@ -20,7 +20,7 @@ fn numbers(level: Occupancy) -> [u64; 2] {
 }
 
 impl Levels {
-    /// Empty, in this grid; without one only the level is kept.
+    /// Creates a level of zero, recorded in this grid; without a grid, the level is only kept.
     pub fn new(grids: &[Grid], grid: Option<u16>) -> Levels {
         let running = RunningLevels::new(grid.map(|grid| &grids[usize::from(grid)]));
         Levels { quiet_until: running.end(), running, grid: grid.unwrap_or(u16::MAX), tallied: false }
@@ -32,17 +32,17 @@ impl Levels {
         self.invalidate();
     }
 
-    /// Makes the next change take the slow path: a period is recorded or was left out.
+    /// Makes the next change take the slow path, because a period is recorded or was skipped.
     pub fn invalidate(&mut self) {
         self.quiet_until = Time::ZERO;
     }
 
-    /// The levels and their grid, if they are recorded.
+    /// Returns the levels and their grid, if they are recorded.
     pub fn running<'a>(&mut self, grids: &'a mut [Grid]) -> Option<(&mut RunningLevels, &'a mut Grid)> {
         Some((&mut self.running, grids.get_mut(usize::from(self.grid))?))
     }
 
-    /// True if a new level is only to be noted.
+    /// Returns true if a new level takes the fast path, [`Levels::note`].
     #[inline(always)]
     pub fn is_quiet(&self, now: Time) -> bool {
         now < self.quiet_until
@@ -54,7 +54,7 @@ impl Levels {
         self.running.note(numbers(level));
     }
 
-    /// Sets the level where a bin may have ended. Returns the level before.
+    /// Sets the level and closes the bin if it has ended. Returns the previous level.
     pub fn set(&mut self, now: Time, level: Occupancy, grids: &mut [Grid]) -> Occupancy {
         let [bytes, frames] = self.running.level();
         let mut is_loud = self.tallied;
@@ -69,12 +69,12 @@ impl Levels {
         Occupancy { bytes, frames }
     }
 
-    /// True if the level was ever above zero.
+    /// Returns true if the level was ever above zero.
     pub fn is_used(&self) -> bool {
         self.running.is_used()
     }
 
-    /// Width of the bins, and the most bytes (0) or frames (1) in all bins that begin before `end`.
+    /// Returns the bin width, and the maximum of bytes (0) or frames (1) in each bin that begins before `end`.
     pub fn bins(&self, nth: usize, grids: &[Grid], end: Time) -> Option<(Time, Vec<u64>)> {
         let grid = grids.get(usize::from(self.grid))?;
         Some((grid.width(), self.running.bins(nth, grid, end)))

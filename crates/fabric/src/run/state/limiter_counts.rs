@@ -4,22 +4,21 @@ use frame::PointId;
 use measure::Latency;
 use units::BitRate;
 
-/// Measurements of a rate limiter.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LimiterMeasured {
     /// Time from a congestion message to its arrival.
     pub messages: Latency,
-    /// Messages among all that changed the rate, from no congestion point.
+    /// Number of messages that changed the rate but came from no congestion point.
     pub foreign: u64,
-    /// The lowest rate that it had after a message.
+    /// The lowest rate after a message.
     pub lowest: Option<BitRate>,
-    /// Frames and bytes that have left and are reported to the control, from an offset that may be below zero:
+    /// Frames that have left and are reported to the control. The count starts at an offset that may be below zero: see
     /// [`LimiterMeasured::sent`].
     frames: u64,
     bytes: u64,
-    /// Frames that it has marked.
+    /// Number of frames that the limiter has marked.
     pub marks: u64,
-    /// Tags put on frames or sent alone, and those that came back.
+    /// Number of tags added to frames or sent alone. `tags_returned` is the number of those returned.
     pub tags_sent: u64,
     pub tags_returned: u64,
     /// Effect of each congestion point on its rate.
@@ -33,14 +32,15 @@ pub(crate) struct Slowed {
     pub of_port: bool,
     /// Number of cuts of the rate.
     pub times: u64,
-    /// All cuts together, in bits a second.
+    /// Sum of the cuts, in bit/s.
     pub cut: u64,
-    /// The lowest rate that it left, in bits a second.
+    /// The lowest rate after a cut, in bit/s.
     pub lowest: u64,
 }
 
 impl LimiterMeasured {
-    /// Measurements that start from zero once these frames and bytes, which left before, are reported to the control.
+    /// Starts measurements that exclude these frames and bytes, which have left but are not yet reported to the
+    /// control.
     pub fn without((frames, bytes): (u64, u64)) -> LimiterMeasured {
         let (frames, bytes) = (frames.wrapping_neg(), bytes.wrapping_neg());
         LimiterMeasured { frames, bytes, ..LimiterMeasured::default() }
@@ -57,12 +57,12 @@ impl LimiterMeasured {
         self.messages.memory_bytes() + self.slowed.capacity() * size_of::<(PointId, Slowed)>()
     }
 
-    /// Frames and bytes that have left, including these that are not yet reported to the control.
+    /// Returns the frames and bytes that have left, including these that are not yet reported to the control.
     pub fn sent(&self, (frames, bytes): (u64, u64)) -> (u64, u64) {
         (self.frames.wrapping_add(frames), self.bytes.wrapping_add(bytes))
     }
 
-    /// A congestion point, of one class or of a whole port, has changed the rate.
+    /// Records that a congestion point, of one class or of a whole port, has changed the rate.
     pub fn note_change(&mut self, (point, of_port): (PointId, bool), before: BitRate, after: BitRate) {
         let Some(cut) = before.bps().checked_sub(after.bps()).filter(|&cut| cut > 0) else { return };
         let place = match self.slowed.binary_search_by_key(&point, |&(other, _)| other) {

@@ -1,28 +1,28 @@
-//! State of a rate limiter that a frame touches if it passes at once: a cache line, and with a rate, another one. A fabric
-//! has thousands of limiters, and most of them are in no cache.
+//! State of a rate limiter that passing frames touch: one cache line, and another one if the limiter has a rate. A
+//! fabric has thousands of limiters, most of which are in no cache.
 
 use queueing::{DeferredUpdates, Quiet};
 use transport::Pacer;
 use units::Time;
 
-/// Time from which frames pass a limiter, and counts of those that have passed.
+/// Time from which frames pass a limiter immediately, and counts of those that have passed.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Gate {
-    /// Time from which an arriving frame passes at once, provided that its NIC takes it: nothing waits in the limiter, the
-    /// control schedules no path probe, and its rate allows it. [`Time::NEVER`]: the full check is needed.
+    /// Time from which an arriving frame passes immediately, if its NIC accepts it: the limiter is empty, the control
+    /// schedules no path probe, and the rate allows the frame. [`Time::NEVER`] if the full check is needed.
     opens: Time,
-    /// Frames that have left since the control's last call and that it does not need to observe.
+    /// Frames that have left since the control's last call and that it need not observe.
     pub deferred: DeferredUpdates,
-    /// End of the last break.
+    /// End of the last idle period.
     pub busy_since: Time,
-    /// The longest frame that has passed at once: the maximum that the limiter has held so far.
+    /// Length of the longest frame that has passed immediately: the maximum that the limiter has held so far.
     longest: u16,
     pub pacer: Pacer,
 }
 
 impl Gate {
-    /// Nothing has passed yet.
+    /// Creates a gate that nothing has passed.
     pub fn new(quiet: Quiet) -> Gate {
         Gate {
             opens: Time::NEVER,
@@ -33,7 +33,7 @@ impl Gate {
         }
     }
 
-    /// Returns true if a frame that arrives now passes, provided that its NIC takes it.
+    /// Returns true if a frame that arrives now passes, provided that its NIC accepts it.
     #[inline(always)]
     pub fn is_open(&self, now: Time) -> bool {
         self.opens <= now
@@ -45,14 +45,14 @@ impl Gate {
         self.opens = Time::NEVER;
     }
 
-    /// Opens the gate from then on, as far as the rate allows.
+    /// Opens the gate from this time on, or later if the rate requires it.
     #[inline(always)]
     pub fn open(&mut self, from: Time) {
         self.opens = self.pacer.opens_at().unwrap_or(Time::ZERO).max(from);
     }
 
-    /// Passes a frame through the open gate, if the control does not need to observe it and it is no longer than all before.
-    /// Returns false, without side effects, otherwise.
+    /// Passes a frame through the open gate, if the control need not observe the frame and it is no longer than all
+    /// previous ones. Otherwise returns false, without side effects.
     #[inline(always)]
     pub fn passes(&mut self, bytes: u16, overhead: u16, now: Time) -> bool {
         let passes = bytes <= self.longest && self.deferred.counts(now, bytes);
@@ -67,7 +67,7 @@ impl Gate {
         passes
     }
 
-    /// A frame comes where nothing waits, and leaves at once.
+    /// Updates the state for a frame that arrives at the empty limiter and leaves immediately.
     #[inline(always)]
     pub fn enters_empty(&mut self, now: Time) {
         self.busy_since = now;
@@ -80,12 +80,12 @@ impl Gate {
         self.pacer.on_send(now, u32::from(bytes) + u32::from(overhead));
     }
 
-    /// A frame of this length has passed at once.
+    /// Records the length of a frame that has passed immediately.
     pub fn note_length(&mut self, bytes: u16) {
         self.longest = self.longest.max(bytes);
     }
 
-    /// Restarts measuring: no frame has passed.
+    /// Restarts measurement of the maximum length.
     pub fn forget_lengths(&mut self) {
         self.longest = 0;
     }
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn without_a_rate_all_that_frames_touch_lies_in_one_cache_line() {
-        // The pacer begins with when it is due, and whether it paces.
+        // The pacer begins with its due time and its enable flag, which are on the first cache line.
         assert_eq!(std::mem::offset_of!(Gate, pacer), 48);
     }
 
@@ -106,10 +106,10 @@ mod tests {
     fn a_frame_passes_once_the_one_before_has_taken_its_time() {
         let mut gate = Gate::new(Quiet { until: Time::from_us(10), bytes: 5_000 });
         let us = Time::from_us;
-        assert!(!gate.is_open(us(9)), "nobody has looked");
+        assert!(!gate.is_open(us(9)), "the gate has not been opened");
         gate.open(us(1));
         assert!(!gate.is_open(us(0)) && gate.is_open(us(1)));
-        assert!(!gate.passes(1_000, 0, us(1)), "longer than all before");
+        assert!(!gate.passes(1_000, 0, us(1)), "longer than all earlier frames");
         gate.note_length(1_000);
         gate.pacer.set_rate(Some(BitRate::from_gbps(8)));
         assert!(gate.passes(1_000, 1_000, us(1)));

@@ -1,26 +1,26 @@
-//! The wait queue of a rate limiter: strict priority, and within a priority round-robin between frames of sources and
-//! endpoints.
+//! The wait queue of a rate limiter: strict priority, and round-robin between frames of sources and endpoints within a
+//! priority.
 
 use crate::run::state::index::EndpointIx;
 use crate::run::state::pool::{List, Pool, Waiting};
 use frame::{PRIORITIES, PathId, Priority};
 use std::collections::VecDeque;
 
-/// Frames that sources have pushed, and endpoints that have something to send.
+/// Frames pushed by sources, and endpoints that have something to send.
 ///
-/// The first bytes hold which of them wait.
+/// The first bytes hold the set of non-empty lists.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct LimiterLine {
-    /// The lists of frames that are not empty: bit n for priority n; and whether endpoints wait, the next bit.
+    /// Set of the non-empty lists of frames, bit n for priority n; the next bit is set if endpoints wait.
     waiting: u16,
-    /// True if the last frame came from an endpoint: a source has the next turn.
+    /// True if the last frame came from an endpoint, so that a source has the next turn.
     endpoint_was_last: bool,
     /// Frames by priority.
     frames: [List; PRIORITIES],
-    /// The paths of all of them.
+    /// The paths of these frames.
     paths: Paths,
-    /// Endpoints, the highest priority first, round-robin within one.
+    /// Endpoints in descending order of priority, round-robin within a priority.
     endpoints: VecDeque<(Priority, EndpointIx)>,
 }
 
@@ -42,21 +42,21 @@ impl Next {
     }
 }
 
-/// The paths of pushed frames.
+/// The paths of pushed frames: none, one or several.
 #[derive(Clone, Copy, Debug)]
 enum Paths {
-    /// There is none yet.
+    /// No path yet.
     None,
     One(PathId),
     /// Several paths.
     Several,
 }
 
-/// In [`LimiterLine::waiting`].
+/// The bit of endpoints in [`LimiterLine::waiting`].
 const ENDPOINTS: u16 = 1 << PRIORITIES;
 
 impl LimiterLine {
-    /// Number of its bytes that are touched where no endpoint waits.
+    /// Number of leading bytes that are touched if no endpoint waits.
     #[cfg(test)]
     pub const OFTEN_TOUCHED: usize = std::mem::offset_of!(LimiterLine, endpoints);
 
@@ -76,7 +76,7 @@ impl LimiterLine {
         self.waiting == 0
     }
 
-    /// Returns the next entry; `None`: nothing waits.
+    /// Returns the next entry; `None` if nothing waits.
     pub fn next(&self) -> Option<Next> {
         let frame = self.pushed().checked_ilog2().map(|highest| Priority(highest as u8));
         let endpoint = self.endpoints.front().copied();
@@ -92,27 +92,27 @@ impl LimiterLine {
         }
     }
 
-    /// The priority of the next frame, where frames wait and no endpoint does.
+    /// Returns the priority of the next frame if frames wait and no endpoint does.
     #[inline(always)]
     pub fn only_pushed(&self) -> Option<Priority> {
-        // Endpoints have the highest bit.
+        // The bit of endpoints is the highest.
         let highest = self.waiting.checked_ilog2()?;
         (highest < ENDPOINTS.ilog2()).then_some(Priority(highest as u8))
     }
 
-    /// Sources push frames of a path.
+    /// Adds a path whose frames sources push.
     pub fn add_path(&mut self, path: PathId) {
         self.paths = if matches!(self.paths, Paths::None) { Paths::One(path) } else { Paths::Several };
     }
 
-    /// Returns the path of all frames that sources push, if it is one: without reading the first of them, which came long
+    /// Returns the path of all pushed frames, if there is only one. Avoids reading the first frame, which arrived long
     /// ago and is in no cache.
     #[inline(always)]
     pub fn only_path(&self) -> Option<PathId> {
         if let Paths::One(path) = self.paths { Some(path) } else { None }
     }
 
-    /// The lists of frames that are not empty.
+    /// The set of non-empty lists of frames.
     fn pushed(&self) -> u16 {
         self.waiting & !ENDPOINTS
     }
@@ -124,7 +124,7 @@ impl LimiterLine {
         }
     }
 
-    /// The list of a priority, to which a frame is added.
+    /// Returns the list of a priority, and marks it as non-empty for a frame to be added.
     pub fn push_to(&mut self, priority: Priority) -> &mut List {
         self.waiting |= 1 << priority.0;
         &mut self.frames[usize::from(priority.0)]
@@ -140,7 +140,7 @@ impl LimiterLine {
         &self.frames
     }
 
-    /// The first frame of this priority leaves.
+    /// Removes the first frame of this priority.
     #[inline(always)]
     pub fn take(&mut self, priority: Priority, pool: &mut Pool) -> Waiting {
         let list = &mut self.frames[usize::from(priority.0)];
@@ -152,14 +152,14 @@ impl LimiterLine {
         taken
     }
 
-    /// An endpoint comes, behind those of its priority.
+    /// Appends an endpoint after those of its priority.
     pub fn come(&mut self, priority: Priority, endpoint: EndpointIx) {
         let place = self.endpoints.iter().rposition(|&(other, _)| other >= priority).map_or(0, |at| at + 1);
         self.endpoints.insert(place, (priority, endpoint));
         self.waiting |= ENDPOINTS;
     }
 
-    /// The first endpoint has its turn.
+    /// Removes the first endpoint, for its turn.
     pub fn take_endpoint(&mut self) {
         self.endpoints.pop_front();
         self.note_endpoints();
@@ -188,7 +188,7 @@ mod tests {
         Next::Endpoint(Priority(priority), EndpointIx::new(nth))
     }
 
-    /// Lets the next endpoint have its turn, and come back.
+    /// Serves the next entry; an endpoint is appended again.
     fn turn(line: &mut LimiterLine) -> Option<Next> {
         let next = line.next();
         if let Some(Next::Endpoint(priority, nth)) = next {
@@ -235,7 +235,7 @@ mod tests {
         push(&mut line, &mut pool, Priority(2));
         assert_eq!(turn(&mut line), Some(endpoint(2, 20)));
         assert_eq!(line.next(), Some(Next::Frame(Priority(2))));
-        // A frame of a higher priority goes ahead, regardless of the turn.
+        // A frame of a higher priority is served first, regardless of the turn.
         push(&mut line, &mut pool, Priority(3));
         assert_eq!(line.next(), Some(Next::Frame(Priority(3))));
         line.take(Priority(3), &mut pool);

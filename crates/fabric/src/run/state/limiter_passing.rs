@@ -1,5 +1,5 @@
-//! Passage of frames through a rate limiter: at once, if nothing waits there and nothing holds them back, or when its time
-//! has come.
+//! Passage of frames through a rate limiter: immediate if nothing waits there and nothing holds them back, otherwise at
+//! their scheduled time.
 
 use crate::run::state::limiters::Limiter;
 use crate::run::state::pool::Pool;
@@ -7,27 +7,27 @@ use frame::{Ecn, Frame, Priority, Route};
 use units::Time;
 
 impl Limiter {
-    /// Returns true if a frame that arrives now leaves at once, provided that its NIC takes it and nothing holds the
-    /// limiter: nothing waits, and no path probe is scheduled.
+    /// Returns true if a frame that arrives now leaves immediately, provided that its NIC accepts it and nothing holds
+    /// the limiter: it is empty, and no path probe is scheduled.
     #[inline(always)]
     pub fn is_idle(&self) -> bool {
         self.line.is_empty() && self.is_settled()
     }
 
-    /// Returns true if it is in no wait queue, and no path probe is scheduled.
+    /// Returns true if the limiter is in no wait queue and no path probe is scheduled.
     #[inline(always)]
     fn is_settled(&self) -> bool {
         self.stands.is_none() && self.rate_limit.next_probe == Time::NEVER
     }
 
-    /// Returns true if its rate is all that holds its waiting frames.
+    /// Returns true if only the rate holds the waiting frames.
     #[inline(always)]
     pub(in crate::run) fn is_held_by_rate(&self, now: Time) -> bool {
         self.is_settled() && !self.is_stopped(now) && !self.has_burst()
     }
 
-    /// Returns the priority of the frame that leaves next, if a source has pushed it, no path probe is due, and its rate
-    /// closes the limiter behind it.
+    /// Returns the priority of the frame that leaves next, if a source has pushed it, no path probe is due, and the
+    /// rate then closes the limiter.
     #[inline(always)]
     pub(in crate::run) fn next_pushed(&self, now: Time) -> Option<Priority> {
         let alone = self.stands.is_none() && self.rate_limit.rate.is_some();
@@ -38,7 +38,7 @@ impl Limiter {
         }
     }
 
-    /// A frame comes where nothing waits, and leaves at once.
+    /// Updates the state for a frame that arrives at the empty limiter and leaves immediately.
     #[inline(always)]
     pub(in crate::run) fn enters_empty(&mut self, bytes: u16, now: Time) {
         self.gate.enters_empty(now);
@@ -46,8 +46,8 @@ impl Limiter {
         self.gate.note_length(bytes);
     }
 
-    /// Returns true if a frame of this priority queues behind others while the limiter is in a wait queue, and no path probe
-    /// is due: then it only waits.
+    /// Returns true if a frame of this priority is queued behind others while the limiter is in a wait queue and no
+    /// path probe is due, so that the frame only has to wait.
     #[inline(always)]
     pub(in crate::run) fn has_before(&self, priority: Priority, now: Time) -> bool {
         self.stands.is_some()
@@ -55,7 +55,7 @@ impl Limiter {
             && self.line.only_pushed().is_some_and(|first| first >= priority)
     }
 
-    /// A frame begins to wait.
+    /// Enqueues a frame.
     #[inline(always)]
     pub(in crate::run) fn push(&mut self, pool: &mut Pool, frame: &Frame, now: Time) {
         self.occupancy.add(frame.bytes);
@@ -63,7 +63,7 @@ impl Limiter {
         pool.push(self.line.push_to(frame.priority()), frame, now, None);
     }
 
-    /// The first frame of a priority that waits, on the way that begins at this hop now.
+    /// Removes the first frame of a priority, and sets its route to the one that starts at this hop now.
     #[inline(always)]
     pub(in crate::run) fn pop(
         &mut self,
@@ -76,14 +76,14 @@ impl Limiter {
         let mut frame = waiting.frame;
         self.occupancy.remove(frame.bytes);
         self.sojourns.leave(frame.bytes, now - waiting.since);
-        // What goes by destination keeps it.
+        // A route by destination does not change.
         if frame.route.next_hop().is_some() {
             frame.route = Route::forward(start + 1);
         }
         frame
     }
 
-    /// A frame that has waited leaves, with a mark if it gets one.
+    /// Marks a leaving frame that has waited, if it is due for a mark.
     #[inline(always)]
     pub(in crate::run) fn marks_if_late(&mut self, frame: &mut Frame, now: Time) {
         if self.marks(now) {

@@ -1,4 +1,5 @@
-//! Where a rate limiter joins the wait queue at the NIC of its host: at the port and class where its next frame leaves.
+//! The position of a rate limiter in the wait queue of its host's NIC: at the port and class where its next frame
+//! leaves.
 
 use crate::run::state::index::EndpointIx;
 use frame::{PathId, Priority};
@@ -8,6 +9,6 @@ use frame::{PathId, Priority};
 pub(crate) struct NextFrame {
     pub path: PathId,
     pub priority: Priority,
-    /// The endpoint that sends it, if that is the far end of its path; `None`: it comes from the near end.
+    /// The endpoint that sends it, if it is the far end of its path; `None`: the frame comes from the near end.
     pub(in crate::run) far: Option<EndpointIx>,
 }

@@ -1,24 +1,24 @@
 //! Rate limiters: connects the controls of `queueing` to the NICs of hosts.
 //!
-//! A limiter sits between the senders of a host and the queue of their class in the NIC. Frames pushed by sources wait in
-//! it; endpoints join its wait queue. If its frames have several priorities, the highest go first.
+//! A limiter sits between the senders of a host and the queue of their class in the NIC. Frames pushed by sources wait
+//! in it; endpoints join its wait queue. If its frames have several priorities, the highest go first.
 //!
-//! The NIC pulls from limiters as it does from endpoints: round-robin, while no more than a frame or two of theirs wait in
-//! the class. So frames queued above a limiter do not fill the NIC, and a slow limiter holds back no other sender. After
-//! each frame a limiter is closed for as long as the frame takes at its rate, line overhead included. A rate change takes
-//! effect with the next frame. With limiters by path, frames above the lowest limited priority of the host may leave before
-//! the limiter opens, as long as no more than `priority_burst` has left ahead of the rate; the frames that follow wait
-//! correspondingly longer. A frame may have closed the limiter for long, at a rate that is a fraction of that of a slow
-//! link.
+//! The NIC pulls from limiters as from endpoints: round-robin, while at most a frame or two from them are queued in the
+//! class. Frames queued above a limiter therefore do not fill the NIC, and a slow limiter holds back no other sender.
+//! After each frame, a limiter is closed for the transmission time of the frame at its rate, line overhead included. A
+//! rate change takes effect with the next frame. With limiters by path, frames above the lowest limited priority of the
+//! host may leave before the limiter opens, until `priority_burst` bytes have left ahead of the rate; the following
+//! frames wait correspondingly longer. At a rate far below that of a slow link, a single frame may close the limiter
+//! for long.
 //!
-//! A control that probes its path does so when the limiter holds a frame, with a control frame sent ahead of that one.
+//! A control that probes its path does so when the limiter holds a frame: it sends a control frame first.
 //!
-//! A limiter that has been non-empty without a break for `mark_after` marks the frames that leave it, so that the senders
-//! above slow down before their queues are full: the transport receives its usual congestion signal. A break is a time in
-//! which the limiter could have sent and had nothing to send.
+//! A limiter that has been busy without a break for `mark_after` marks the frames that leave it, so that the senders
+//! above slow down before their queues are full: the transport receives its usual congestion signal. A break is a time
+//! in which the limiter could have sent and had nothing to send.
 //!
-//! Either end of a connection has a limiter at its host. Congestion messages and returned tags for one end of a path go to
-//! the limiter of that end alone.
+//! Either end of a connection has a limiter at its host. Congestion messages and returned tags for one end of a path go
+//! to the limiter of that end only.
 
 use crate::run::state::index::{EndpointIx, PlaceIx, PortIx};
 use crate::run::state::limiter_counts::LimiterMeasured;
@@ -39,59 +39,61 @@ use units::{BitRate, Bytes, Time};
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub host: NodeId,
-    /// The highest priority of its frames, and the lowest; of limiters by path the lowest of all limited frames of the host.
+    /// The highest priority of its frames. `lowest` is their lowest priority; with limiters by path, that of all
+    /// limited frames of the host.
     pub priority: Priority,
     pub lowest: Priority,
-    /// The name of a flow; or a priority or a destination, or both.
+    /// Name of the flow, or of the priority, the destination or both.
     pub name: String,
 }
 
-/// A rate limiter of a host. The fields that passing frames touch come first, followed by those that waiting frames touch:
-/// six cache lines. In all it is an odd number of them, so that the first ones of many do not compete for the same places of
-/// a cache.
+/// A rate limiter of a host. The fields that passing frames touch come first, followed by those that queued frames
+/// touch: six cache lines. The size is an odd number of cache lines, so that the first lines of many limiters do not
+/// compete for the same cache sets.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Limiter {
     pub gate: Gate,
     /// The limits that the control returned last.
     pub rate_limit: RateLimit,
-    /// The NIC port and class whose wait queue it is in, if any.
+    /// The NIC port and class in whose wait queue it is, if any.
     pub stands: Option<(PortIx, TrafficClass)>,
-    /// Its place among the limiters of its part.
+    /// Its place among the limiters of its part of the fabric.
     pub(in crate::run) place: PlaceIx,
     pub occupancy: Occupancy,
-    /// Time that `burst` takes at the current rate.
+    /// Transmission time of `burst` at the current rate.
     ahead: Time,
-    /// The earliest pending call.
+    /// Time of the earliest pending call.
     pub wakes_at: Time,
-    /// The latest pending call made for the control alone; it stays pending while other calls are scheduled and cancelled.
+    /// Time of the latest pending call made for the control alone. That call stays pending while other calls are
+    /// scheduled and cancelled.
     pub(in crate::run) control_calls_at: Time,
-    /// Frames are marked after this time without a break; [`Time::NEVER`]: they are not marked.
+    /// Frames are marked after this time without a break; [`Time::NEVER`] if they are not marked.
     mark_after: Time,
     pub sojourns: Sojourns,
     /// The frames and endpoints that wait in it.
     pub line: LimiterLine,
-    /// The highest priority of its frames, and the lowest of those sent since its last path probe.
+    /// The highest priority of its frames. `lowest_sent` is the lowest of those sent since its last path probe.
     pub priority: Priority,
     pub(in crate::run) lowest_sent: Option<Priority>,
-    /// Frames of higher priorities than this one may leave ahead of the rate, by `burst`.
+    /// Frames of higher priorities than this one may leave ahead of the rate, by `burst` bytes.
     pub(in crate::run) lowest: Priority,
     burst: Bytes,
-    /// When it joined the wait queue of the NIC.
+    /// Time at which it joined the wait queue of the NIC.
     pub in_line_since: Time,
     pub(in crate::run) control: Box<RateControls>,
     pub(in crate::run) random: Stream,
     pub measured: Box<LimiterMeasured>,
-    /// The rate of the link.
+    /// Rate of the link.
     link: BitRate,
-    /// Its number in the whole fabric, its host there, and its counts of passing frames.
+    /// Its number in the whole fabric. `host` is the number of its host there.
     pub number: u32,
     pub host: NodeId,
     pub name: String,
 }
 
 impl Limiter {
-    /// The limiter of a place.
+    /// Creates the limiter of a place.
     pub fn new(
         (number, place): (u32, PlaceIx),
         of: &Planned,
@@ -135,27 +137,27 @@ impl Limiter {
         limiter
     }
 
-    /// Computes the time that `burst` takes at the current rate.
+    /// Updates the transmission time of `burst` for the current rate.
     fn measure_burst(&mut self) {
         if self.burst.get() > 0 {
             self.ahead = self.rate().time_for_bits_floor(8 * self.burst.get());
         }
     }
 
-    /// The link of the host has another rate.
+    /// Sets a new rate of the host's link.
     pub fn on_link_rate(&mut self, rate: BitRate, now: Time) {
         self.link = rate;
         self.call(|control, _| control.on_link_rate(rate, now));
         self.measure_burst();
     }
 
-    /// The rate that it may send at.
+    /// Current rate limit.
     pub fn rate(&self) -> BitRate {
         self.rate_limit.rate.unwrap_or(self.link)
     }
 
-    /// Calls the control, after reporting to it the frames that have left since the last call. A new rate takes effect with
-    /// the next frame.
+    /// Calls the control, after reporting to it the frames that have left since the last call. A new rate takes effect
+    /// with the next frame.
     pub(in crate::run) fn call<T>(&mut self, call: impl FnOnce(&mut RateControls, &mut Stream) -> T) -> T {
         let answer = self.call_settled(call);
         self.gate.pacer.set_rate(self.rate_limit.rate);
@@ -176,7 +178,7 @@ impl Limiter {
         answer
     }
 
-    /// Updates the time from which arriving frames pass at once.
+    /// Updates the time from which arriving frames pass immediately.
     #[inline(always)]
     pub fn look(&mut self) {
         if self.is_idle() {
@@ -186,12 +188,12 @@ impl Limiter {
         }
     }
 
-    /// Frames and bytes that have left it.
+    /// Frames and bytes that have left.
     pub fn sent(&self) -> (u64, u64) {
         self.measured.sent(self.gate.deferred.passed())
     }
 
-    /// Restarts measuring. Frames that have left but are not yet reported to the control are excluded.
+    /// Restarts measurement. Frames that have left but are not yet reported to the control are excluded.
     pub fn restart(&mut self, pool: &Pool, now: Time) {
         *self.measured = LimiterMeasured::without(self.gate.deferred.passed());
         let inside = self.line.lists().iter().flat_map(|list| pool.iter(list));
@@ -200,17 +202,17 @@ impl Limiter {
         self.sojourns.restart(now, self.occupancy.both(), inside);
     }
 
-    /// Returns the lowest rate after a message; that of the link if none came.
+    /// Returns the lowest rate after a message; the rate of the link if there was no message.
     pub fn lowest_rate(&self) -> BitRate {
         self.measured.lowest.unwrap_or(self.link)
     }
 
-    /// Returns the path facts that the control has learned.
+    /// Returns the path facts that the control has measured.
     pub fn path(&self) -> Option<PathFacts> {
         self.control.path()
     }
 
-    /// The name of its control.
+    /// Name of its control.
     pub fn control_name(&self) -> &'static str {
         self.control.name()
     }
@@ -220,7 +222,7 @@ impl Limiter {
         self.line.lists()
     }
 
-    /// Notes an arriving frame: a break ends if it could have left at once.
+    /// Records an arriving frame, which ends a break if the limiter could have sent it immediately.
     pub fn holds_from(&mut self, now: Time) {
         if !self.gate.pacer.opens_after(now) && self.line.is_empty() {
             self.gate.busy_since = now;
@@ -233,8 +235,8 @@ impl Limiter {
         now - self.gate.busy_since >= self.mark_after
     }
 
-    /// Passes a leaving frame of `bytes` bytes, with `overhead` bytes around it on the link; returns the tag that it gets,
-    /// and its length.
+    /// Passes a leaving frame of `bytes` bytes, with `overhead` bytes around it on the link; returns the tag that it
+    /// gets, and its length.
     #[inline(always)]
     pub fn leaves(&mut self, priority: Priority, bytes: u16, overhead: u16, now: Time) -> Option<(Tag, u8)> {
         let deferred = self.gate.deferred.counts(now, bytes);
@@ -246,8 +248,8 @@ impl Limiter {
         tag
     }
 
-    /// Fast path of `leaves` for a frame that the control does not need to observe. Returns false, without side effects, if
-    /// it does.
+    /// Fast path of `leaves` for a frame that the control does not need to observe. Returns false, without side
+    /// effects, if it does.
     #[inline(always)]
     pub fn leaves_deferred(&mut self, bytes: u16, overhead: u16, now: Time) -> bool {
         let deferred = self.gate.deferred.counts(now, bytes);
@@ -292,7 +294,7 @@ impl Limiter {
         self.ahead != Time::ZERO
     }
 
-    /// Time by which the next frame may leave before its rate allows it.
+    /// Time by which the next frame may leave ahead of the rate.
     #[inline(always)]
     fn head_start(&self) -> Time {
         if self.has_burst() { self.head_start_of_next() } else { Time::ZERO }
@@ -310,7 +312,7 @@ impl Limiter {
         self.rate_limit.stopped_until > now
     }
 
-    /// Time of the next call it needs; [`Time::NEVER`]: none until some other event.
+    /// Time of the next call that it needs; [`Time::NEVER`] if none is needed before another event.
     #[inline(always)]
     pub fn next_call(&self, now: Time) -> Time {
         if self.line.is_empty() {

@@ -1,12 +1,12 @@
 //! Flow control between the two ends of a link, which stops classes of a port.
 //!
-//! A closed enum, one variant per mechanism. A port without one has no overhead: the union of its stopped classes (`stops`)
-//! and the features of the port are all that a frame checks. A mechanism calls into the fabric at a few places, each behind
-//! a feature of the port or in an event of its own:
+//! A closed enum with one variant per mechanism. A port without flow control has no overhead: a frame checks only the
+//! union of the stopped classes (`stops`) and the features of the port. A mechanism calls into the fabric at a few
+//! places, each behind a feature of the port or in an event of its own:
 //!
-//! - a frame begins to wait, or has left: `before_enqueue` and `after_dequeue` (feature `INGRESS_ACCOUNTING`);
+//! - a frame is enqueued or has left: `before_enqueue` and `after_dequeue` (feature `INGRESS_ACCOUNTING`);
 //! - a frame enters its queue, and one is on its link: `meets_credits` and `credits_used` (feature `CREDITS`);
-//! - a pause frame for the peer waits, and goes before all frames: `transmit_pause` (feature `PAUSE_WAITING`);
+//! - a pause frame for the peer is pending, and goes before all frames: `transmit_pause` (feature `PAUSE_WAITING`);
 //! - a pause frame of the peer has arrived: `receive_pause`;
 //! - classes that may not send: [`LinkControl::stopped`], and until when: [`LinkControl::until`];
 //! - the link is down: [`LinkControl::clear`].
@@ -18,7 +18,7 @@ use frame::{CHANNELS, ClassMap, PRIORITIES, Priority, members};
 use recurrence::{Counts, Growth, Recurs};
 use units::Time;
 
-/// The flow control of a link, at one of its ends.
+/// The flow control at one end of a link.
 #[derive(Debug, Recurs)]
 pub(crate) enum LinkControl {
     /// Neither end obeys or sends pauses or credits.
@@ -33,34 +33,35 @@ pub(crate) enum LinkControl {
     Both(Box<(PauseState, CreditState)>),
 }
 
-/// The pauses of a port: those it obeys, and those it sends.
+/// The pauses of a port, both those it obeys and those it sends.
 #[derive(Debug, Recurs)]
 pub(crate) struct PauseState {
     /// Priorities whose pauses this port obeys.
     #[recurs(constant)]
     pub obeys: u8,
-    /// From the end of a pause frame to its effect at this port's transmitter, and at that of its peer.
+    /// Time from the end of a pause frame to its effect at this port's transmitter. `peer_response` is that of the
+    /// peer.
     #[recurs(constant)]
     pub response: Time,
     #[recurs(constant)]
     pub peer_response: Time,
     pub timers: PauseTimers,
-    /// For each priority the pause in force: when it began and why.
+    /// By priority, the start and the cause of the pause in force.
     #[recurs(recorded)]
     in_force: [Option<(Time, u64)>; PRIORITIES],
     #[recurs(measured)]
     paused: PausedTime,
-    /// The pause frame that waits, the cause of each priority's XOFF in it, and its time in quanta.
+    /// The pending pause frame, with the cause and the pause time (in quanta) of each priority's XOFF in it.
     signal: PauseSignal,
     #[recurs(recorded)]
     causes: [u64; PRIORITIES],
     quanta: [u16; PRIORITIES],
-    /// Causes that a pause frame of this port could not carry, because it carried another.
+    /// Causes that a pause frame of this port did not carry, because it carried another.
     #[recurs(measured)]
     pub other_causes: OtherCauses,
 }
 
-/// Effect times in the whole run, priorities, and causes.
+/// Time of effect in the whole run, priorities, and cause of each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OtherCauses(pub Vec<(Time, u8, u64)>);
 
@@ -73,10 +74,10 @@ impl Counts for OtherCauses {
 /// Time for which a port has been paused in any priority.
 #[derive(Clone, Copy, Debug, Default)]
 struct PausedTime {
-    /// Begin and end of the last such time, as known so far.
+    /// Start of the last paused period. `until` is its end, as far as it is known.
     since: Time,
     until: Time,
-    /// Total before.
+    /// Total time of the periods before it.
     before: Time,
 }
 
@@ -86,7 +87,7 @@ impl PausedTime {
         self.before + self.until.min(end).saturating_sub(self.since)
     }
 
-    /// Counts the time up to now, if the last known pause has run out before.
+    /// Adds the last period to the total if it has ended before `now`.
     #[inline]
     fn settle(&mut self, now: Time) {
         if self.until <= now {
@@ -105,7 +106,7 @@ impl Counts for PausedTime {
 }
 
 impl LinkControl {
-    /// Returns the classes that it stops now.
+    /// Returns the classes that are stopped now.
     #[inline(always)]
     pub fn stopped(&self, classes: ClassMap, now: Time) -> u32 {
         match self {
@@ -116,7 +117,7 @@ impl LinkControl {
         }
     }
 
-    /// Time until which the same classes are stopped, unless the peer sends more.
+    /// Returns the time until which the same classes are stopped, unless the peer sends another signal.
     pub fn unchanged_until(&self, now: Time) -> Time {
         match self {
             LinkControl::None => Time::NEVER,
@@ -126,7 +127,8 @@ impl LinkControl {
         }
     }
 
-    /// Time until which these priorities are stopped, unless the peer sends more; in the past if they are not.
+    /// Returns the time until which these priorities are stopped, unless the peer sends another signal; in the past if
+    /// they are not stopped.
     #[inline]
     pub fn until(&self, priorities: impl Into<u32>) -> Time {
         match self {
@@ -143,7 +145,7 @@ impl LinkControl {
         }
     }
 
-    /// The state of pauses, if there are any.
+    /// Returns the state of pauses, if there are any.
     pub fn pauses(&self) -> Option<&PauseState> {
         match self {
             LinkControl::None | LinkControl::Credit(_) => None,
@@ -159,7 +161,7 @@ impl LinkControl {
         }
     }
 
-    /// The credits of both directions, if there are any.
+    /// Returns the credits of both directions, if there are any.
     pub fn credits(&self) -> Option<&CreditState> {
         match self {
             LinkControl::Credit(credits) => Some(credits),
@@ -167,7 +169,7 @@ impl LinkControl {
             LinkControl::None | LinkControl::Pause(_) => None,
         }
     }
-    /// The credits that frames of a priority take, if they take any.
+    /// Returns the credits that frames of a priority consume, if they consume any.
     pub fn credits_of(&self, priority: u8) -> Option<&CreditState> {
         self.credits().filter(|credits| credits.spec.covers(Priority(priority)))
     }
@@ -179,8 +181,9 @@ impl LinkControl {
         }
     }
 
-    /// Returns the pause of a priority that is in force, or has run out since it arrived: when it began and why. With
-    /// credits, the wait of a class counts for the lowest of its priorities; its cause is recorded at the other end.
+    /// Returns the start and the cause of the pause of a priority that is in force, or has expired since it arrived.
+    /// With credits, the wait of a class counts for the lowest of its priorities; its cause is recorded at the other
+    /// end.
     pub fn in_force(&self, priority: u8) -> Option<(Time, u64)> {
         if let Some(credits) = self.credits_of(priority) {
             return Some((credits.wait_in_force(priority)?, 0));
@@ -188,13 +191,13 @@ impl LinkControl {
         self.pauses()?.in_force.get(usize::from(priority)).copied().flatten()
     }
 
-    /// Priorities whose pauses are in force, or have run out and are not recorded yet.
+    /// Priorities whose pauses are in force, or have expired and are not recorded yet.
     pub fn priorities_in_force(&self) -> u32 {
         let in_force = |&at: &u8| self.in_force(at).is_some();
         (0..CHANNELS as u8).filter(in_force).fold(0, |set, at| set | 1 << at)
     }
 
-    /// Reports the pauses that have run out.
+    /// Reports the pauses that have expired to a callback.
     pub fn run_out(&mut self, now: Time, mut ended: impl FnMut(EndedWait)) {
         if let Some(credits) = self.credits_mut() {
             credits.waits_over(&mut ended);
@@ -210,12 +213,12 @@ impl LinkControl {
         }
     }
 
-    /// Time in which some priority had to stop, from the beginning of measuring to `end`.
+    /// Time in which at least one priority was paused, from the start of measurement to `end`.
     pub fn paused_time(&self, end: Time) -> Time {
         self.pauses().map_or(Time::ZERO, |pauses| pauses.paused.at(end))
     }
 
-    /// Begins measuring `now`.
+    /// Restarts measurement at `now`.
     pub fn restart(&mut self, now: Time) {
         if let Some(pauses) = self.pauses_mut() {
             let paused = &mut pauses.paused;
@@ -234,7 +237,7 @@ impl LinkControl {
         }
     }
 
-    /// Bytes of heap memory, without the port itself.
+    /// Bytes of heap memory.
     pub fn memory_bytes(&self) -> usize {
         let causes = |pauses: &PauseState| pauses.other_causes.0.capacity() * size_of::<(Time, u8, u64)>();
         let of_credits = |credits: &CreditState| {
@@ -263,7 +266,8 @@ impl PauseState {
         }
     }
 
-    /// A pause frame of the peer takes effect: its priorities are stopped until then. Reports the pauses that it ends.
+    /// Applies a pause frame of the peer: its priorities are stopped until the end of their pause times. Reports the
+    /// pauses that it ends.
     #[inline]
     pub fn receive(
         &mut self,
@@ -293,7 +297,7 @@ impl PauseState {
         self.paused.settle(now);
     }
 
-    /// Adds a signal to the next pause frame to the peer; one that waits already carries both.
+    /// Merges a signal into the next pause frame to the peer, which may already be pending.
     pub fn say(&mut self, signal: PauseSignal, quanta: &[u16; PRIORITIES], cause: u64) {
         self.signal = self.signal.then(signal);
         for priority in members(signal.xoff) {
@@ -301,17 +305,17 @@ impl PauseState {
         }
     }
 
-    /// Returns true if a priority has a pause that has not been found to be over.
+    /// Returns true if the pause of any priority is not known to have ended.
     pub fn any_in_force(&self) -> bool {
         self.in_force.iter().any(Option::is_some)
     }
 
-    /// Returns true if a pause frame waits.
+    /// Returns true if a pause frame is pending.
     pub fn has_signal(&self) -> bool {
         !self.signal.is_empty()
     }
 
-    /// The pause frame that waits, and of each priority's XOFF in it the cause and the time in quanta.
+    /// Takes the pending pause frame, with the cause and the pause time (in quanta) of each priority's XOFF in it.
     pub fn take_signal(&mut self) -> (PauseSignal, [u64; PRIORITIES], [u16; PRIORITIES]) {
         (std::mem::take(&mut self.signal), self.causes, self.quanta)
     }
@@ -341,12 +345,12 @@ mod tests {
     #[test]
     fn a_port_without_flow_control_is_never_stopped() {
         let mut none = LinkControl::None;
-        none.clear(us(1), |_| unreachable!("there is no pause to end"));
+        none.clear(us(1), |_| unreachable!("no pause can be in force"));
         assert_eq!((none.stopped(ClassMap::SEPARATE, us(1)), none.until(0xFF_u8)), (0, Time::ZERO));
         assert_eq!((none.paused_time(us(9)), none.memory_bytes()), (Time::ZERO, 0));
         assert!(
             size_of::<LinkControl>() <= 2 * size_of::<usize>(),
-            "a port without it pays for a tag and a word"
+            "a port without flow control only takes a tag and a pointer"
         );
     }
 
@@ -361,7 +365,7 @@ mod tests {
         };
         let mut ends = Vec::new();
         let xoff = |bits| PauseSignal { xoff: bits, xon: 0 };
-        // Priority 0 from 1 to 5, priority 1 from 3 on; an XON ends it at 6. Priority 2 is not obeyed.
+        // Priority 0 is paused from 1 to 5, priority 1 from 3 until the XON at 6. Priority 2 is not obeyed.
         assert_eq!(receive(xoff(0b101), us(5), 7, us(1), &mut ends), [0b01, 0]);
         assert_eq!(receive(xoff(0b10), us(9), 8, us(3), &mut ends), [0b11, 0b10]);
         let xon = PauseSignal { xoff: 0, xon: 0b10 };

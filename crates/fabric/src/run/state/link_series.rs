@@ -1,53 +1,53 @@
-//! Series of bits that pass a place, with the bin that is running.
+//! Series of bits that pass a place, with the current bin.
 
 use measure::{Grid, Passage, RunningBits, RunningLevels};
 use units::Time;
 
-/// A number of no grid: nothing is recorded.
+/// Grid number of a series that is not recorded.
 const OFF: u16 = u16::MAX;
 
-/// Bits of one place.
+/// Bits at one place over time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BitSeries {
     running: RunningBits,
     grid: u16,
 }
 
-/// Bits that a port sends over its link, and those of them that its peer receives. One line of the cache.
+/// Bits that a port sends over its link, and the part that its peer receives. One cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct LinkSeries {
     sent: RunningBits,
     received: RunningBits,
-    /// From one end of the link to the other.
+    /// Delay of the link.
     delay: Time,
     grids: [u16; 2],
 }
 
-/// Two levels of one place.
+/// Two levels at one place over time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LevelSeries {
     running: RunningLevels,
     grid: u16,
 }
 
-/// The place of the grid with bins of a width, which is added if there is none.
+/// Returns the index of the grid with this bin width, which is added if there is none.
 pub(crate) fn grid_of(grids: &mut Vec<Grid>, width: Time, stop: Time) -> u16 {
     let at = grids.iter().position(|grid| grid.width() == width).unwrap_or_else(|| {
         grids.push(Grid::new(width, stop));
         grids.len() - 1
     });
-    assert!(at < usize::from(OFF), "a scenario has fewer widths of bins than that: it names each");
+    assert!(at < usize::from(OFF), "a scenario lists each bin width and has fewer than this");
     at as u16
 }
 
 impl BitSeries {
-    /// Nothing so far; without a grid nothing is recorded.
+    /// Creates an empty series; without a grid it is not recorded.
     pub fn new(grid: Option<u16>) -> BitSeries {
         BitSeries { running: RunningBits::default(), grid: grid.unwrap_or(OFF) }
     }
 
-    /// A frame passes.
+    /// Records a frame that passes.
     #[inline(always)]
     pub fn pass(&mut self, frame: Passage, grids: &mut [Grid]) {
         if let Some(grid) = grids.get_mut(usize::from(self.grid)) {
@@ -55,7 +55,7 @@ impl BitSeries {
         }
     }
 
-    /// Width of the bins, if they are recorded.
+    /// Bin width, if recorded.
     pub fn width(&self, grids: &[Grid]) -> Option<Time> {
         grids.get(usize::from(self.grid)).map(Grid::width)
     }
@@ -65,7 +65,7 @@ impl BitSeries {
         self.running.invalidate();
     }
 
-    /// Width and bits of all bins that begin before `end`, if they are recorded.
+    /// Returns the bin width and the bits of each bin that begins before `end`, if recorded.
     pub fn bins(&self, grids: &[Grid], end: Time) -> Option<(Time, Vec<u64>)> {
         let grid = grids.get(usize::from(self.grid))?;
         Some((grid.width(), self.running.bins(grid, end)))
@@ -73,36 +73,36 @@ impl BitSeries {
 }
 
 impl LevelSeries {
-    /// Zero; without a grid nothing is recorded.
+    /// Creates levels of zero; without a grid they are not recorded.
     pub fn new(grids: &[Grid], grid: Option<u16>) -> LevelSeries {
         let running = RunningLevels::new(grid.map(|grid| &grids[usize::from(grid)]));
         LevelSeries { running, grid: grid.unwrap_or(OFF) }
     }
 
-    /// The levels change.
+    /// Sets the levels from `now` on.
     pub fn set(&mut self, now: Time, levels: [u64; 2], grids: &mut [Grid]) {
         if let Some(grid) = grids.get_mut(usize::from(self.grid)) {
             self.running.set(now, levels, grid);
         }
     }
 
-    /// Width of the bins, if they are recorded.
+    /// Bin width, if recorded.
     pub fn width(&self, grids: &[Grid]) -> Option<Time> {
         grids.get(usize::from(self.grid)).map(Grid::width)
     }
 
-    /// The levels and their grid, if they are recorded.
+    /// Returns the levels and their grid, if they are recorded.
     pub fn running<'a>(&mut self, grids: &'a mut [Grid]) -> Option<(&mut RunningLevels, &'a mut Grid)> {
         Some((&mut self.running, grids.get_mut(usize::from(self.grid))?))
     }
 
-    /// The levels.
+    /// Current levels.
     pub fn level(&self) -> [u64; 2] {
         self.running.level()
     }
 
-    /// Width of the bins, and the largest first (0) or second (1) level in all that begin before `end`, if they are recorded and were ever
-    /// above zero.
+    /// Returns the bin width, and the maximum of the first (0) or second (1) level in each bin that begins before
+    /// `end`, if recorded and ever above zero.
     pub fn bins(&self, nth: usize, grids: &[Grid], end: Time) -> Option<(Time, Vec<u64>)> {
         let grid = grids.get(usize::from(self.grid))?;
         let bins = self.running.bins(nth, grid, end);
@@ -111,13 +111,13 @@ impl LevelSeries {
 }
 
 impl LinkSeries {
-    /// Nothing so far, at the two ends of a link with a delay, in these grids.
+    /// Creates empty series for the two ends of a link with this delay, in these grids.
     pub fn new(ends: [Option<u16>; 2], delay: Time) -> LinkSeries {
         let [sent, received] = [RunningBits::default(); 2];
         LinkSeries { sent, received, delay, grids: ends.map(|grid| grid.unwrap_or(OFF)) }
     }
 
-    /// A frame is sent, and arrives or is lost on the link.
+    /// Records a frame that is sent, and arrives or is lost on the link.
     #[inline(always)]
     pub fn carry(&mut self, frame: Passage, arrives: bool, grids: &mut [Grid]) {
         let [first, last] = self.grids.map(usize::from);

@@ -1,7 +1,7 @@
-//! Links and ports: what each end of a link sends, and what it has sent.
+//! Links and ports: what each end of a link sends and has sent.
 //!
-//! A port has several parts, so that what every frame touches is one cache line: [`Port`], hot; [`ColdPort`], needed now
-//! and then; [`Passed`](crate::run::state::passed::Passed), counts; and [`Nic`], if it is a host's.
+//! The state of a port is split so that every frame touches only one cache line of it: [`Port`], hot; [`ColdPort`],
+//! rarely used; [`Passed`](crate::run::state::passed::Passed), counters; and [`Nic`], at hosts.
 
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::managed::Managed;
@@ -18,17 +18,17 @@ use units::{BitRate, Time};
 pub(crate) struct Links {
     pub ports: NodeLocal<PortIx, Port>,
     pub cold: NodeLocal<PortIx, ColdPort>,
-    /// The network cards of hosts' ports.
+    /// The NICs of hosts' ports.
     pub nics: NodeLocal<PortIx, Option<Nic>>,
     pub passed: PassedPorts,
     pub managers: Managers,
-    /// Some queue managers write into tags on their way back.
+    /// True if any queue manager writes into returned tags.
     pub stamps_returned: bool,
-    /// The node at the other end of each link; numbers of the whole.
+    /// The node at the other end of each link, by its number in the whole fabric.
     pub neighbours: NodeLocal<PortIx, u32>,
 }
 
-/// Frames that were sent through ports, and those that came to ports no more or damaged.
+/// Number of frames sent through ports, and number of frames to ports that were lost or damaged.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Crossings {
     pub sent: u64,
@@ -49,7 +49,7 @@ impl Links {
         }
     }
 
-    /// A port is added, with its NIC if it is a host's, and the node at the other end.
+    /// Adds a port, with its NIC if it belongs to a host, and the node at the other end.
     pub fn push(&mut self, port: Port, nic: Option<Nic>, cold: ColdPort, neighbour: u32) {
         self.neighbours.add(neighbour);
         self.ports.add(port);
@@ -57,7 +57,7 @@ impl Links {
         self.cold.add(cold);
     }
 
-    /// Bytes and frames that have been sent through a port with these priorities or channels (bit n for number n).
+    /// Bytes and frames sent through a port with these priorities or channels (bit n for number n).
     pub fn sent_of(&self, port: PortIx, numbers: u32) -> (u64, u64) {
         self.passed.sent(port, numbers)
     }
@@ -74,15 +74,15 @@ impl Links {
         (port, (queue.number() - self.ports[port].first_queue.number()) as u8)
     }
 
-    /// Writes the reasons for which nothing may leave a port anew.
+    /// Changes the reasons for which a port cannot send.
     pub fn set_down(&mut self, port: PortIx, change: impl FnOnce(u8) -> u8) {
         let cold = &mut self.cold[port];
         (cold.down, cold.stops_until) = (change(cold.down), Time::ZERO);
         self.ports[port].features.set(PortFeatures::DOWN, cold.down != 0);
     }
 
-    /// Changes the rates of what a port sends and of what arrives there from the next frame on; `None`: that one stays. Other state
-    /// that depends on it is updated by `change_rate` in `steps::faults`.
+    /// Changes the rates at which a port sends and receives, from the next frame on; `None`: that rate does not change.
+    /// `change_rate` in `steps::faults` updates other state that depends on the rate.
     pub fn change_rate(
         &mut self,
         port: PortIx,
@@ -116,14 +116,15 @@ impl Links {
         }
     }
 
-    /// Returns true if a port sends faster than frames arrive at another of its node. Usually the clocks are equal.
+    /// Returns true if a port sends faster than frames arrive at another port of its node, by their nominal rates.
+    /// Clocks are compared first, since they are usually equal.
     #[inline(always)]
     pub fn is_faster(&self, egress: PortIx, ingress: PortIx) -> bool {
         !self.ports[egress].clock.is_as_fast_as(&self.cold[ingress].arrives_by)
             && self.cold[egress].rate > self.cold[ingress].arrival_rate
     }
 
-    /// Transmission time of a frame whose last bit has arrived now: the time that the peer took to send it.
+    /// Transmission time of a frame whose last bit has arrived now, at the rate at which the peer sent it.
     pub fn took_to_arrive(&self, port: PortIx, bytes: u16, now: Time) -> Time {
         let (state, cold) = (&self.ports[port], &self.cold[port]);
         let around = u64::from(bytes) + u64::from(state.timing.overhead());
@@ -137,7 +138,7 @@ impl Links {
         clock.span_ceil(u64::from(bytes))
     }
 
-    /// Bits that a port has put on its link since measuring began, line overhead and pause frames included.
+    /// Bits that a port has sent on its link since measurement started, including line overhead and pause frames.
     fn bits_on_wire(&self, port: PortIx) -> u64 {
         let overhead = u64::from(self.ports[port].timing.overhead());
         let (bytes, frames) = self.sent_of(port, u32::MAX);
@@ -146,15 +147,15 @@ impl Links {
         (bytes + frames * overhead + pauses + counts.update_bytes + counts.retry_bytes) * 8
     }
 
-    /// Time that a port's transmitter was busy since measuring began, in seconds; the frame on the wire
-    /// counts as a whole.
+    /// Time in seconds for which a port's transmitter was busy since measurement started; the whole frame in
+    /// transmission counts.
     pub fn time_on_wire(&self, port: PortIx) -> f64 {
         let cold = &self.cold[port];
         let (seconds, bits) = cold.counts.settled;
         seconds + self.bits_on_wire(port).saturating_sub(bits) as f64 / cold.rate.bps_f64()
     }
 
-    /// Begins measuring `now`: counts at zero. What they were.
+    /// Restarts measurement at `now`, with counts at zero. Returns the previous counts.
     pub fn restart(&mut self, now: Time, on_link_until: &[Time]) -> Crossings {
         let sent = self.ports.indices().map(|port| self.sent_of(port, u32::MAX).1).sum();
         let mut before = Crossings { sent, ..Crossings::default() };
@@ -171,7 +172,7 @@ impl Links {
         before
     }
 
-    /// Invariants while no event runs; checked after building and at the end of a run.
+    /// Checks invariants between events, after building and at the end of a run.
     pub fn check(&self) {
         assert!(
             self.ports.len() == self.cold.len() && self.ports.len() == self.passed.len(),
@@ -180,7 +181,7 @@ impl Links {
         for (port, cold) in self.ports.each().iter().zip(self.cold.each()) {
             assert!(
                 port.features.has(PortFeatures::DOWN) == (cold.down != 0),
-                "a port does not know that its link is down: this is a bug in the simulator"
+                "a failed link does not stop its port: this is a bug in the simulator"
             );
         }
     }

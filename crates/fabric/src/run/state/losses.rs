@@ -1,9 +1,9 @@
-//! Lost frames: why, where, and what a loss means.
+//! Causes of frame loss.
 
 use crate::run::state::sharing::PoolLimit;
 use crate::run::state::stages::StageId;
 
-/// Why a frame was lost.
+/// Cause of the loss of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cause {
     Queue,
@@ -12,7 +12,7 @@ pub(crate) enum Cause {
     Total,
     Stage(StageId),
     SharedMemory,
-    /// A pool of this number at the switch.
+    /// The limit of a pool of the switch, by its number.
     Pool {
         pool: u8,
         limit: PoolLimit,
@@ -49,8 +49,8 @@ impl Cause {
             Cause::Watchdog => "watchdog",
         }
     }
-    /// Returns true if the cause is a fault of the scenario or a watchdog, not a limit: such losses are counted and
-    /// do not stop a run.
+    /// Returns true if the cause is a scripted fault or a watchdog rather than a limit. Such losses are counted and do
+    /// not stop a run.
     pub fn is_fault(self) -> bool {
         matches!(
             self,

@@ -9,8 +9,8 @@ use rand_xoshiro::rand_core::Rng;
 use recurrence::{Counts, Recurs, Walk};
 use units::BitRate;
 
-/// The manager of one queue. Fields common to all managers come first, so that one with little state of its own lies in few
-/// cache lines.
+/// The manager of one queue. Fields common to all managers come first, so that a manager with little state of its own
+/// occupies few cache lines.
 #[derive(Debug, Recurs)]
 #[repr(C, align(64))]
 pub(crate) struct Managed {
@@ -24,10 +24,10 @@ pub(crate) struct Managed {
     /// Priority of its messages; `None`: that of the frame.
     #[recurs(constant)]
     pub(in crate::run) message_priority: Option<Priority>,
-    /// Octets of the sampled frame that its messages repeat.
+    /// Octets of the sampled frame that its messages include.
     #[recurs(constant)]
     pub(in crate::run) header_octets: u8,
-    /// Counts by class of a manager of several queues of a port, in place of `counts`.
+    /// Counts by class, for a manager of several queues of a port; used in place of `counts`.
     #[recurs(measured)]
     pub(in crate::run) by_class: Option<Box<[ManagedCounts; CHANNELS]>>,
     /// The queues whose frames it measures.
@@ -36,7 +36,7 @@ pub(crate) struct Managed {
     pub(in crate::run) manager: Manager,
 }
 
-/// Actions of a manager since measuring began.
+/// Counts of the actions of a manager since measurement started.
 #[derive(Clone, Copy, Debug, Default, Counts)]
 pub(crate) struct ManagedCounts {
     pub marks: u64,
@@ -62,12 +62,12 @@ impl Managed {
         Managed { measures, manager, random, point, message_priority, header_octets, by_class, counts }
     }
 
-    /// Returns its actions on frames of a class.
+    /// Counts of its actions on frames of a class.
     pub fn counts(&self, class: usize) -> ManagedCounts {
         self.by_class.as_ref().map_or(self.counts, |by_class| by_class[class])
     }
 
-    /// Measuring begins.
+    /// Restarts measurement.
     pub fn restart(&mut self) {
         self.counts = ManagedCounts::default();
         if let Some(by_class) = &mut self.by_class {
@@ -75,21 +75,21 @@ impl Managed {
         }
     }
 
-    /// Bytes of heap memory, without the state itself.
+    /// Bytes of heap memory.
     pub fn memory_bytes(&self) -> usize {
         self.by_class.as_ref().map_or(0, |by_class| size_of_val(&**by_class))
     }
 
-    /// Returns whether it has to be notified of departures.
+    /// Returns which departures the manager has to observe.
     pub fn departures(&self) -> Departures {
         match self.manager.departures() {
-            // It measures frames in other queues as well.
+            // The manager measures frames in other queues as well.
             Departures::LateIfEmpty if self.measures != Measures::Queue => Departures::Late,
             own => own,
         }
     }
 
-    /// The rate of its link has changed. Thresholds that go by it end the quiet period of its queue.
+    /// Sets a new rate of the link. If thresholds depend on the rate, the queue's period without updates ends.
     pub fn on_link_rate(&mut self, rate: BitRate, passed: &mut Passed) {
         let (manager, counted) = (&mut self.manager, passed.deferred());
         if !manager.has_scaled_thresholds() {
@@ -104,7 +104,7 @@ impl Managed {
 }
 
 impl Links {
-    /// Lets the managers of all queues begin.
+    /// Starts the managers of all queues.
     pub fn start_managers(&mut self) {
         for (number, port) in self.ports.pairs() {
             let mut departures = self.managers.of_port(port).map(Managed::departures);

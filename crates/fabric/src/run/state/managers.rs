@@ -1,5 +1,5 @@
-//! The queue managers of all ports, in one table: the manager of a frame is found in few steps, as most managers are in no
-//! cache.
+//! The queue managers of all ports, in one table. Most managers are in no cache, so the manager of a frame is found in
+//! few steps.
 
 use crate::run::state::index::{ManagerIx, QueueIx};
 use crate::run::state::managed::Managed;
@@ -19,13 +19,13 @@ pub(crate) enum Assigned {
 /// Managers by queue.
 #[derive(Debug, Default)]
 pub(crate) struct Managers {
-    /// By queue, its manager, if it has one; nothing behind the last that has.
+    /// By queue, its manager, if it has one; ends with the last queue that has one.
     of_queue: NodeLocal<QueueIx, Option<ManagerIx>>,
     all: TiVec<ManagerIx, Managed>,
 }
 
 impl Managers {
-    /// Adds those of a port's classes; no queue behind them has any yet.
+    /// Adds the managers of a port's classes. Ports are added in the order of their queues.
     pub fn add(&mut self, first_queue: QueueIx, of_class: impl Iterator<Item = Option<Assigned>>) {
         for (class, assigned) in (0..).zip(of_class) {
             let Some(assigned) = assigned else { continue };
@@ -57,12 +57,12 @@ impl Managers {
     pub fn of_port(&self, port: &Port) -> impl Iterator<Item = &Managed> {
         port.queues().filter_map(|queue| self.of(queue))
     }
-    /// Acts on each of them.
+    /// Calls a function for each manager of a port.
     pub fn for_port(&mut self, port: &Port, mut act: impl FnMut(&mut Managed)) {
         port.queues().for_each(|queue| self.of_mut(queue).into_iter().for_each(&mut act));
     }
 
-    /// All.
+    /// All managers.
     pub fn iter(&self) -> impl Iterator<Item = &Managed> {
         self.all.iter()
     }

@@ -1,4 +1,4 @@
-//! A network card: the wait queues at a port of a host, class by class, and for how long classes were stopped.
+//! A NIC: the wait queues of each class at a port of a host, and the time for which each class was stopped.
 
 use crate::run::state::index::{EndpointIx, LimiterIx, SourceIx};
 use frame::{TrafficClass, members};
@@ -14,7 +14,7 @@ pub(crate) enum InLine {
 }
 
 impl InLine {
-    /// The endpoint, if it is one.
+    /// Returns the endpoint, if the entry is one.
     #[inline(always)]
     pub fn endpoint(self) -> Option<EndpointIx> {
         match self {
@@ -24,36 +24,39 @@ impl InLine {
     }
 }
 
-/// The network card of a port, with wait queues for each class: a class that is full or paused holds back its own sources
-/// only. Every frame of the host checks for waiting entries, in bit sets. The state occupies one cache line.
+/// The NIC of a port, with wait queues for each class: a class that is full or paused holds back only its own sources.
+/// Every frame of the host checks for waiting entries in the bit sets. The state occupies one cache line.
 #[derive(Clone, Debug)]
 #[repr(align(32))]
 pub(crate) struct Nic {
-    /// Classes with endpoints or limiters in the wait queue, and those with sources waiting for room: bit n for class n.
+    /// Classes with endpoints or limiters in the wait queue, bit n for class n. `blocked` holds those with sources that
+    /// wait for space.
     in_line: u32,
     blocked: u32,
-    /// Classes that are stopped, by pauses or for other reasons.
+    /// Classes that are stopped by pauses or for other reasons, bit n for class n.
     stopped: u32,
-    /// Limit on frames of endpoints that wait in a class: one for each core that works on sent frames, or one.
+    /// Maximum number of queued frames of endpoints in a class: one for each core that processes frames to be sent,
+    /// otherwise one.
     keeps: u32,
     classes: Box<[NicClass]>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct NicClass {
-    /// Number of frames of endpoints that wait, including those in the cores of the host.
+    /// Number of queued frames of endpoints, including those in the cores of the host.
     pulled: u32,
     /// Endpoints and limiters with frames to send, served round-robin.
     line: VecDeque<InLine>,
-    /// Sources that wait for room, in order.
+    /// Sources that wait for space, in order.
     blocked: VecDeque<SourceIx>,
-    /// Time for which it was stopped until its last change, and the time of that change.
+    /// Time for which the class was stopped until its last change; `changed` is the time of that change.
     stopped_for: Time,
     changed: Time,
 }
 
 impl Nic {
-    /// Visits what the NIC contributes to a digest of the state; `number_of`: the number of an endpoint in the whole fabric.
+    /// Visits the NIC's contribution to a digest of the state. `number_of` returns the number of an endpoint in the
+    /// whole fabric.
     pub fn walk(&self, number_of: impl Fn(EndpointIx) -> u32, walk: &mut Walk) {
         let Nic { in_line, blocked, stopped, keeps: _, classes } = self;
         (*in_line, *blocked, *stopped).walk(walk);
@@ -71,7 +74,7 @@ impl Nic {
         }
     }
 
-    /// Creates a NIC that holds this many frames of endpoints in each of these classes.
+    /// Creates a NIC that queues up to this many frames of endpoints in each class.
     pub fn new(keeps: u32, classes: usize) -> Nic {
         let classes = vec![NicClass::default(); classes].into();
         Nic { in_line: 0, blocked: 0, stopped: 0, keeps, classes }
@@ -89,7 +92,7 @@ impl Nic {
         self.in_line >> class.0 & 1 != 0
     }
 
-    /// Returns true if sources wait for room.
+    /// Returns true if sources of the class wait for space.
     #[inline(always)]
     pub fn has_blocked(&self, class: TrafficClass) -> bool {
         self.blocked >> class.0 & 1 != 0
@@ -142,29 +145,29 @@ impl Nic {
         self.classes.get(class)?.line.front().copied()
     }
 
-    /// Sources that wait for room, in order.
+    /// Sources that wait for space, in order.
     pub fn blocked(&self, class: TrafficClass) -> &VecDeque<SourceIx> {
         &self.classes[class.at()].blocked
     }
 
-    /// Appends a source to those that wait for room.
+    /// Appends a source to those that wait for space.
     pub fn block(&mut self, class: TrafficClass, source: SourceIx) {
         self.classes[class.at()].blocked.push_back(source);
         self.blocked |= 1 << class.0;
     }
 
-    /// Puts a source at the front of those that wait for room; `block` appends.
+    /// Puts a source at the front of those that wait for space.
     pub fn block_again(&mut self, class: TrafficClass, source: SourceIx) {
         self.classes[class.at()].blocked.push_front(source);
         self.blocked |= 1 << class.0;
     }
 
-    /// Removes the first source that waits.
+    /// Removes the first source that waits for space.
     pub fn unblock(&mut self, class: TrafficClass) -> Option<SourceIx> {
         take_first(&mut self.blocked, class, &mut self.classes[class.at()].blocked)
     }
 
-    /// Removes a source from those that wait. Returns true if it was there.
+    /// Removes a source from those that wait for space. Returns true if it was present.
     pub fn forget(&mut self, source: SourceIx) -> bool {
         let mut found = false;
         for class in members(self.blocked) {
@@ -173,13 +176,14 @@ impl Nic {
         found
     }
 
-    /// Returns true if an entry of the wait queue may be pulled: fewer pulled frames wait than the limit plus `more`.
+    /// Returns true if an entry of the wait queue may be pulled: the number of queued pulled frames is below the limit
+    /// plus `more`.
     #[inline(always)]
     pub fn has_a_turn(&self, class: TrafficClass, more: u32) -> bool {
         self.classes[class.at()].pulled < self.keeps + more
     }
 
-    /// Counts a frame pulled from an entry of the wait queue; or one that has left.
+    /// Counts a frame pulled from an entry of the wait queue.
     #[inline(always)]
     pub fn count_pulled(&mut self, class: TrafficClass) {
         self.classes[class.at()].pulled += 1;
@@ -187,10 +191,10 @@ impl Nic {
     #[inline(always)]
     pub fn pulled_left(&mut self, class: TrafficClass) {
         let pulled = &mut self.classes[class.at()].pulled;
-        debug_assert!(*pulled > 0, "a frame leaves the NIC as pulled that was not");
+        debug_assert!(*pulled > 0, "a frame that was not pulled leaves the NIC as pulled");
         *pulled = pulled.saturating_sub(1);
     }
-    /// Number of pulled frames that wait in a class, and how many may wait if the port takes some `more`.
+    /// Number of queued pulled frames of a class, and their maximum if the port accepts `more` frames.
     pub fn pulled(&self, class: TrafficClass, more: u32) -> (u32, u32) {
         (self.classes[class.at()].pulled, self.keeps + more)
     }
@@ -198,7 +202,7 @@ impl Nic {
     /// Sets the stopped classes.
     pub fn note_stopped(&mut self, stopped: u32, now: Time) {
         for class in members(self.stopped ^ stopped) {
-            // No caller reads classes beyond those that the NIC has.
+            // Classes that the NIC does not have are never read.
             if class < self.classes.len() {
                 self.classes[class].stopped_for = self.stopped_for(TrafficClass(class as u8), now);
                 self.classes[class].changed = now;
@@ -215,7 +219,8 @@ impl Nic {
         self.classes.len() * size_of::<NicClass>() + lines.sum::<usize>()
     }
 
-    /// Time for which this class was stopped until now. At the end of a run `now` may be just before the last change.
+    /// Time for which this class was stopped until `now`. At the end of a run, `now` may be just before the last
+    /// change.
     pub fn stopped_for(&self, class: TrafficClass, now: Time) -> Time {
         let own = &self.classes[class.at()];
         let is_stopped = self.stopped >> class.0 & 1 != 0;
@@ -223,14 +228,15 @@ impl Nic {
     }
 }
 
-/// Takes the first entry off the wait queue of a class, and updates the set of classes with entries.
+/// Removes the first entry of the wait queue of a class, and updates the set of classes with entries.
 fn take_first<T>(set: &mut u32, class: TrafficClass, line: &mut VecDeque<T>) -> Option<T> {
     let first = line.pop_front();
     *set &= !(u32::from(line.is_empty()) << class.0);
     first
 }
 
-/// Removes this entry from the wait queue of a class and updates the set; returns true if it was there.
+/// Removes this entry from the wait queue of a class, and updates the set of classes with entries. Returns true if the
+/// entry was present.
 fn take_out<T: PartialEq>(set: &mut u32, class: usize, line: &mut VecDeque<T>, entry: T) -> bool {
     let before = line.len();
     line.retain(|other| *other != entry);
@@ -261,7 +267,7 @@ mod tests {
         nic.block(CLASSES[0], source(7));
         assert_eq!(state(&nic), [(false, true), (true, false)]);
         assert_eq!(nic.next_in_line(CLASSES[1]), Some(endpoint(7)));
-        assert_eq!(state(&nic), [(false, true), (true, false)], "another one is there");
+        assert_eq!(state(&nic), [(false, true), (true, false)], "the limiter is still queued");
         nic.leave(limiter(7));
         assert_eq!((state(&nic), nic.next_in_line(CLASSES[1])), ([(false, true), (false, false)], None));
         nic.block(CLASSES[0], source(9));

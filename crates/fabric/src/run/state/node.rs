@@ -1,4 +1,4 @@
-//! A host or a switch: the state of a node apart from its ports.
+//! A host or a switch: the state of a node other than its ports.
 
 use crate::run::state::architecture::{Architecture, NodeMemory};
 use crate::run::state::index::{EventPlace, NodeIx, PauseSenderIx, PlaceIx, PortIx, Seal};
@@ -32,18 +32,18 @@ pub(crate) struct Node {
     pub first_port: PortIx,
     pub classes: ClassMap,
     pub is_host: bool,
-    /// Priorities in which a loss breaks a guarantee.
+    /// Priorities whose loss violates a guarantee, bit n for priority n.
     pub lossless: u8,
-    /// A host that returns the tags of frames: at this priority.
+    /// Priority at which a host returns the tags of frames; `None` if it does not.
     pub returns_tags: Option<Priority>,
-    /// The part that sends pauses.
+    /// The state of the node's pause sender, if it sends pauses.
     pub pause_sender: Option<PauseSenderIx>,
-    /// Its architecture between ingress and egress ports, with the occupancy counters of its ports.
+    /// Architecture between ingress and egress ports, with the occupancy counters of the ports.
     pub architecture: Architecture,
 }
 
 impl Node {
-    /// The memory that frames wait in.
+    /// The memory in which frames wait.
     #[inline(always)]
     pub fn memory(&self) -> &NodeMemory {
         self.architecture.memory()

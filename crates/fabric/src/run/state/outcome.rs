@@ -1,4 +1,4 @@
-//! Why a run had to stop.
+//! Violated invariants that stop a run.
 
 use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
@@ -9,10 +9,10 @@ use queueing::Refusal;
 use std::fmt;
 use units::{Amount, Time};
 
-/// A broken invariant, with the numbers that explain it.
+/// A violated invariant, with the numbers that explain it.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
-    /// A frame of a lossless class found no room. Ports are those of the whole fabric.
+    /// A frame of a lossless class was dropped for lack of space. Port numbers are those of the whole fabric.
     LosslessDrop {
         at: Time,
         egress: u32,
@@ -21,34 +21,34 @@ pub(crate) enum Failure {
         priority: u8,
         bytes: u16,
         cause: Cause,
-        /// Occupancy that counted against the exceeded limit, and the limit.
+        /// Occupancy that counted against the exceeded limit.
         occupancy: u64,
         limit: Amount,
-        /// The XOFF watermark that was to prevent it.
+        /// The XOFF watermark that should have prevented the drop.
         xoff: Option<Amount>,
-        /// Pause frames that the node had sent until then, and those of them that were lost: through the port that the
-        /// frame came in by if that port's room is the limit, through all ports otherwise.
+        /// Number of pause frames that the node had sent until then, and number of those that were lost. Counts the
+        /// frame's ingress port if the limit is the headroom of that port, otherwise all ports.
         pauses: (u64, u64),
     },
-    /// A link has lost or made credits. The port is the sending one's.
+    /// A link has lost or created credits. The port is the sender's.
     Credits { at: Time, port: u32, channel: u8, what: CreditFault },
-    /// Frames made and copied are not frames delivered, lost, waiting and on their way.
+    /// The frames created and copied differ from those delivered, lost, waiting and in flight.
     Conservation { made: u64, copied: u64, delivered: u64, lost: u64, waiting: u64, in_flight: i64 },
 }
 
 /// Faults of the credits of a channel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CreditFault {
-    /// More were taken, or given back, than there were.
+    /// More credits were consumed or returned than were available.
     Overdraft { wanted: u32, had: u32 },
     /// Number of credits that were lost with a frame.
     Lost(u32),
-    /// Number of credits that are neither with the sender, nor on the link, nor in the buffer at its other end.
+    /// Number of credits found neither at the sender, nor on the link, nor in the buffer at the other end.
     Unaccounted { missing: i64 },
 }
 
 impl Failure {
-    /// A frame is lost that had to be kept, at `egress` in `class`.
+    /// Returns the failure for a lost frame of a lossless class, at `egress` in `class`.
     pub fn lossless_drop(
         fabric: &NodeView,
         (egress, class): (PortIx, TrafficClass),
@@ -116,7 +116,7 @@ impl Failure {
     }
 }
 
-/// Reason why a simulation stopped, in words.
+/// Reason why a simulation stopped, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimulationError {
     pub(crate) message: String,
@@ -131,7 +131,7 @@ impl fmt::Display for SimulationError {
 impl std::error::Error for SimulationError {}
 
 impl Failure {
-    /// Time and port: which of several failures came first.
+    /// Time and port, which determine the first of several failures.
     pub fn when(&self) -> (Time, u32) {
         match self {
             Failure::LosslessDrop { at, egress, .. } => (*at, *egress),
@@ -140,9 +140,8 @@ impl Failure {
         }
     }
 
-    /// The failure in words. `port_name` names ports, `channel_name` the counts of credits at ports,
-    /// `pool_name` pools of the switch of a port; `advice` names
-    /// the change that would have kept a lost frame.
+    /// Describes the failure. `port_name` names ports, `channel_name` the credit counters of ports, `pool_name` the
+    /// pools of the switch of a port; `advice` names the change that would have prevented the loss of a frame.
     pub fn describe(
         &self,
         port_name: impl Fn(u32) -> String,

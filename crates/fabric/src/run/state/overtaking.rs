@@ -1,8 +1,8 @@
-//! Overtaking among the frames of flows whose paths are not listed (`Way::ByDestination`).
+//! Reordering among the frames of flows whose paths are not listed (`Way::ByDestination`).
 //!
-//! All destinations of such a flow have one receiver, which does not hold the destinations of earlier frames. So each host
-//! stores, for each of these flows, the creation time of the latest frame that has arrived, from the first frame on. That is
-//! done only where a frame can be overtaken: where a switch chooses by more than a hash, or something may fail.
+//! All destinations of such a flow share one receiver, which does not record the destinations of earlier frames. Each
+//! host therefore stores, for each of these flows, the creation time of the latest frame that has arrived. This is done
+//! only if a frame can be overtaken: if a switch selects paths by more than a hash, or something may fail.
 
 use crate::run::state::index::NodeIx;
 use crate::run::state::own::NodeLocal;
@@ -10,31 +10,32 @@ use crate::spec::choice::PathChoice;
 use crate::spec::{Spec, SwitchSpec, Way};
 use units::Time;
 
-/// More pairs of sender and destination than this are not kept apart: their times would take more than 128 MiB.
+/// Maximum number of pairs of sender and destination; the times of more pairs would take more than 128 MiB.
 pub(crate) const MOST_PAIRS: usize = 1 << 24;
 
 /// Returns true if frames of flows whose paths are not listed can be overtaken.
 pub(crate) fn can_overtake(spec: &Spec) -> bool {
     let mut switches = spec.nodes.iter().filter_map(|node| node.switch());
-    // A trimmed frame passes those that wait in the queue that it came to.
+    // A trimmed frame passes those queued before it.
     let reorders =
         |switch: &SwitchSpec| switch.trimming.is_some() || !matches!(switch.path_choice, PathChoice::Hash(_));
     !spec.faults.is_empty() || switches.any(reorders)
 }
 
-/// The frames of a part's hosts.
+/// Reordering at a part's hosts.
 #[derive(Debug)]
 pub(crate) struct Overtaking {
-    /// By path of the whole, the number of its flow among those that are not listed, if it is one of them.
+    /// By path of the whole fabric, the index of its flow among the unlisted ones; `None` for listed paths.
     number_of: Vec<Option<u32>>,
-    /// By node and number, creation time of the latest frame that has arrived; empty before the first.
+    /// By node and number, the creation time of the latest frame that has arrived; empty until the first arrival.
     latest: NodeLocal<NodeIx, Box<[Time]>>,
-    /// By number, frames that were overtaken.
+    /// By number, the count of overtaken frames.
     overtaken: Vec<u64>,
 }
 
 impl Overtaking {
-    /// Creates the state of a part with this many nodes; `None` if nothing can be overtaken, or there are too many pairs.
+    /// Creates the state of a part with this many nodes; `None` if nothing can be overtaken, or there are too many
+    /// pairs.
     pub fn new(spec: &Spec, nodes: usize) -> Option<Overtaking> {
         let unlisted = || spec.flows.iter().filter(|flow| flow.way == Way::ByDestination);
         let pairs: usize = unlisted().map(|flow| flow.source.destinations.count()).sum();
@@ -53,7 +54,7 @@ impl Overtaking {
         Some(Overtaking { number_of, latest: vec![Box::default(); nodes].into(), overtaken })
     }
 
-    /// A frame of a path, made then, has arrived at a node.
+    /// Records the arrival at a node of a frame of a path, created at `created`.
     pub fn arrived(&mut self, node: NodeIx, path: u32, created: Time) {
         let Some(number) = self.number_of[path as usize] else { return };
         let latest = &mut self.latest[node];
@@ -66,12 +67,12 @@ impl Overtaking {
         *latest = created.max(*latest);
     }
 
-    /// Frames of a path that were overtaken.
+    /// Number of overtaken frames of a path.
     pub fn frames(&self, path: usize) -> u64 {
         self.number_of[path].map_or(0, |number| self.overtaken[number as usize])
     }
 
-    /// Begins to count anew.
+    /// Restarts counting.
     pub fn clear(&mut self) {
         self.overtaken.fill(0);
     }
@@ -101,7 +102,7 @@ mod tests {
         flow.way = Way::ByDestination;
         flow.source.destinations = Destinations::Others(Others { hosts, without: None });
         spec.flows = vec![flow; 4_096];
-        assert!(Overtaking::new(&spec, 1).is_none(), "nothing can be overtaken");
+        assert!(Overtaking::new(&spec, 1).is_none(), "no frame can be overtaken");
         spec.faults = vec![crate::spec::FaultSpec::LinkUp { link: 0, at: Time::ZERO }];
         assert!(Overtaking::new(&spec, 1).is_some());
         spec.flows.push(spec.flows[0].clone());

@@ -1,9 +1,10 @@
-//! Tables of which each node has a range.
+//! Tables of which each node owns a range.
 //!
-//! A step finds an entry by an index, and indices of nodes, ports, queues, sources, endpoints and limiters cannot be made
-//! from numbers outside `run/state`: they come with the event of the node, from the state of the node, or from the route of a frame that is
-//! there. So a step cannot name another node's entry. The other end of a link is a [`PeerIx`](crate::run::across::peer::PeerIx), which is an
-//! index of no table. What is about all nodes at once, like the builder and the results, shows a [`Whole`].
+//! A step finds an entry by an index. Outside `run/state`, indices of nodes, ports, queues, sources, endpoints and
+//! limiters cannot be made from numbers: they come from the event of the node, from the state of the node, or from the
+//! route of a frame at the node. A step therefore cannot name another node's entry. The other end of a link is a
+//! [`PeerIx`](crate::run::across::peer::PeerIx), which indexes no table. Code for all nodes, such as the builder and
+//! the results, passes a [`Whole`].
 
 use crate::Whole;
 use crate::run::state::index::{Ix, Seal};
@@ -11,7 +12,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-/// A table of which each node has a range.
+/// A table of which each node owns a range.
 pub(crate) struct NodeLocal<I, T> {
     all: Vec<T>,
     by: PhantomData<I>,
@@ -42,17 +43,17 @@ impl<I, T> Default for NodeLocal<I, T> {
 }
 
 impl<I: Ix, T> NodeLocal<I, T> {
-    /// The entry, if the table has any: some are empty where no node needs them.
+    /// The entry, unless the table is empty: some tables are, if no node needs them.
     #[inline(always)]
     pub fn get(&self, own: I) -> Option<&T> {
         self.all.get(own.at())
     }
-    /// The entry, if the table has any.
+    /// The entry, mutably, unless the table is empty.
     #[inline(always)]
     pub fn get_mut(&mut self, own: I) -> Option<&mut T> {
         self.all.get_mut(own.at())
     }
-    /// The entry, in a table that grows to the last one in use.
+    /// The entry, in a table that grows up to the last entry in use.
     pub fn or_default(&mut self, own: I) -> &mut T
     where
         T: Default + Clone,
@@ -72,7 +73,7 @@ impl<I: Ix, T> NodeLocal<I, T> {
     pub fn len(&self) -> usize {
         self.all.len()
     }
-    /// Memory, in bytes, without what entries own.
+    /// Bytes of memory, excluding heap memory of the entries.
     pub fn memory_bytes(&self) -> usize {
         self.all.capacity() * size_of::<T>()
     }
@@ -82,7 +83,7 @@ impl<I: Ix, T> NodeLocal<I, T> {
     pub fn all(&self, _: Whole) -> &[T] {
         &self.all
     }
-    /// Entries of all nodes.
+    /// Entries of all nodes, mutably.
     #[inline(always)]
     pub fn all_mut(&mut self, _: Whole) -> &mut Vec<T> {
         &mut self.all
@@ -108,24 +109,24 @@ impl<I: Ix, T> NodeLocal<I, T> {
         I::sealed(self.all.len() - 1, Seal::new())
     }
 
-    /// Indices of all nodes, for methods of the state that are about the whole.
+    /// Indices of all nodes, for methods of the state that cover the whole fabric.
     pub(in crate::run::state) fn indices(&self) -> impl DoubleEndedIterator<Item = I> + Clone + use<I, T> {
         (0..self.all.len()).map(|number| I::sealed(number, Seal::new()))
     }
-    /// Entries of all nodes with their indices, for methods of the state that are about the whole.
+    /// Entries of all nodes with their indices, for methods of the state that cover the whole fabric.
     pub(in crate::run::state) fn pairs(&self) -> impl Iterator<Item = (I, &T)> {
         self.all.iter().enumerate().map(|(number, entry)| (I::sealed(number, Seal::new()), entry))
     }
-    /// Adds an entry, for methods of the state that are about the whole.
+    /// Adds an entry, for methods of the state that cover the whole fabric.
     pub(in crate::run::state) fn add(&mut self, entry: T) {
         self.all.push(entry);
     }
-    /// Entries of all nodes, for methods of the state that are about the whole.
+    /// Entries of all nodes, for methods of the state that cover the whole fabric.
     #[inline(always)]
     pub(in crate::run::state) fn each(&self) -> &[T] {
         &self.all
     }
-    /// Entries of all nodes, for methods of the state that are about the whole.
+    /// Entries of all nodes, mutably, for methods of the state that cover the whole fabric.
     #[inline(always)]
     pub(in crate::run::state) fn each_mut(&mut self) -> &mut Vec<T> {
         &mut self.all

@@ -1,8 +1,7 @@
-//! Counts of frames that have passed the ports, and of those that their queue managers do not need to observe.
+//! Counts of frames that have passed the ports, and of those that their queue managers need not observe.
 //!
-//! Counts are ordered by number first, a number being a priority or channel, and then by port: most ports use one number,
-//! and the counts that every frame touches then lie close together. A queue manager that needs no update is counted for in
-//! the same place.
+//! Counts are ordered by priority or channel number, then by port: most ports use one number, so the counts that every
+//! frame touches are close together. The state of a queue manager that needs no updates is stored in the same place.
 
 use crate::run::state::index::PortIx;
 use frame::Frame;
@@ -10,7 +9,7 @@ use queueing::{Deferred, Quiet};
 use recurrence::{Growth, Recurs, Walk};
 use units::Time;
 
-/// Counts of a number at a port, and of the class that is called by the same number: a half of a cache line.
+/// Counts of a priority or channel number at a port, and of the class with the same number: half a cache line.
 #[derive(Clone, Copy, Debug, Default, Recurs)]
 #[repr(align(32))]
 pub(crate) struct Passed {
@@ -22,21 +21,21 @@ pub(crate) struct Passed {
     frames: u64,
     /// Time until which the manager of the class needs no updates.
     until: Time,
-    /// Bytes that may still arrive without an update of the manager; the most is that of [`Quiet::ALWAYS`].
+    /// Bytes that may still arrive without an update of the manager; at most [`Quiet::ALWAYS`] allows.
     left: u32,
     /// Frames that arrived without an update of the manager.
     deferred: u32,
 }
 
 impl Passed {
-    /// A frame has been sent.
+    /// Counts a frame that is sent.
     #[inline(always)]
     pub fn count(&mut self, bytes: u16) {
         self.bytes += u64::from(bytes);
         self.frames += 1;
     }
 
-    /// Counts an arriving frame and returns true, if the manager of this class needs no update.
+    /// If the manager of this class needs no update, counts an arriving frame and returns true.
     #[inline(always)]
     pub fn needs_no_update(&mut self, now: Time, bytes: u16) -> bool {
         match self.left.checked_sub(u32::from(bytes)) {
@@ -55,7 +54,7 @@ impl Passed {
         self.until
     }
 
-    /// Arrivals without an update since the manager last returned how long it needs none.
+    /// Frames that arrived without an update in the present period, and bytes that still may.
     pub fn deferred(&self) -> Deferred {
         Deferred { frames: self.deferred.into(), left: self.left.into() }
     }
@@ -75,7 +74,7 @@ pub(crate) struct PassedPorts {
 }
 
 impl PassedPorts {
-    /// Visits the counts of a port that its queue managers have not been updated with.
+    /// Visits the counts of a port that have not been reported to its queue managers.
     pub fn walk_port(&self, port: PortIx, walk: &mut Walk) {
         self.counts[port.at()..].iter().step_by(self.ports.max(1)).for_each(|own| own.walk(walk));
     }
@@ -86,7 +85,7 @@ impl PassedPorts {
         self.counts[port.at()..].iter_mut().step_by(ports).for_each(|own| own.grow(growth));
     }
 
-    /// Nothing has passed yet.
+    /// Creates counters at zero.
     pub fn new(ports: usize, numbers: usize) -> PassedPorts {
         PassedPorts { ports, counts: memory::filled(Passed::default(), ports * numbers) }
     }
@@ -96,7 +95,7 @@ impl PassedPorts {
         self.ports
     }
 
-    /// A frame has been sent through a port.
+    /// Counts a frame sent through a port.
     #[inline(always)]
     pub fn count(&mut self, port: PortIx, frame: &Frame) {
         self.counts[frame.priority().at() * self.ports + port.at()].count(frame.bytes);
@@ -112,14 +111,14 @@ impl PassedPorts {
         &mut self.counts[number * self.ports + port.at()]
     }
 
-    /// Bytes and frames that have been sent through a port with these numbers (bit n for number n).
+    /// Bytes and frames sent through a port with these numbers (bit n for number n).
     pub fn sent(&self, port: PortIx, numbers: u32) -> (u64, u64) {
         let own = self.counts[port.at()..].iter().step_by(self.ports).enumerate();
         let counted = own.filter(|(number, _)| numbers >> number & 1 != 0);
         counted.fold((0, 0), |(bytes, frames), (_, own)| (bytes + own.bytes, frames + own.frames))
     }
 
-    /// Begins measuring: nothing has been sent. Managers go on.
+    /// Restarts measurement of frames sent. The state of managers is kept.
     pub fn restart(&mut self) {
         for own in &mut self.counts {
             (own.bytes, own.frames) = (0, 0);

@@ -1,4 +1,4 @@
-//! The part of a node that sends pauses: its watermarks, its counters, and the note of the cause of a pause.
+//! The state of a node's pause sender: its watermarks, its counters, and the note that records the cause of a pause.
 
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;
@@ -13,7 +13,7 @@ use rand_xoshiro::rand_core::Rng;
 use recurrence::{Recurs, Walk};
 use units::{Amount, Time};
 
-/// The part of a switch that sends pauses.
+/// The pause sender of a node.
 #[derive(Debug, Recurs)]
 pub(crate) struct PauseSender {
     #[recurs(constant)]
@@ -23,21 +23,21 @@ pub(crate) struct PauseSender {
     pub target: Option<Target>,
     #[recurs(constant)]
     pub first_port: PortIx,
-    /// Watermarks of the queues of each port; empty with ingress accounting, whose are at the ingress ports.
+    /// Watermarks of the queues of each port. Empty with ingress accounting, which stores them at the ingress ports.
     #[recurs(constant)]
     pub levels: Vec<Levels>,
-    /// Length of pauses, and times of their renewal.
+    /// Duration of pauses, and times of their renewal.
     #[recurs(constant)]
     pub timing: PauseTiming,
     /// Searches for targets in progress.
     #[recurs(unless_empty = "searches for the targets of pauses")]
     pub searches: Vec<Search>,
-    /// By port and class; empty with ingress accounting.
+    /// Counters by port and class; empty with ingress accounting.
     #[recurs(unless_empty = "pauses by egress queue")]
     pub egress: Vec<EgressCounter>,
-    /// With egress accounting, by port and class: how many queues keep that port paused.
+    /// With egress accounting, by port and class: number of queues that keep the port paused.
     pub pause_counts: Vec<u32>,
-    /// By port: when the next pause has to be renewed.
+    /// By port, the timer of the next renewal.
     pub renewals: Vec<Timer>,
     /// Draws for random sampling.
     #[recurs(with = PauseSender::walk_random)]
@@ -47,18 +47,18 @@ pub(crate) struct PauseSender {
     pub ports: Vec<u32>,
 }
 
-/// Length of the pauses of a node, and times of their renewal.
+/// Duration of the pauses of a node, and times of their renewal.
 #[derive(Debug)]
 pub(crate) struct PauseTiming {
     length: PauseLength,
     refresh: bool,
     links: Vec<Renewal>,
-    /// By port, the times where all pauses have one length.
+    /// By port, the renewal time if all pauses have equal durations.
     same: Vec<Time>,
 }
 
 impl PauseTiming {
-    /// `links`: renewal parameters of each port.
+    /// Creates the timing; `links` holds the renewal parameters of each port.
     pub fn new(control: &PauseSpec, links: Vec<Renewal>) -> PauseTiming {
         let (length, refresh) = (control.quanta, control.refresh);
         let mut timing = PauseTiming { length, refresh, links, same: Vec::new() };
@@ -69,16 +69,16 @@ impl PauseTiming {
         }
         timing
     }
-    /// Returns true if pauses last as long as the queue takes to drain.
+    /// Returns true if the duration of pauses is the time that the queue takes to drain.
     pub fn is_computed(&self) -> bool {
         self.length == PauseLength::Computed
     }
-    /// The link of a port.
+    /// Renewal parameters of a port.
     pub fn link(&self, local: usize) -> &Renewal {
         &self.links[local]
     }
-    /// Returns the times in a pause frame for these priorities, and when the first of them has to be renewed, or ends if it
-    /// is not. `drain`: the bytes to drain, if they decide the times.
+    /// Returns the pause times for these priorities, and the time of the first renewal, or of the first expiry if
+    /// pauses are not renewed. `drain`: bytes to drain, if they determine the pause times.
     pub fn of(&self, local: usize, priorities: u8, drain: Option<&Drain>) -> (Quanta, Time) {
         let (each, shortest) = match self.length {
             PauseLength::Fixed(each) if !self.same.is_empty() => return (each, self.same[local]),
@@ -95,7 +95,7 @@ impl PauseTiming {
         let after = match self.length {
             _ if !self.refresh => pause_time(quanta, link.rates.1),
             PauseLength::Fixed(_) => link.renew_after(quanta),
-            // Late, when the frames that were on their way are known.
+            // Late, when the frames in flight are known.
             PauseLength::Computed => link.renew_late(quanta),
         };
         after.max(Time::from_ps(1))
@@ -105,7 +105,7 @@ impl PauseTiming {
     }
 }
 
-/// The times in a pause frame, by priority.
+/// The pause times in a pause frame, by priority, in quanta.
 pub(crate) type Quanta = [u16; PRIORITIES];
 
 /// A search for targets in progress.
@@ -116,24 +116,24 @@ pub(crate) struct Search {
     pub queue: (usize, TrafficClass),
     pub priorities: u8,
     pub cause: PauseCause,
-    /// The targets that it will have found.
+    /// The targets that it will find.
     pub targets: Vec<u32>,
 }
 
 /// Cause of a pause, packed into the pause frame's 64-bit note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PauseCause {
-    /// The target watermark, not the high one.
+    /// True if the target watermark was crossed, false for the high watermark.
     pub targeted: bool,
-    /// The queue's own port has been paused while the counter rose from its low watermark: the pause is a
+    /// True if the queue's own port was paused while the counter rose from its low watermark: this pause is a
     /// consequence of that one.
     pub inherited: bool,
-    /// The link of the queue was down.
+    /// True if the link of the queue was down.
     pub down: bool,
-    /// The egress queue that the frame was for which crossed the watermark, a number of the whole; `None` for a renewal with
-    /// ingress accounting, which no single frame caused.
+    /// The egress queue of the frame that crossed the watermark, by its number in the whole fabric; `None` for a
+    /// renewal with ingress accounting, which no single frame caused.
     pub queue: Option<u32>,
-    /// Occupancy at that moment, in the unit of the watermark.
+    /// Occupancy when the pause was sent, in the unit of the watermark.
     pub occupancy: u64,
 }
 
@@ -166,7 +166,8 @@ impl PauseSender {
         (0..4).for_each(|_| walk.word(random.next_u64()));
     }
 
-    /// The counter of a priority: PAUSE has one for all, PFC one each; `None` if it is not controlled.
+    /// Returns the counter of a priority; `None` if the priority is not paused. PAUSE has one counter for all
+    /// priorities, PFC one each.
     pub fn group(&self, priority: u8) -> Option<usize> {
         self.spec.kind.group(priority)
     }
@@ -177,26 +178,26 @@ impl PauseSender {
             PauseKind::Priorities(_) => 1 << group,
         }
     }
-    /// The priorities that pausing is enabled for.
+    /// The priorities for which pausing is enabled.
     pub fn controlled(&self) -> u8 {
         self.spec.kind.priorities()
     }
-    /// The port of this number among those of its node.
+    /// Returns the port with this index at its node.
     #[inline(always)]
     pub fn port(&self, local: usize) -> PortIx {
         self.first_port.plus(local as u32)
     }
 
-    /// Its number at the node.
+    /// Returns the index of a port at its node.
     pub fn local(&self, port: PortIx) -> usize {
         port.since(self.first_port) as usize
     }
-    /// Returns true if ingress ports are counted; otherwise queues are.
+    /// Returns true with ingress accounting, false if queues are counted.
     pub fn by_ingress(&self) -> bool {
         self.spec.accounting == Accounting::Ingress
     }
 
-    /// A pause has been sent through a port: arms the timer for its renewal.
+    /// Schedules the renewal of a pause that has been sent through a port.
     pub fn schedule_renewal(&mut self, local: usize, at: Time, events: &mut EventQueue) {
         if self.spec.refresh {
             self.schedule(local, at, events);
@@ -221,7 +222,7 @@ impl PauseSender {
     }
 }
 
-/// Parts of a pause frame by time; XONs are in the first. There are at most as many as priorities.
+/// Parts of a pause frame, one per pause time; XONs are in the first. There are at most as many parts as priorities.
 #[derive(Debug)]
 pub(crate) struct Parts {
     each: [(PauseSignal, u16); PRIORITIES],
@@ -230,7 +231,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     pub fn of(signal: PauseSignal, times: &Quanta) -> Parts {
-        // The time with an XON alone has no meaning: it is that of the pause that it ends.
+        // With an XON alone, the time has no meaning: it is that of the pause that it ends.
         let first = if signal.xoff == 0 { signal.xon } else { signal.xoff };
         let first = times[first.trailing_zeros() as usize % PRIORITIES];
         let mut parts = Parts { each: [(PauseSignal::default(), first); PRIORITIES], count: 1 };
@@ -249,12 +250,12 @@ impl Parts {
     }
 }
 
-/// The cause that an event carries: that of its lowest priority.
+/// Returns the cause that an event carries: that of its lowest priority.
 pub(crate) fn cause_of(signal: PauseSignal, causes: &[u64; PRIORITIES]) -> u64 {
     causes[signal.xoff.trailing_zeros() as usize % PRIORITIES]
 }
 
-/// The levels that a watermark is drawn at, for reports.
+/// Returns the unit of a watermark, for reports, and its value in that unit.
 pub(crate) fn unit_of(mark: Amount) -> (&'static str, u64) {
     match mark {
         Amount::Bytes(bytes) => ("B", bytes),

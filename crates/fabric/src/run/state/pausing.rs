@@ -4,8 +4,8 @@ use crate::run::state::pause_sender::Quanta;
 use frame::{PRIORITIES, members};
 use units::Time;
 
-/// Pauses to be renewed through a port: priorities and their times, the note of the last of them, and the time of the next
-/// check.
+/// Pauses to be renewed through a port: priorities and their pause times, the note of the last of them, and the time of
+/// the next check.
 pub(crate) struct RenewalsDue {
     pub(in crate::run) bits: u8,
     pub(in crate::run) quanta: Quanta,
@@ -14,10 +14,10 @@ pub(crate) struct RenewalsDue {
 }
 
 impl RenewalsDue {
-    /// These priorities, too.
+    /// Adds these priorities.
     pub fn add(&mut self, bits: u8, quanta: &Quanta, note: u64) {
         for priority in members(bits) {
-            // Among queues that share a pause, the one that needs most time decides.
+            // Among queues that share a pause, the longest pause time applies.
             self.quanta[priority] = self.quanta[priority].max(quanta[priority]);
         }
         self.bits |= bits;
@@ -25,5 +25,5 @@ impl RenewalsDue {
     }
 }
 
-/// The times of an XON.
+/// The pause times of an XON.
 pub(crate) const NO_QUANTA: Quanta = [0; PRIORITIES];

@@ -1,32 +1,32 @@
-//! Waiting frames: linked lists in one pool of slots.
+//! Queued frames: linked lists in one pool of slots.
 //!
-//! Queues come and go by the thousand and most are empty; a pool keeps waiting frames close together and allocates nothing
-//! once it has grown to the largest number that ever waited at once.
+//! Thousands of queues are used over a run, and most are empty. A pool keeps queued frames close together and allocates
+//! nothing once it has grown to the maximum number of queued frames.
 
 use crate::run::state::index::{PortIx, SlotIx};
 use frame::Frame;
 use typed_index_collections::TiVec;
 use units::Time;
 
-/// A frame that waits.
+/// A queued frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Waiting {
     pub frame: Frame,
-    /// Begin of its wait.
+    /// Start of its wait.
     pub since: Time,
-    /// Begin of its transmission, once that is certain.
+    /// Start of its transmission, once known.
     pub leaves: Time,
-    /// The port at the other side of its node. For a frame that waits to leave: its ingress port, `None` if it began its way
-    /// here. For a frame at an input of a crossbar: its egress port.
+    /// The port at the other side of the node. For a frame queued for egress: its ingress port, `None` if it originates
+    /// at this node. For a frame at an input of a crossbar: its egress port.
     pub across: Option<PortIx>,
     next: Option<SlotIx>,
 }
 
-/// A list of waiting frames, in order.
+/// A list of queued frames, in order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct List {
     head: Option<SlotIx>,
-    /// The last, unless the list is empty: then of no meaning.
+    /// The last slot; meaningless if the list is empty.
     tail: Option<SlotIx>,
 }
 
@@ -37,7 +37,7 @@ impl List {
     pub fn is_empty(&self) -> bool {
         self.head.is_none()
     }
-    /// The first slot.
+    /// Returns the first slot.
     #[inline]
     pub fn head(&self) -> Option<SlotIx> {
         self.head
@@ -53,7 +53,7 @@ impl List {
 #[derive(Debug)]
 pub(crate) struct Pool {
     slots: TiVec<SlotIx, Waiting>,
-    /// The first of the list of free slots.
+    /// The first free slot; free slots are linked.
     free: Option<SlotIx>,
 }
 
@@ -66,7 +66,7 @@ impl Pool {
     pub fn push(&mut self, list: &mut List, frame: &Frame, since: Time, across: Option<PortIx>) {
         self.push_leaving(list, frame, since, Time::NEVER, across);
     }
-    /// A frame whose transmission begins at a known time.
+    /// Appends a frame whose transmission starts at a known time.
     #[inline(always)]
     pub fn push_leaving(
         &mut self,
@@ -93,7 +93,7 @@ impl Pool {
         list.tail = Some(slot);
     }
 
-    /// Adds free slots, by a quarter at a time, so that the memory held is near the memory needed.
+    /// Adds free slots, increasing the pool by a quarter, so that memory use stays near the need.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) -> SlotIx {
@@ -105,7 +105,7 @@ impl Pool {
         self.slots.push_and_get_key(Waiting::default())
     }
 
-    /// The first of a list that is not empty.
+    /// Removes the first frame of a non-empty list.
     #[inline(always)]
     pub fn pop(&mut self, list: &mut List) -> Waiting {
         let slot = list.first();
@@ -117,19 +117,19 @@ impl Pool {
         waiting
     }
 
-    /// Moves the first frame of a list that is not empty to the end of another, as it is.
+    /// Moves the first frame of a non-empty list to the end of another, unchanged.
     pub fn move_first(&mut self, from: &mut List, to: &mut List) {
         let slot = from.first();
         from.head = self.slots[slot].next.take();
         self.append(to, slot);
     }
 
-    /// Fetches the first of a list.
+    /// Prefetches the first frame of a list.
     #[inline(always)]
     pub fn fetch_first(&self, list: &List) {
         self.fetch_slot(list.head);
     }
-    /// Fetches the last of a list.
+    /// Prefetches the last frame of a list.
     #[inline(always)]
     pub fn fetch_last(&self, list: &List) {
         self.fetch_slot(list.tail);
@@ -151,18 +151,18 @@ impl Pool {
         &self.slots[slot]
     }
 
-    /// The last of a list.
+    /// The last frame of a list.
     pub fn last(&self, list: &List) -> Option<&Waiting> {
         list.tail.filter(|_| !list.is_empty()).map(|tail| &self.slots[tail])
     }
 
-    /// The last of a list, which may be changed in its place.
+    /// The last frame of a list, mutably.
     pub fn last_mut(&mut self, list: &List) -> Option<&mut Waiting> {
         let tail = list.tail.filter(|_| !list.is_empty())?;
         Some(&mut self.slots[tail])
     }
 
-    /// Sets the begin of a waiting frame's transmission. Returns the frame, and the slot behind its own.
+    /// Sets the start of a queued frame's transmission. Returns the frame, and the next slot in its list.
     #[inline]
     pub fn commit(&mut self, slot: SlotIx, leaves: Time) -> (Frame, Option<SlotIx>) {
         let waiting = &mut self.slots[slot];
@@ -174,7 +174,7 @@ impl Pool {
     pub fn is_tagged(&self, slot: SlotIx) -> bool {
         self.slots[slot].frame.flags.is_tagged()
     }
-    /// The first of a list that is not empty, taken out if its transmission has begun by `now`.
+    /// The first frame of a non-empty list; it is removed if its transmission has started by `now`.
     #[inline(always)]
     pub fn pop_left(&mut self, list: &mut List, now: Time) -> Option<&Waiting> {
         let slot = list.first();
@@ -188,18 +188,18 @@ impl Pool {
         Some(waiting)
     }
 
-    /// The first of a list that is not empty.
+    /// The first entry of a non-empty list.
     pub fn first(&self, list: &List) -> &Waiting {
         &self.slots[list.first()]
     }
 
-    /// The first frame of a list that is not empty.
+    /// The first frame of a non-empty list.
     #[inline]
     pub fn head(&self, list: &List) -> &Frame {
         &self.slots[list.first()].frame
     }
 
-    /// Frames that wait in all lists.
+    /// Number of frames in all lists.
     pub fn used(&self) -> u64 {
         let free = std::iter::successors(self.free, |&slot| self.slots[slot].next).count();
         (self.slots.len() - free) as u64
@@ -214,7 +214,7 @@ impl Pool {
     pub fn iter(&self, list: &List) -> impl Iterator<Item = &Waiting> {
         self.from(list.head).map(|(_, waiting)| waiting)
     }
-    /// The frames of a list from a slot of it on, each with its slot.
+    /// The frames of a list from this slot on, each with its slot.
     pub fn from(&self, slot: Option<SlotIx>) -> impl Iterator<Item = (SlotIx, &Waiting)> {
         let mut next = slot;
         std::iter::from_fn(move || {
@@ -224,7 +224,7 @@ impl Pool {
             Some((slot, waiting))
         })
     }
-    /// The slot behind one in its list.
+    /// The next slot in a list.
     pub fn behind(&self, slot: SlotIx) -> Option<SlotIx> {
         self.slots[slot].next
     }

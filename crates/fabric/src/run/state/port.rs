@@ -16,53 +16,55 @@ use recurrence::{Counts, Recurs};
 use scheduling::Selector;
 use units::{BitRate, ClockOffset, Time, WireClock};
 
-/// Bytes after which a cut-through switch has the header of a frame.
+/// Number of bytes after which a cut-through switch has received the header of a frame.
 pub(crate) const HEAD_BYTES: u16 = 64;
 
 /// Port data that every passing frame touches: one cache line.
 #[derive(Clone, Debug, Recurs)]
 #[repr(align(64))]
 pub(crate) struct Port {
-    /// Until when the transmitter is busy.
+    /// Time until which the transmitter is busy.
     #[recurs(past)]
     pub busy_until: Time,
-    /// The pending decision; armed only while something waits.
+    /// The pending decision; armed only while frames are queued.
     pub decision: Timer,
     pub clock: WireClock,
     /// Delay of the link and bytes around each frame.
     #[recurs(constant)]
     pub timing: LinkTiming,
-    /// Kind and place of the event at the other end when a frame arrives there, as events are ordered.
+    /// Kind and place of the arrival event at the other end of the link.
     #[recurs(constant)]
     pub arrives_as: Place,
     #[recurs(constant)]
     pub first_queue: QueueIx,
-    /// Classes with frames waiting, bit n for class n.
+    /// Classes with queued frames, bit n for class n.
     pub waiting: u32,
-    /// Classes that may not send, for one reason or another; [`update_stopped`](crate::run::steps::stops::update_stopped)
-    /// alone writes it. Looked at again when a pause may be over.
+    /// Classes that may not send, for any reason, bit n for class n. Written only by
+    /// [`update_stopped`](crate::run::steps::stops::update_stopped), and updated when a pause may have ended.
     pub stopped: u32,
-    /// Features of the port beyond sending frames in order. With none of them, a frame that finds the port free goes straight to the link.
+    /// Features of the port beyond sending frames in order. Without any feature, a frame that finds the port idle goes
+    /// directly to the link.
     pub features: PortFeatures,
-    /// Those of its node, for what gets another priority here those of that.
+    /// The traffic classes of its node. If the port remaps priorities, they are applied to the new priority.
     #[recurs(constant)]
     pub classes: ClassMap,
 }
 
-/// Features of a port beyond sending frames in order, as a set of bits. [`stages`](crate::run::state::stages) lists them.
+/// Features of a port beyond sending frames in order, as a set of bits. [`stages`](crate::run::state::stages) lists
+/// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub(crate) struct PortFeatures(u32);
 
 impl PortFeatures {
-    /// The feature at this place of their list.
+    /// The feature at this index in the list.
     pub(in crate::run) const fn nth(place: u8) -> PortFeatures {
         PortFeatures(1 << place)
     }
-    /// The place of a single feature in the list.
+    /// The index of a single feature in the list.
     pub(in crate::run) const fn place(self) -> u8 {
         self.0.trailing_zeros() as u8
     }
-    /// None of them.
+    /// No features.
     pub const NONE: PortFeatures = PortFeatures(0);
 
     /// Returns true if any of these is set.
@@ -74,12 +76,12 @@ impl PortFeatures {
     pub const fn is_within(self, these: PortFeatures) -> bool {
         self.0 & !these.0 == 0
     }
-    /// Those whose stages come later than that of `stage`, a single feature or none.
+    /// The features whose stages come after that of `stage`, a single feature or none.
     #[inline(always)]
     pub const fn behind(self, stage: PortFeatures) -> PortFeatures {
         PortFeatures(self.0 & !(stage.0 | stage.0.saturating_sub(1)))
     }
-    /// Without these.
+    /// The features without these.
     pub const fn without(self, these: PortFeatures) -> PortFeatures {
         PortFeatures(self.0 & !these.0)
     }
@@ -93,18 +95,18 @@ impl PortFeatures {
     }
 }
 
-/// Delay of a link and bytes around each of its frames, in one word: a port has to fit a cache line.
+/// Delay of a link and overhead per frame, packed into one word so that a port fits a cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinkTiming(u64);
 
 const OVERHEAD_BITS: u32 = u16::BITS;
 
 impl LinkTiming {
-    /// Longest time that fits: 281 s. Links have at most 10 s of delay.
+    /// The maximum delay that fits: 281 s. Links have at most 10 s of delay.
     pub const LONGEST: Time = Time::from_ps((1 << (u64::BITS - OVERHEAD_BITS)) - 1);
 
-    /// `arrives_after` is the time from the last bit sent to the arrival event at the peer: delay of the link, and latency of the switch
-    /// there. `overhead` is in bytes.
+    /// Packs the values. `arrives_after` is the time from the last bit sent to the arrival event at the peer: the delay
+    /// of the link plus the latency of the switch there. `overhead` is in bytes.
     ///
     /// # Panics
     /// If `arrives_after` is above [`LinkTiming::LONGEST`].
@@ -120,17 +122,17 @@ impl LinkTiming {
     pub const fn arrives_after(self) -> Time {
         Time::from_ps(self.0 >> OVERHEAD_BITS)
     }
-    /// Bytes around each frame.
+    /// Overhead bytes per frame.
     #[inline(always)]
     pub const fn overhead(self) -> u16 {
         self.0 as u16
     }
 }
 
-/// In [`ColdPort::down`]: the link is down.
+/// Bit in [`ColdPort::down`]: the link is down.
 pub(crate) const LINK_DOWN: u8 = 1;
 
-/// In [`ColdPort::down`]: the switch restarts.
+/// Bit in [`ColdPort::down`]: the switch is restarting.
 pub(crate) const SWITCH_OFF: u8 = 2;
 
 impl Port {
@@ -144,13 +146,13 @@ impl Port {
         let first = self.first_queue;
         (0..self.classes.classes() as u32).map(move |class| first.plus(class))
     }
-    /// The queue of the only class in which something waits.
+    /// The queue of the only class with queued frames.
     #[inline(always)]
     pub fn waiting_queue(&self) -> QueueIx {
         self.first_queue.plus(self.waiting.trailing_zeros())
     }
-    /// Puts a frame on the link, whose transmission begins at `begins`: when the transmitter is free, or will be.
-    /// Returns its arrival.
+    /// Sends a frame on the link. Its transmission starts at `begins`, when the transmitter is or will be idle. Returns
+    /// the arrival event.
     #[inline(always)]
     pub fn transmit(&mut self, frame: Frame, begins: Time) -> Event {
         if self.busy_until < begins {
@@ -162,12 +164,12 @@ impl Port {
             if self.is_seen_by_heads() { self.head_leaves(&frame, begins) } else { self.busy_until };
         self.arrives_as.event(left_at + self.timing.arrives_after(), frame)
     }
-    /// Returns true if the peer is a cut-through switch: it acts on the first 64 B.
+    /// Returns true if the peer is a cut-through switch, which acts on the first 64 B.
     #[inline(always)]
     pub fn is_seen_by_heads(&self) -> bool {
         self.arrives_as.is(Kind::Head)
     }
-    /// When the head has left of a frame that is sent from now on.
+    /// Time at which the head of a frame sent from `now` on has left.
     #[inline]
     fn head_leaves(&self, frame: &Frame, now: Time) -> Time {
         let head = u64::from(frame.bytes.min(HEAD_BYTES)) + u64::from(self.timing.overhead());
@@ -178,29 +180,29 @@ impl Port {
 /// Rarely used port data.
 #[derive(Debug, Recurs)]
 pub(crate) struct ColdPort {
-    /// Nominal: what the clock of the node makes of it is [`Port::clock`].
+    /// Nominal rate. [`Port::clock`] has the rate by the clock of the node.
     #[recurs(constant)]
     pub rate: BitRate,
-    /// Nominal rate of what arrives.
+    /// Nominal rate of arriving frames.
     #[recurs(constant)]
     pub arrival_rate: BitRate,
-    /// Why nothing may leave: [`LINK_DOWN`], [`SWITCH_OFF`]; 0: all is well.
+    /// Reasons why the port cannot send: [`LINK_DOWN`], [`SWITCH_OFF`]; 0 if there are none.
     pub down: u8,
-    /// True if frames that wait for a failed link are kept.
+    /// True if frames queued for a failed link are kept.
     #[recurs(constant)]
     pub keeps: bool,
     #[recurs(constant)]
     pub clock: ClockOffset,
-    /// That of the peer's node, and how long its bytes take.
+    /// Clock offset of the peer's node. `arrives_by` has the duration of its bytes.
     #[recurs(constant)]
     pub peer_clock: ClockOffset,
     #[recurs(constant)]
     pub arrives_by: WireClock,
     pub scheduler: Selector,
-    /// Bytes divided by the scheduler; `None` if it does not divide bandwidth.
+    /// Bytes of each class while several classes could send; `None` if the scheduler does not divide bandwidth.
     #[recurs(measured)]
     pub contention: Option<Box<Contention>>,
-    /// All frames that wait here.
+    /// Occupancy of all queues of the port.
     pub occupancy: Occupancy,
     /// Delay of the link alone.
     #[recurs(constant)]
@@ -212,28 +214,28 @@ pub(crate) struct ColdPort {
     /// Time until which the same classes are stopped, unless a pause or an update arrives.
     #[recurs(past)]
     pub stops_until: Time,
-    /// Watches for pause storms; at switches that do.
+    /// Pause-storm watchdog, at switches that have one.
     #[recurs(unless_empty = "watchdogs of pause storms")]
     pub watch: Option<Box<PortWatch>>,
-    /// Frames are sent ahead of their time, and a queue manager is notified of departures late.
+    /// True if frames are sent ahead of their time and a queue manager observes departures late.
     #[recurs(constant)]
     pub notes_departures: bool,
-    /// Its queue managers observe no departures but those that empty a queue.
+    /// True if its queue managers observe only departures that empty a queue.
     #[recurs(constant)]
     pub notes_emptying_only: bool,
-    /// The source that is alone at its NIC, and sends ahead.
+    /// The source that is alone at its NIC and sends ahead of time.
     #[recurs(unless_empty = "greedy sources")]
     pub sole_source: Option<Box<SoleGreedySource>>,
-    /// The rates that the link had before faults changed it.
+    /// The rates of the link before faults changed them.
     #[recurs(unless_empty = "changes of link rates")]
     pub former: Vec<FormerRate>,
-    /// The new priorities of frames that leave here.
+    /// New priorities of frames that leave through this port, by old priority.
     #[recurs(constant)]
     pub remap: Option<[Priority; PRIORITIES]>,
     /// Treatment of frames at the edge of a congestion notification domain.
     #[recurs(constant)]
     pub domain: Option<Box<PortDomain>>,
-    /// Trimming of frames that find no room; `None`: they are lost.
+    /// Trimming of frames that do not fit; `None`: they are dropped.
     #[recurs(unless_empty = "packet trimming")]
     pub trimming: Option<Box<PortTrimming>>,
     /// Link-level retry, in both directions.
@@ -245,24 +247,24 @@ pub(crate) struct ColdPort {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FormerRate {
     pub until: Time,
-    /// Wire clock of the bytes that the port sent, and that of those that arrived.
+    /// Wire clock of the bytes sent by the port. `arrived_by` is that of the bytes received.
     pub sent_by: WireClock,
     pub arrived_by: WireClock,
 }
 
 impl ColdPort {
-    /// The priority that a frame has when it has left here.
+    /// Returns the priority of a frame after it leaves through this port.
     #[inline]
     pub fn new_priority(&self, old: Priority) -> Priority {
         let own = self.remap.and_then(|new| new.get(old.at()).copied()).unwrap_or(old);
         let kept_out = self.domain.as_deref().and_then(|domain| domain.becomes.get(own.at()).copied());
         kept_out.unwrap_or(own)
     }
-    /// Returns true if frames get another priority or another tag when they leave here.
+    /// Returns true if frames get another priority or another tag when they leave through this port.
     pub fn changes_frames(&self) -> bool {
         self.remap.is_some() || self.domain.is_some()
     }
-    /// Why frames may not even wait here; `None`: they may.
+    /// Returns the reason why frames may not be queued; `None` if they may.
     #[inline]
     pub fn refuses(&self) -> Option<Cause> {
         match self.down {
@@ -274,7 +276,7 @@ impl ColdPort {
     }
 }
 
-/// Counts of a port beside those of frames sent.
+/// Counts of a port other than frames sent.
 #[derive(Clone, Copy, Debug, Default, Counts)]
 pub(crate) struct PortCounts {
     pub pauses_sent: u64,
@@ -282,24 +284,24 @@ pub(crate) struct PortCounts {
     pub pauses_received: u64,
     /// Pause frames sent, of either kind; each takes time on the wire.
     pub pause_frames: u64,
-    /// Bytes that updates of credits took on the wire.
+    /// Bytes of credit updates on the wire.
     pub update_bytes: u64,
-    /// Bytes of repeated frames with line overhead, and of control ordered sets of link-level retry.
+    /// Bytes of retransmitted frames with line overhead, and of control ordered sets of link-level retry.
     pub retry_bytes: u64,
-    /// Remaining transmission time, when measuring began, of the frame on the link.
+    /// Remaining transmission time of the frame on the link at the start of measurement.
     #[counts(not)]
     pub begun_before: Time,
     pub drops: u64,
     pub violations: u64,
-    /// Decisions against one of several frames that came at the same time: see `ties`.
+    /// Number of decisions against one of several frames that arrived at the same time: see `ties`.
     pub ties: u64,
-    /// Frames and bytes that came to this port's side of the link no more, or damaged.
+    /// Frames and bytes that were lost on the link to this port, or arrived damaged.
     pub broken: (u64, u64),
-    /// Those among them that arrived with a wrong checksum.
+    /// Number of those that arrived with a wrong checksum.
     pub bit_errors: u64,
     /// Pause frames sent that were lost or damaged.
     pub pauses_lost: u64,
-    /// Time on the wire, in seconds, and bits, up to the last change of rate.
+    /// Time on the wire in seconds, and bits sent, up to the last change of rate.
     #[counts(not)]
     pub settled: (f64, u64),
 }

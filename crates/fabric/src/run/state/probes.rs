@@ -16,47 +16,49 @@ use measure::{Grid, Passage};
 use std::ops::Range;
 use units::Time;
 
-/// Fingerprints and recordings: empty or `None` where there are none.
+/// Fingerprints and recordings: empty or `None` if there are none.
 #[derive(Debug, Default)]
 pub(crate) struct Probes {
     /// By node, a hash over all events of the node.
     pub fingerprints: NodeLocal<NodeIx, Fingerprint>,
-    /// Time of the iterations that were left out: recordings have the time of the whole run.
+    /// Total time of the skipped iterations: recordings use the time of the whole run.
     pub left_out: Time,
     /// True if anything is recorded when a frame arrives at its destination.
     pub watches_arrivals: bool,
     /// Finished bins of links, classes, arrivals, queues and counters, by width.
     pub grids: Vec<Grid>,
-    /// By receiver, bits that arrive and, at a host that takes time to read, bits that it has read.
+    /// By receiver, bits that arrive; at a host that takes time to read, also bits that it has read.
     pub arrived: Vec<BitSeries>,
     pub read: Vec<BitSeries>,
     /// By port, bits that it sends and that its peer receives.
     pub links: Vec<LinkSeries>,
-    /// The frame that is recorded next is lost on its link.
+    /// True if the next recorded frame is lost on its link.
     pub breaks: bool,
-    /// By queue, bits sent by its class; and true if that differs for any class from all bits of its port.
+    /// By queue, bits sent by its class. `tells_classes_apart` is true if any class differs from its whole port.
     pub classes: Vec<ClassSeries>,
     pub tells_classes_apart: bool,
     /// Bytes and frames of each queue.
     pub queues: Vec<Levels>,
     /// Frames that the manager of each queue marks, one bit each; empty without queue managers.
     pub marks: Vec<BitSeries>,
-    /// Bytes and frames of each ingress counter, port by port, and of how many groups at each.
+    /// Bytes and frames of each ingress counter, in the order of the ports. `groups` is the number of counters per
+    /// port.
     pub counters: Vec<Levels>,
     pub groups: usize,
     /// Distributions of occupancies over time.
     pub tallies: Option<Box<Tallies>>,
-    /// Frames that pass chosen ports.
+    /// Frames that pass selected ports.
     pub frames: Option<Box<FrameLog>>,
     /// Path state of each endpoint; empty if none is recorded.
     pub congestion: Vec<CongestionSeries>,
-    /// The rate of each rate limiter, in bits a second.
+    /// The rate of each rate limiter, in bit/s.
     pub limiter_rates: Vec<LevelSeries>,
-    /// Pauses that have ended, in the time of the whole run; `None` if they are not recorded.
+    /// Ended pauses, in the time of the whole run; `None` if they are not recorded.
     pub pauses: Option<Vec<PauseRecord>>,
-    /// Flows present where pauses begin, and where they take effect; `None` if pauses are not recorded or no node sends any.
+    /// Flows present where pauses begin, and where they take effect; `None` if pauses are not recorded or no node sends
+    /// any.
     pub culprits: Option<Box<Culprits>>,
-    /// Arrivals no further apart than this are ties; zero: those in the same picosecond.
+    /// Maximum distance of arrivals that count as ties; zero: those in the same picosecond.
     pub alike: Time,
     pub victims: Option<Box<Victims>>,
 }
@@ -64,7 +66,7 @@ pub(crate) struct Probes {
 /// Bits that a class of a port sends over time.
 #[derive(Clone, Debug)]
 pub(crate) enum ClassSeries {
-    /// All bits of the port: no other class is in use.
+    /// Equal to the bits of the whole port: no other class is in use.
     OfPort,
     /// A series of its own.
     Own(BitSeries),
@@ -72,7 +74,7 @@ pub(crate) enum ClassSeries {
     Off,
 }
 
-/// A pause, as the paused port saw it. Where all parts come together, ports have the numbers of the whole.
+/// A pause as observed at the paused port. In merged results, port numbers are those of the whole fabric.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PauseRecord<Port = PortIx> {
     pub port: Port,
@@ -84,7 +86,7 @@ pub(crate) struct PauseRecord<Port = PortIx> {
     pub bypass: bool,
 }
 
-/// Target of a pause: a priority of a port, or the bypass queue of one.
+/// Target of a pause: a priority of a port, or the bypass queue of a priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Stopped<Port = PortIx> {
     pub port: Port,
@@ -115,7 +117,7 @@ impl<Port> Stopped<Port> {
 }
 
 impl Probes {
-    /// Returns true if levels or transmissions are recorded, which have to be noted in the order of time.
+    /// Returns true if levels or transmissions are recorded, which have to be reported in the order of time.
     pub fn any_levels(&self) -> bool {
         !(self.links.is_empty()
             && self.classes.is_empty()
@@ -123,7 +125,7 @@ impl Probes {
             && self.counters.is_empty()
             && self.frames.is_none())
     }
-    /// Creates the probes of these nodes; their numbers are those of the whole fabric.
+    /// Creates the probes of these nodes, given by their numbers in the whole fabric.
     pub fn new(nodes: Range<u32>) -> Probes {
         Probes {
             fingerprints: nodes.map(|id| Fingerprint::new(u64::from(id) + 1)).collect(),
@@ -139,7 +141,7 @@ impl Probes {
         }
     }
 
-    /// Updates the earliest time at which the run may end.
+    /// Updates the earliest possible end of the run.
     pub fn stop_at(&mut self, stop: Time) {
         self.grids.iter_mut().for_each(|grid| grid.stop_at(stop));
     }
@@ -156,7 +158,7 @@ impl Probes {
         }
     }
 
-    /// Slow path of `queue_holds`, for the end of a bin and for tallies.
+    /// Slow path of `queue_holds`: at the end of a bin, and for tallies.
     #[inline(never)]
     fn queue_turns(&mut self, queue: QueueIx, now: Time, level: Occupancy) {
         let before = self.queues[queue.at()].set(now, level, &mut self.grids);
@@ -184,7 +186,7 @@ impl Probes {
         }
     }
 
-    /// Slow path of `counter_holds`, for the end of a bin and for tallies.
+    /// Slow path of `counter_holds`: at the end of a bin, and for tallies.
     #[inline(never)]
     fn counter_turns(&mut self, counter: usize, now: Time, level: Occupancy) {
         let before = self.counters[counter].set(now, level, &mut self.grids);
@@ -193,17 +195,17 @@ impl Probes {
         }
     }
 
-    /// Measuring begins. Series go on.
+    /// Restarts measurement. Series continue.
     pub fn restart(&mut self, now: Time) {
         if let Some(tallies) = &mut self.tallies {
             tallies.restart(now);
         }
     }
 
-    /// A pause has ended at a port.
+    /// Records a pause that has ended at a port.
     pub fn pause_ended(&mut self, port: PortIx, ended: EndedWait) {
         let EndedWait { priority, start, end, cause, bypass } = ended;
-        // A pause that an XON ends at its beginning has stopped no frame.
+        // A pause that an XON ends at its start has stopped no frame.
         if end > start
             && let Some(pauses) = &mut self.pauses
         {

@@ -1,7 +1,8 @@
 //! Ranks of jobs at the hosts of a part.
 //!
-//! A rank is called in three cases: one of its messages has been acknowledged, one has been delivered to it, or its timer
-//! has expired. All three are events of its host, so that parts of the fabric run ahead of each other as without jobs.
+//! A rank is called when one of its messages has been acknowledged, when a message has been delivered to it, or when
+//! its timer has expired. All three are events of its host, so that the look-ahead between the parts of the fabric is
+//! as large as without jobs.
 
 use crate::run::state::index::{EndpointIx, PortIx, RankIx};
 use crate::run::state::own::NodeLocal;
@@ -16,17 +17,17 @@ pub(crate) struct RankState {
     pub job: u32,
     /// Number of the rank in its job.
     pub number: u32,
-    /// First port of its host, where its timer is.
+    /// First port of its host, which is the place of its timer.
     pub port: PortIx,
-    /// Its state machine.
+    /// State machine of the rank.
     pub machine: Rank,
     /// The endpoint of each peer that it sends to, by the number of the peer, ascending.
     pub ends: Box<[(u32, EndpointIx)]>,
-    /// Of its steps that are messages, by their numbers, what the time of each was spent on, where the transport measures that.
+    /// For steps that send messages, by number: the breakdown of the time of each, if the transport measures it.
     pub times: Vec<(u32, MessageTimes)>,
-    /// Time of its pending call; [`Time::NEVER`]: there is none.
+    /// Time of its pending call; [`Time::NEVER`] if there is none.
     pub wakes_at: Time,
-    /// It is among the deferred steps.
+    /// True if it is among the deferred steps.
     pub deferred: bool,
 }
 
@@ -36,22 +37,22 @@ pub(crate) struct Notified {
     pub rank: RankIx,
     /// The rank at the other end.
     pub peer: u32,
-    /// Of messages that were acknowledged; false: of those that were delivered.
+    /// True for messages acknowledged at the sender, false for messages delivered.
     pub sends: bool,
 }
 
 /// Ranks of jobs.
 #[derive(Debug, Default)]
 pub(crate) struct Ranks {
-    /// All of the part.
+    /// All ranks of the part.
     pub ranks: NodeLocal<RankIx, RankState>,
-    /// By endpoint, whom it notifies; empty without jobs.
+    /// By endpoint, the rank that it notifies; empty without jobs.
     pub notified: NodeLocal<EndpointIx, Option<Notified>>,
     /// Ranks of each host, by its first port, ascending.
     pub at_port: Vec<(PortIx, RankIx)>,
-    /// Some of them send messages as frames without a transport, whose departures end their sends.
+    /// True if any rank sends messages as frames without a transport, whose departure completes the send.
     pub over_frames: bool,
-    /// Notices of ranks that a session drives, which are to be taken: job, number of the rank, notice.
+    /// Notices of ranks that a session drives, to be collected: job, number of the rank, notice.
     pub notices: Vec<(u32, u32, Notice)>,
 }
 
@@ -60,8 +61,8 @@ impl Ranks {
     pub fn notified(&self, endpoint: EndpointIx) -> Option<Notified> {
         self.notified.get(endpoint).copied().flatten()
     }
-    /// A message of this label has ended at an endpoint, which may have measured it. Returns true if the rank is to be run that was
-    /// not before.
+    /// Notifies a rank that a message with this label has ended at an endpoint, with the times that the endpoint has
+    /// measured, if any. Returns true if the rank was not deferred yet.
     pub fn notify(
         &mut self,
         notified: Notified,
@@ -77,14 +78,15 @@ impl Ranks {
         }
         !std::mem::replace(&mut state.deferred, true)
     }
-    /// Returns true if a call of the ranks of a host is part of the fingerprint: not if no timer expires, nor if it is there for requests
-    /// that have a time of their own, which a list and a session make in different numbers of calls.
+    /// Returns true if a call of the ranks of a host is part of the fingerprint. It is not if no timer expires, nor if
+    /// the call only starts requests with a time of their own: a list and a session split these into different numbers
+    /// of calls.
     pub fn call_is_noted(&self, port: PortIx, now: Time) -> bool {
         let ranks = self.of_port(port);
         let driven = |rank: &RankIx| self.ranks[*rank].machine.is_driven();
         ranks.iter().any(|rank| !driven(rank) && self.ranks[*rank].wakes_at <= now)
     }
-    /// The ranks of a host, by its first port.
+    /// The ranks of the host with this first port.
     pub fn of_port(&self, port: PortIx) -> Vec<RankIx> {
         let first = self.at_port.partition_point(|&(other, _)| other < port);
         self.at_port[first..].iter().take_while(|&&(other, _)| other == port).map(|&(_, rank)| rank).collect()

@@ -1,31 +1,32 @@
-//! Hosts with processing time for arriving and sent frames. They send pauses because of it.
+//! Hosts that take time to process received and sent frames, and send pauses when their buffers fill.
 //!
-//! A port of such a host has a buffer for each priority, or one for all where PAUSE stops them together: priorities that
-//! share a pause share the memory that it protects. Cores take the frames out, each those of its flows in order of arrival,
-//! regardless of their priority, and `time_per_frame + bytes / rate` for each; a hash of the flow selects the core. A frame
-//! holds its place in the buffer until it is taken in, and its latency counts to there. With PAUSE or PFC the NIC sends XOFF
-//! and XON by the ingress counters of a switch: XOFF at the buffer less the headroom of the link, XON at half of XOFF.
-//! Without, a frame that finds no room is lost.
+//! A port of such a host has a buffer for each priority, or a single one if PAUSE stops all priorities together:
+//! priorities that share a pause share the memory that it protects. Cores remove the frames, each core those of its
+//! flows in order of arrival, regardless of priority; each takes `time_per_frame + bytes / rate`. A hash of the flow
+//! selects the core. A frame occupies the buffer until its processing ends, and its latency includes this time. With
+//! PAUSE or PFC, the NIC sends XOFF and XON by the ingress counters of a switch: XOFF at the buffer less the headroom
+//! of the link, XON at half of XOFF. Otherwise, a frame that does not fit is lost.
 //!
-//! A host can spend time on sent frames, too (`send`): before a frame enters its NIC, the core of its flow processes it, in
-//! turn with the frames that this core takes in. At most as many frames of a class from endpoints are in cores and NIC as
-//! there are cores. A source that blocks counts frames in the cores as waiting in the NIC. Cores that a script stops send
-//! nothing either. A script of `send` changes the cost of frames begun from then on.
+//! A host can also take time for sent frames (`send`): before a frame enters the NIC, the core of its flow processes
+//! it, in turn with the frames that this core receives. Cores and NIC together hold at most as many frames of endpoints
+//! per class as there are cores. A source that blocks counts frames in the cores as queued in the NIC. Cores that a
+//! script stops do not send either. A script of `send` changes the cost of frames started from then on.
 //!
 //! A core without work sleeps. An interrupt wakes it when the first frame has waited for `interrupt_delay`, or when
-//! `interrupt_frames` wait; it takes `interrupt_time`, and then frames until none is left. A frame to be sent wakes it at
-//! once, without an interrupt.
+//! `interrupt_frames` are queued. The interrupt takes `interrupt_time`; the core then processes frames until none is
+//! left. A frame to be sent wakes the core immediately, without an interrupt.
 //!
-//! A host with limiters of path rate control by "messages" (method 2 of McAlpine 2005) is a congestion point, too: a frame that arrives
-//! at a filled receive buffer may cause a message to its source, as at a queue of a switch; so does one that finds no room.
+//! A host with limiters of path rate control by "messages" (method 2 of McAlpine 2005) is also a congestion point: a
+//! frame that arrives at a filled receive buffer, or does not fit, may cause a message to its source, as at a queue of
+//! a switch.
 //!
 //! Source: Hagen 2012 §5.3 to 5.5 (a slow receiver, and pauses of its NIC); J. C. Mogul and K. K. Ramakrishnan,
-//! "Eliminating Receive Livelock in an Interrupt-Driven Kernel", ACM TOCS 15(3), 1997 (interrupts that only begin to
-//! poll); the hash is in place of that of receive-side scaling.
+//! "Eliminating Receive Livelock in an Interrupt-Driven Kernel", ACM TOCS 15(3), 1997 (interrupts that only start
+//! polling). The hash replaces that of receive-side scaling.
 //!
-//! Not modelled: copies through several buffers, what the cores do beside, a core that several ports have together; a
-//! budget of frames after which a core that polls does something else; a flow that changes its core because another one
-//! is idle. The ideal time of a transfer assumes no interrupts, and one core for each direction.
+//! Not modelled: copies through several buffers, other work of the cores, a core that several ports share; a budget of
+//! frames after which a polling core does other work; a flow that moves to an idle core. The ideal time of a transfer
+//! assumes no interrupts, and one core for each direction.
 
 use crate::run::state::pool::{List, Pool, Waiting};
 use crate::spec::routing::{mix_in, scale};
@@ -36,7 +37,8 @@ use frame::{CHANNELS, ClassMap, Frame, NodeId, Occupancy, PathId, PointId, Prior
 use queueing::PathPoint;
 use units::{Amount, BitRate, Time, WireClock};
 
-/// Frames that have arrived at a port of a host and are not taken in yet, and frames that are not yet sent there.
+/// Frames that have arrived at a port of a host and are not processed yet, and frames to be sent that are not processed
+/// yet.
 #[derive(Debug)]
 pub(crate) struct Receiving {
     time_per_frame: Time,
@@ -46,11 +48,11 @@ pub(crate) struct Receiving {
     pub(in crate::run) buffer: Option<u64>,
     pub(in crate::run) reading: bool,
     pub(in crate::run) cores: Box<[Core]>,
-    /// By group of priorities that have a buffer together.
+    /// Occupancy by group of priorities that share a buffer.
     pub(in crate::run) occupancy: [Occupancy; CHANNELS],
-    /// By traffic class, frames on their way to the NIC.
+    /// Occupancy by traffic class of frames on their way to the NIC.
     pub(in crate::run) prepared: [Occupancy; CHANNELS],
-    /// Priorities that share a buffer: all with PAUSE, those of a channel with credits.
+    /// Groups of priorities that share a buffer: all priorities with PAUSE, those of a channel with credits.
     groups: ClassMap,
     /// Congestion point of the receive buffer, if the host sends messages about it.
     pub point: Option<Box<ReceiverPoint>>,
@@ -63,7 +65,8 @@ pub(crate) struct ReceiverPoint {
     pub random: Stream,
     /// Its identifier in messages.
     pub point: PointId,
-    /// Priorities whose frames may cause messages, and the priority of these.
+    /// Priorities whose frames may cause messages, bit n for priority n. `message_priority` is the priority of the
+    /// messages.
     pub priorities: u8,
     pub message_priority: Priority,
 }
@@ -79,9 +82,9 @@ pub(in crate::run) struct Core {
     /// The frame being processed.
     pub(in crate::run) serving: Option<Waiting>,
     pub(in crate::run) waiting: List,
-    /// Frames in that list.
+    /// Number of frames in that list.
     pub(in crate::run) count: u32,
-    /// End of its sleep: an interrupt at this time; [`Time::NEVER`]: none is due.
+    /// Time of the interrupt that ends its sleep; [`Time::NEVER`] if none is due; `None` if the core is awake.
     pub(in crate::run) sleeps_until: Option<Time>,
 }
 
@@ -99,8 +102,8 @@ impl Core {
         }
     }
 
-    /// Duration of the interrupt that wakes this core now; zero if it is awake. Otherwise the error holds the time at which
-    /// it will wake, if that is newly scheduled.
+    /// Returns the duration of the interrupt that wakes this core now; zero if it is awake. Otherwise the error holds
+    /// the time of the interrupt, if that is newly scheduled.
     pub(in crate::run) fn wake(
         &mut self,
         now: Time,
@@ -117,7 +120,7 @@ impl Core {
         Err((until == Time::NEVER).then_some(due))
     }
 
-    /// Begins with the next frame; returns its end.
+    /// Starts processing the next frame. Returns the end of the processing.
     pub(in crate::run) fn begin(
         &mut self,
         waiting: Waiting,
@@ -144,14 +147,14 @@ pub(in crate::run) fn is_sent(waiting: &Waiting) -> bool {
     waiting.across.is_none()
 }
 
-/// Returns the watermarks of a NIC with this buffer, if its link needs `headroom`.
+/// Returns the watermarks of a NIC with this buffer if its link needs `headroom`.
 pub(crate) fn levels(buffer: u64, headroom: u64) -> Levels {
     let xoff = buffer.saturating_sub(headroom).max(1);
     Levels { xoff: Amount::Bytes(xoff), xon: Amount::Bytes(xoff / 2), capacity: Amount::Bytes(buffer) }
 }
 
 impl Receiving {
-    /// `groups`: the buffer of each priority.
+    /// Creates the state of a port. `groups` maps priorities to buffers.
     pub fn new(spec: &ReceiveSpec, send: Option<&SendSpec>, groups: ClassMap) -> Receiving {
         let sends_at = send.and_then(|send| send.rate);
         Receiving {
@@ -178,7 +181,7 @@ impl Receiving {
         scale(mix_in(u64::from(path.0), NodeId(0)), self.cores.len())
     }
 
-    /// Returns the processing time of a frame apart from its bytes.
+    /// Returns the per-frame part of the processing time.
     pub(in crate::run) fn time_for(&self, waiting: &Waiting) -> Time {
         if is_sent(waiting) { self.time_per_sent.unwrap_or_default() } else { self.time_per_frame }
     }
@@ -187,22 +190,22 @@ impl Receiving {
         self.cores.iter().flat_map(|core| core.serving.iter().chain(pool.iter(&core.waiting)))
     }
 
-    /// The frames with the cores on their way to the NIC.
+    /// The frames that cores hold on their way to the NIC.
     pub fn preparing<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Frame> {
         self.all(pool).filter(|waiting| is_sent(waiting)).map(|waiting| &waiting.frame)
     }
 
-    /// The frames in the buffer, those being taken in included.
+    /// The frames in the buffer, including those being processed.
     pub fn arrived<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Waiting> {
         self.all(pool).filter(|waiting| !is_sent(waiting))
     }
 
-    /// Returns the frames that the cores hold on their way to a class of the NIC.
+    /// Occupancy of the frames that cores hold on their way to a class of the NIC.
     pub fn prepared(&self, class: TrafficClass) -> Occupancy {
         self.prepared[class.at()]
     }
 
-    /// Frames with the cores, in either direction.
+    /// Number of frames held by the cores, in either direction.
     pub fn frames(&self) -> u64 {
         self.occupancy.iter().chain(&self.prepared).map(|occupancy| occupancy.frames).sum()
     }
@@ -212,12 +215,12 @@ impl Receiving {
         self.all(pool).map(|waiting| &waiting.frame)
     }
 
-    /// Returns the number of those frames that lie in the pool.
+    /// Returns the number of those frames that are in the pool.
     pub fn frames_in_pool(&self) -> u64 {
         self.cores.iter().map(|core| u64::from(core.count)).sum()
     }
 
-    /// Memory beside itself.
+    /// Bytes of heap memory.
     pub fn memory_bytes(&self) -> usize {
         size_of_val(&*self.cores)
     }

@@ -1,4 +1,4 @@
-//! Record of a period in series, which is repeated where periods are left out.
+//! Record of a period in series, which is repeated for skipped periods.
 
 use crate::run::state::congestion_series::CongestionSeries;
 use crate::run::state::link_series::{BitSeries, LinkSeries};
@@ -7,13 +7,13 @@ use measure::{Grid, RunningLevels};
 use units::Time;
 
 impl Probes {
-    /// Begins to record a period from `now` on, for as many like it as may be left out.
+    /// Starts to record a period at `now`. `periods` is the maximum number of equal periods that may be skipped.
     pub fn record_period(&mut self, now: Time, period: Time, periods: u64) {
         self.all_grids().for_each(|grid| grid.record_period(now, period, periods));
         self.invalidate();
     }
 
-    /// Returns how many periods of this time may be left out, as far as series have recorded one.
+    /// Returns the maximum number of periods of this length that may be skipped, as far as series have recorded one.
     pub fn recorded_periods(&self, period: Time) -> u64 {
         let of_tallies = self.tallies.iter().flat_map(|own| &own.grids);
         let grids = self.grids.iter().chain(of_tallies);
@@ -31,7 +31,7 @@ impl Probes {
         self.all_grids().for_each(Grid::forget_period);
     }
 
-    /// Adds as many periods like the recorded one, which ends now.
+    /// Repeats the recorded period, which ends now, for this many skipped periods.
     pub fn leave_out(&mut self, now: Time, period: Time, periods: u64) {
         self.each_level(&mut |levels, grid| levels.set(now, levels.level(), grid));
         self.all_grids().for_each(|grid| grid.leave_out(now, period, periods));

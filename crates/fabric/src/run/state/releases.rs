@@ -1,8 +1,8 @@
-//! Transfers that begin when others have ended, as observed by their host.
+//! Transfers that start at the end of others, as observed by their host.
 //!
-//! A host begins a waiting transfer at the instant at which it observes the last end that it waits for: the acknowledgement
-//! of one of its own, or the delivery of one to it. Both are events of that host, so that parts of the fabric run ahead of
-//! each other as they do without waiting transfers.
+//! A host starts a waiting transfer when it observes the last of the ends that the transfer waits for: the
+//! acknowledgement of one of its own transfers, or the delivery of one to it. Both are events of that host, so that the
+//! look-ahead between the parts of the fabric is as large as without waiting transfers.
 
 use crate::run::state::index::{EndpointIx, ReceiverIx, SourceIx};
 use std::collections::BTreeMap;
@@ -11,13 +11,13 @@ use units::Time;
 /// The end of a transfer, as observed by a host. Transfers are counted along their path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum End {
-    /// At an endpoint.
+    /// End of a transfer at an endpoint, with its index along its path.
     Endpoint(EndpointIx, u32),
-    /// End of a pushed transfer.
+    /// End of a pushed transfer, with its index along its path.
     Receiver(ReceiverIx, u32),
 }
 
-/// Sender, or reader, of a transfer that waits.
+/// The sender or reader that starts a waiting transfer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Starter {
     Endpoint(EndpointIx),
@@ -25,25 +25,25 @@ pub(crate) enum Starter {
     Source(SourceIx, u32),
 }
 
-/// A transfer that waits.
+/// A waiting transfer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
-    /// Its number among [`Spec::waits`](crate::spec::Spec::waits).
+    /// Index into [`Spec::waits`](crate::spec::Spec::waits).
     pub number: u32,
     pub starter: Starter,
-    /// Its number along its path.
+    /// Index of the transfer along its path.
     pub nth: u32,
-    /// Ends that it still waits for.
+    /// Number of ends that it still waits for.
     pub left: u32,
-    /// When it has begun; [`Time::NEVER`]: it has not.
+    /// Start time; [`Time::NEVER`] if it has not started.
     pub began: Time,
 }
 
-/// The transfers that wait at the hosts of a part.
+/// The waiting transfers at the hosts of a part.
 #[derive(Debug, Default)]
 pub(crate) struct Releases {
     pub waiting: Vec<Waiting>,
-    /// By end, which wait for it.
+    /// By end, the transfers that wait for it.
     pub after: BTreeMap<End, Vec<u32>>,
 }
 
@@ -52,7 +52,7 @@ impl Releases {
         self.waiting.is_empty()
     }
 
-    /// A transfer has ended: those that waited for nothing else begin.
+    /// Records the end of a transfer. Returns the transfers that waited for nothing else, which start now.
     pub(in crate::run) fn ended(&mut self, end: End, now: Time) -> Vec<Waiting> {
         let mut released = Vec::new();
         for nth in self.after.remove(&end).unwrap_or_default() {

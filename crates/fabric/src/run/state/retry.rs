@@ -1,8 +1,9 @@
-//! Link-level retry at one end of a link: the frames that it sends and keeps, and the numbers of those that it receives.
+//! Link-level retry at one end of a link: the frames that it sends and stores, and the sequence numbers of those that
+//! it receives.
 //!
-//! The fate of a frame on the link is determined when it is sent (`steps::faults`), and so the transmission that the
-//! other end accepts. That transmission carries the frame; a damaged one, and those that the other end discards after
-//! it, are only signals, and the frame is *held* here until a retransmission gets through.
+//! The outcome of a frame on the link is determined when it is sent (`steps::faults`), and with it the transmission
+//! that the other end accepts. That transmission carries the frame. A damaged transmission, and those that the other
+//! end discards after it, are only signals; the frame is *held* here until a retransmission succeeds.
 
 use engine::Timer;
 use flow_control::LlrSpec;
@@ -10,11 +11,11 @@ use flow_control::llr::{Arrival, Receiver, Transmitter};
 use frame::{ClassMap, Frame};
 use units::Time;
 
-/// A frame whose transmissions so far the other end has not taken.
+/// A frame that the other end has not accepted in any transmission so far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     pub frame: Frame,
-    /// It is on its way back along its path.
+    /// True if it travels its path in reverse.
     pub back: bool,
 }
 
@@ -23,13 +24,13 @@ pub(crate) struct Held {
 pub(crate) enum RetrySignal {
     /// All frames up to this number have arrived.
     Ack(u32),
-    /// All frames up to this number have arrived, and the next one has not.
+    /// All frames up to this number have arrived; the next one has not.
     Nack(u32),
-    /// Numbers start anew.
+    /// Initialisation: numbering restarts.
     Init,
     /// The other end has received [`RetrySignal::Init`].
     InitEcho,
-    /// A frame with this number has arrived, with a good checksum or a bad one.
+    /// A frame with this number has arrived; `good`: its checksum is correct.
     Frame { sequence: u32, good: bool },
 }
 
@@ -37,7 +38,7 @@ pub(crate) enum RetrySignal {
 const SEQUENCE_BITS: u32 = 20;
 
 impl RetrySignal {
-    /// The signal in a word.
+    /// Packs the signal into a word.
     pub fn pack(self) -> u32 {
         let (kind, sequence) = match self {
             RetrySignal::Ack(sequence) => (0, sequence),
@@ -48,7 +49,7 @@ impl RetrySignal {
         };
         kind << SEQUENCE_BITS | sequence
     }
-    /// Reads [`RetrySignal::pack`].
+    /// Unpacks a word of [`RetrySignal::pack`].
     pub fn unpack(word: u32) -> RetrySignal {
         let sequence = word & ((1 << SEQUENCE_BITS) - 1);
         match word >> SEQUENCE_BITS {
@@ -61,18 +62,19 @@ impl RetrySignal {
     }
 }
 
-/// Counts since measuring began.
+/// Counts since measurement started.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RetryCounts {
-    /// Numbered frames, each once.
+    /// Number of numbered frames, without retransmissions.
     pub frames: u64,
-    /// Repetitions, their bytes and the time that they took on the link.
+    /// Retransmissions and their bytes. `replaying` is the time that they took on the link.
     pub replayed: (u64, u64),
     pub replaying: Time,
-    /// Replays, and those of them that the timer began.
+    /// Number of replays. `timeouts` is the number of those that the timer started.
     pub replays: u64,
     pub timeouts: u64,
-    /// Frames that arrived by a repetition, and the time that this took longer than their first transmission.
+    /// Number of frames that arrived by a retransmission. `delay` is the additional time compared with the first
+    /// transmission.
     pub repaired: u64,
     pub delay: (Time, Time),
     pub acks_sent: u64,
@@ -82,39 +84,41 @@ pub(crate) struct RetryCounts {
     pub ordered_sets_lost: u64,
     /// Acknowledgements of numbers that were not outstanding.
     pub sequence_errors: u64,
-    /// Arrivals that were discarded: damaged ones, those behind a gap, and duplicates.
+    /// Discarded arrivals: damaged frames, frames after a gap, and duplicates.
     pub damaged: u64,
     pub missing: u64,
     pub duplicates: u64,
-    /// Times the replay buffer was full or a replay ran while nothing else could go, and for how long.
+    /// Number of times that eligible frames were blocked, because the replay buffer was full or a replay was running.
+    /// `blocked` is the total time.
     pub blocks: u64,
     pub blocked: Time,
     pub flushes: u64,
-    /// Frames lost by flushes, and while frames are discarded after one.
+    /// Number of frames lost by flushes, and discarded after a flush.
     pub flushed: u64,
 }
 
-/// Link-level retry of a link, at one of its ends.
+/// Link-level retry at one end of a link.
 #[derive(Debug)]
 pub(crate) struct RetryState {
     pub transmitter: Transmitter<Option<Held>>,
     pub receiver: Receiver,
-    /// The number that the other end expects after all that is on the link.
+    /// The sequence number that the other end will expect after all frames on the link.
     pub in_order: u32,
-    /// When an acknowledgement is due, and when the replay timer, the limit of age or that of an outage may expire.
+    /// Timer of the next acknowledgement. `watch` is the timer of the replay timeout, the age limit or the outage
+    /// limit.
     pub ack: Timer,
     pub watch: Timer,
-    /// The link is down since then.
+    /// Time at which the link went down; `None` if it is up.
     pub down_since: Option<Time>,
-    /// When initialising has begun last.
+    /// Time at which the last initialisation started.
     pub began_init: Time,
     pub counts: RetryCounts,
-    /// Eligible frames are blocked since then.
+    /// Time since which eligible frames are blocked; `None` if they are not.
     blocked_since: Option<Time>,
 }
 
 impl RetryState {
-    /// Both ends have initialised before the run.
+    /// Creates a state in which both ends are initialised.
     pub fn new(spec: LlrSpec) -> RetryState {
         RetryState {
             transmitter: Transmitter::new(spec),
@@ -128,9 +132,9 @@ impl RetryState {
             blocked_since: None,
         }
     }
-    /// Frames that the other end has not taken and that are on no link.
+    /// Frames that the other end has not accepted and that are not on the link.
     pub fn held(&self) -> impl Iterator<Item = &Frame> {
-        // They are the last ones.
+        // These are the last ones.
         let outstanding = self.transmitter.outstanding().rev();
         outstanding.map_while(|entry| entry.item.as_ref()).map(|held| &held.frame)
     }
@@ -139,11 +143,11 @@ impl RetryState {
         let priority = frame.priority().0;
         u32::from(self.transmitter.spec().priorities) >> priority & 1 != 0
     }
-    /// Classes with an eligible priority, while they are blocked.
+    /// Returns the classes with an eligible priority, if they are blocked.
     pub fn stopped(&self, classes: ClassMap) -> u32 {
         if self.blocked_since.is_some() { classes.classes_of(self.transmitter.spec().priorities) } else { 0 }
     }
-    /// Notes that eligible frames are blocked, or not. Returns true if that is new.
+    /// Updates the record of blocked eligible frames. Returns true if it changed.
     pub fn note_blocked(&mut self, now: Time) -> bool {
         let blocked = self.transmitter.is_blocked();
         match (blocked, self.blocked_since) {
@@ -160,17 +164,17 @@ impl RetryState {
             _ => false,
         }
     }
-    /// Time in which eligible frames were blocked, up to `end`.
+    /// Time for which eligible frames were blocked, up to `end`.
     pub fn blocked(&self, end: Time) -> Time {
         self.counts.blocked + self.blocked_since.map_or(Time::ZERO, |since| end.saturating_sub(since))
     }
-    /// A repetition sent `now` reaches the other end, which takes the frame; it was sent first at `first`.
+    /// Records a retransmission sent `now` that the other end accepts; `first` is the time of the first transmission.
     pub fn note_repaired(&mut self, first: Time, now: Time) {
         let counts = &mut self.counts;
         counts.repaired += 1;
         counts.delay = (counts.delay.0 + (now - first), counts.delay.1.max(now - first));
     }
-    /// A frame has arrived.
+    /// Counts a frame that has arrived.
     pub fn note_arrival(&mut self, arrival: Arrival) {
         let counts = &mut self.counts;
         match arrival {
@@ -180,12 +184,12 @@ impl RetryState {
             Arrival::Duplicate => counts.duplicates += 1,
         }
     }
-    /// Begins measuring.
+    /// Restarts measurement.
     pub fn restart(&mut self, now: Time) {
         self.counts = RetryCounts::default();
         self.blocked_since = self.blocked_since.map(|_| now);
     }
-    /// Bytes of memory.
+    /// Bytes of heap memory.
     pub fn memory_bytes(&self) -> usize {
         size_of::<RetryState>() + self.transmitter.memory_bytes()
     }

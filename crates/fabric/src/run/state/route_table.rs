@@ -1,4 +1,4 @@
-//! The routes of a run: where the frames of each path go.
+//! The routes of a run: the egress ports of each path.
 
 use crate::run::state::index::{PortIx, SourceIx};
 use crate::run::state::spreading::Spreading;
@@ -6,26 +6,28 @@ use frame::{Heading, NodeId, PathId, Route};
 use queueing::Color;
 use std::sync::Arc;
 
-/// In the table of hops: the frame has arrived.
+/// Entry of the table of hops at the end of a path.
 pub(crate) const DELIVER: u32 = u32::MAX;
 
 /// All paths. A path leads from a source to one of its destinations. Paths and places in the table of hops are numbered
-/// for the whole fabric, and the large tables are the same memory for all its parts.
+/// for the whole fabric, and all parts share the memory of the large tables.
 #[derive(Debug, Default)]
 pub(crate) struct RouteTable {
-    /// Egress ports of all paths, one path after the other, each closed by [`DELIVER`]; numbers of the whole.
+    /// Egress ports of all paths, one path after the other, each terminated by [`DELIVER`]; port numbers of the whole
+    /// fabric.
     pub hops: Arc<[u32]>,
-    /// Index of each path's first hop in `hops`. Routes may change while links are down: then a part gets a copy.
+    /// Index of each path's first hop in `hops`. If routes change during the run, a part gets its own copy.
     pub path_start: Arc<[u32]>,
-    /// By port of the whole, the port at the other end of its link.
+    /// By port of the whole fabric, the port at the other end of its link.
     pub peers: Arc<[u32]>,
-    /// The number of the first port of this part in the whole.
+    /// The number of this part's first port in the whole fabric.
     pub first_port: u32,
-    /// The source of each path, in numbers of this part; a larger number for a source elsewhere.
+    /// The source of each path, by its number in this part; sources of other parts have higher numbers.
     pub path_source: Vec<SourceIx>,
-    /// By path, the color of its frames; empty: all are green.
+    /// Color of the frames by path; empty if all are green.
     pub colors: Arc<[Color]>,
-    /// Where switches choose the path of each frame; `None`: they all hash, and paths are those of `hops`.
+    /// State of switches that choose the path of each frame; `None` if they all hash, so that paths are those of
+    /// `hops`.
     pub spreading: Option<Box<Spreading>>,
 }
 
@@ -36,21 +38,21 @@ impl RouteTable {
         self.colors.get(path.at()).copied().unwrap_or_default()
     }
 
-    /// The port of this part that a frame leaves through at this place in the table of hops; `None` if it has arrived.
+    /// The egress port in this part at this place in the table of hops; `None` at the end of a path.
     #[inline(always)]
     pub fn egress(&self, hop: u32) -> Option<PortIx> {
         let port = self.hops[hop as usize];
         (port != DELIVER).then(|| self.here(port))
     }
 
-    /// A port of this part, of which the number in the whole is known.
+    /// Converts the number of a port in the whole fabric to a port of this part.
     #[inline(always)]
     pub fn here(&self, port: u32) -> PortIx {
         PortIx::new(port.wrapping_sub(self.first_port))
     }
 
-    /// Returns true if a frame of a path that goes this way, to a host that has one link and forwards nothing, is one of
-    /// those counted at its destination.
+    /// Returns true if a frame with this route, which arrives at a host with one link and no forwarding, is counted at
+    /// its destination.
     #[inline(always)]
     pub fn ends_there(&self, path: PathId, route: Route) -> bool {
         match route.next_hop() {
@@ -59,8 +61,8 @@ impl RouteTable {
         }
     }
 
-    /// Returns true if one receiver counts the frames of this path that go this way: not those to any destination of their
-    /// flow.
+    /// Returns true if a single receiver counts the frames of this path with this route. False for paths to all
+    /// destinations of a flow.
     #[inline(always)]
     pub fn has_one_receiver(&self, path: PathId, route: Route) -> bool {
         route.next_hop().is_some() || self.leads_to_end(path, route)
@@ -74,7 +76,7 @@ impl RouteTable {
         ends.is_some_and(|ends| ends.to == Some(to))
     }
 
-    /// The first port of a path that begins in this part, as it goes now.
+    /// The first port of a path that starts in this part, by its present route.
     #[inline]
     pub fn first_port(&self, path: u32) -> PortIx {
         self.port_at(self.path_start[path as usize])
@@ -86,8 +88,8 @@ impl RouteTable {
         self.here(self.hops[hop as usize])
     }
 
-    /// One hop back along a path that has led to this part over `hops` entries of the table of hops: the egress port,
-    /// and the rest of the way; `None` at the source of the path.
+    /// Steps back along a path that has led to this part over `hops` entries of the table of hops. Returns the egress
+    /// port and the remaining route; `None` at the source of the path.
     pub fn step_back(&self, hops: u32) -> Option<(PortIx, Route)> {
         let last = hops.checked_sub(1)?;
         let came_through = self.hops[last as usize];
@@ -95,17 +97,17 @@ impl RouteTable {
             .then(|| (self.here(self.peers[came_through as usize]), Route::backward(last)))
     }
 
-    /// The egress ports of a path that begins there in the table of hops; numbers of the whole.
+    /// The egress ports of a path that starts at this place in the table of hops, by their numbers in the whole fabric.
     pub fn path(&self, start: u32) -> &[u32] {
         path_from(&self.hops, start)
     }
 
-    /// Sets the first hop of a path from now on.
+    /// Changes the start of a path in the table of hops.
     pub fn change_start(&mut self, path: u32, start: u32) {
         Arc::make_mut(&mut self.path_start)[path as usize] = start;
     }
 
-    /// Returns the route of a frame from its source: by destination if switches choose; else unchanged.
+    /// Returns the route of a frame from its source: by destination if switches choose, otherwise the planned route.
     #[inline(always)]
     pub fn route_of(&self, path: u32, planned: Route) -> Route {
         match &self.spreading {
@@ -122,12 +124,12 @@ impl RouteTable {
         ends.map_or(planned, |ends| Route::to(ends.from))
     }
 
-    /// The node that a path begins at, where switches choose paths; a number of the whole.
+    /// The node at which a path starts, by its number in the whole fabric; `None` unless switches choose paths.
     pub fn source_node(&self, path: PathId) -> Option<NodeId> {
         Some(self.spreading.as_ref()?.ends[path.at()]?.from)
     }
 
-    /// Invariants while no event runs: every path begins in the table of hops, and has an end.
+    /// Checks between events that every path starts in the table of hops and has an end.
     pub fn check(&self) {
         assert!(
             self.path_start.len() == self.path_source.len()
@@ -137,13 +139,13 @@ impl RouteTable {
         );
     }
 
-    /// Bytes of the tables of this part alone.
+    /// Bytes of the tables that only this part has.
     pub fn memory_bytes(&self) -> usize {
         self.path_source.capacity() * size_of::<u32>()
             + self.spreading.as_ref().map_or(0, |spreading| spreading.memory_bytes())
     }
 
-    /// Bytes of the tables that all parts have together.
+    /// Bytes of the tables that all parts share.
     pub fn shared_bytes(&self) -> usize {
         (self.hops.len() + self.path_start.len() + self.peers.len()) * size_of::<u32>()
             + self.colors.len() * size_of::<Color>()
@@ -151,7 +153,7 @@ impl RouteTable {
     }
 }
 
-/// The egress ports of a path that begins there in a table of hops.
+/// The egress ports of a path that starts at this place in a table of hops.
 pub(crate) fn path_from(hops: &[u32], start: u32) -> &[u32] {
     let rest = &hops[start as usize..];
     &rest[..rest.iter().position(|&port| port == DELIVER).unwrap_or(rest.len())]

@@ -1,12 +1,12 @@
 //! A memory that the queues of a switch share (`queueing::SharedMemory`).
 //!
-//! A frame is charged to the priority group of its ingress port, to its egress queue, or to both. In a memory that is one
-//! pool (`dynamic_threshold`) a lossless frame is charged at the ingress, any other to its egress queue; where pauses are
-//! counted at the egress, every frame is charged there. With pools each frame is charged to the accounts with a profile. A
-//! frame that began its way at the switch has no ingress port.
+//! A frame is charged to the priority group of its ingress port, to its egress queue, or to both. In a memory with one
+//! pool (`dynamic_threshold`), a lossless frame is charged at ingress, any other to its egress queue; with pauses by
+//! egress queue, every frame is charged at egress. With several pools, each frame is charged to the accounts that have
+//! a profile. A frame that originates at the switch has no ingress port.
 //!
-//! The watermarks of a lossless counter are then the threshold, which may move with what is free, and the headroom of the
-//! memory takes the place of the room above XOFF.
+//! The threshold, which may move with the free memory, serves as the watermark of a lossless counter. The headroom of
+//! the memory takes the place of the space above XOFF.
 
 use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
@@ -36,25 +36,25 @@ pub(crate) struct Sharing {
     pub memory: SharedMemory,
     #[recurs(constant)]
     first_port: PortIx,
-    /// By port, priorities whose frames are charged at the ingress.
+    /// By port, priorities whose frames are charged at ingress, bit n for priority n.
     #[recurs(constant)]
     charged: Vec<u8>,
     /// The group of each priority.
     #[recurs(constant)]
     groups: [u8; PRIORITIES],
-    /// A frame that is charged where it came in is charged to its egress queue too.
+    /// True if a frame that is charged at ingress is also charged to its egress queue.
     #[recurs(constant)]
     both: bool,
-    /// By port and traffic class.
+    /// Accounts by port and traffic class.
     pub(in crate::run) egress: Vec<Account>,
-    /// By port and group of priorities.
+    /// Accounts by port and priority group.
     pub(in crate::run) ingress: Vec<Account>,
-    /// Side of each pool; empty if the memory is one.
+    /// Side of each pool; empty if the memory has one pool.
     #[recurs(constant)]
     sides: Vec<Side>,
 }
 
-/// Usage of a limit that refused a frame, the limit, and the current XOFF.
+/// Occupancy that counts against the limit that refused a frame, the limit, and the current XOFF.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Refusal {
     pub used: u64,
@@ -63,8 +63,8 @@ pub(crate) struct Refusal {
 }
 
 impl Sharing {
-    /// One pool. `lossless`: by port, priorities of which frames are charged to where they came in; `together`: all of a
-    /// port as one, with PAUSE.
+    /// Creates a memory with one pool. `lossless`: by port, priorities whose frames are charged at ingress; `together`:
+    /// all priorities of a port share an account, as with PAUSE.
     pub fn of_one_pool(
         memory: SharedMemory,
         first_port: PortIx,
@@ -84,7 +84,7 @@ impl Sharing {
         }
     }
 
-    /// Pools of these profiles of ports.
+    /// Creates a memory with several pools, for ports with these profiles.
     pub fn of_pools(spec: &PoolsSpec, ports: &[PortProfiles], first_port: PortIx) -> Sharing {
         let unbounded = spec.profiles.len();
         let of = |profile: Option<usize>| Account::new(profile.unwrap_or(unbounded) as u16);
@@ -104,31 +104,31 @@ impl Sharing {
         }
     }
 
-    /// The account of a frame where it came in, if it has one.
+    /// The ingress account of a frame, if it has one.
     #[inline]
     fn way_in(&self, frame: &Frame, ingress: Option<PortIx>) -> Option<usize> {
         let local = ingress?.since(self.first_port) as usize;
         (self.charged[local] >> frame.priority().0 & 1 != 0)
             .then(|| local * PRIORITIES + usize::from(self.groups[frame.priority().at() % PRIORITIES]))
     }
-    /// Its account at the egress, if it has one.
+    /// The egress account of a frame, if it has one.
     #[inline]
     fn way_out(&self, egress: PortIx, class: TrafficClass, way_in: Option<usize>) -> Option<usize> {
         (self.both || way_in.is_none())
             .then(|| egress.since(self.first_port) as usize * PRIORITIES + class.at())
     }
 
-    /// The watermarks of a lossless counter as they are now: reached, or out of reach.
+    /// The current watermarks of a lossless counter: either reached or out of reach.
     pub fn levels(&self, local: usize, group: usize) -> Levels {
         let Account { holding, rules } = &self.ingress[local * PRIORITIES + usize::from(self.groups[group])];
         let never = Amount::Bytes(u64::MAX);
         let xoff = if self.memory.must_pause(*rules, holding) { Amount::Bytes(0) } else { never };
-        // A counter that may not resume is not empty.
+        // A counter that may not send XON is not empty.
         let xon = if self.memory.may_resume(*rules, holding) { never } else { Amount::Bytes(0) };
         Levels { xoff, xon, capacity: never }
     }
 
-    /// Returns the usage of the account that had no room for a frame, its limit, and the current XOFF.
+    /// Returns the occupancy of the account that refused a frame, its limit, and the current XOFF.
     pub fn limits(
         &self,
         egress: PortIx,
@@ -153,13 +153,13 @@ impl Sharing {
             Cause::Pool { limit: PoolLimit::SharedHeadroom, .. } => {
                 Refusal { used: headroom_used, limit: headroom, xoff }
             }
-            // All share the headroom, and no other limit applies to a lossless frame.
+            // All groups share the headroom, and no other limit applies to a lossless frame.
             Cause::SharedMemory if way_in.is_some() => Refusal { used: headroom_used, limit: headroom, xoff },
             _ => Refusal { used: account.holding.own, limit: self.memory.threshold(account.rules), xoff },
         }
     }
 
-    /// Charges a frame, or returns the limit that has no room for it.
+    /// Charges a frame, or returns the limit that refuses it.
     pub(in crate::run) fn add(
         &mut self,
         egress: PortIx,
@@ -188,7 +188,7 @@ impl Sharing {
         Ok(())
     }
 
-    /// Returns the cause of loss of a frame for which a queue with these rules has no room.
+    /// Returns the cause of loss for a frame that a queue with these rules refuses.
     #[cold]
     fn cause(&self, rules: u16, refused: Refused) -> Cause {
         let pool = self.memory.of(rules).0.pool;
@@ -224,7 +224,7 @@ impl Sharing {
         );
     }
 
-    /// Bytes in use of shared memory and of headroom: of the ingress pools, or of the only pool.
+    /// Bytes in use of shared memory and of headroom: in the ingress pools, or in the only pool.
     pub(in crate::run) fn in_use(&self) -> [u64; 2] {
         let counts = |at: usize| self.sides.is_empty() || self.sides.get(at) == Some(&Side::Ingress);
         let pools = self.memory.pools().iter().enumerate().filter(|&(at, _)| counts(at));
@@ -235,9 +235,9 @@ impl Sharing {
 /// The limit of a pool that refused a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PoolLimit {
-    /// Limit of the priority group it came in with, or free memory.
+    /// Limit of the frame's ingress priority group, or free memory.
     Ingress,
-    /// Limit of its egress queue, or free memory.
+    /// Limit of the frame's egress queue, or free memory.
     Egress,
     /// The headroom of its group.
     Headroom,

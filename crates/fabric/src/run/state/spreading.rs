@@ -1,13 +1,12 @@
-//! Path choice at work: frames whose next port each switch chooses (`choice`), among those of its forwarding table
+//! Path choice at run time: each switch selects the next port of a frame (`choice`) among those of its forwarding table
 //! (`forwarding`).
 //!
-//! If some switch chooses by more than a hash or digits of the destination, frames of flows without a route of their
-//! own carry their destination; the other switches then compute for them the choice that they would have made before
-//! the run. A switch skips those of its own links that are down; it has no information about failures further along
-//! the path.
+//! If any switch selects by more than a hash or digits of the destination, frames of flows without a route of their own
+//! carry their destination. The other switches then compute the choice that they would have made before the run. A
+//! switch excludes its own links that are down; it has no information about failures further along the path.
 //!
-//! The same holds for flows whose senders give each frame an entropy value, and for those whose paths are not listed
-//! (`Way::ByDestination`), in every fabric: the hash of flow and destination is then computed on demand.
+//! This also applies, in every fabric, to flows whose senders set an entropy value in each frame, and to flows whose
+//! paths are not listed (`Way::ByDestination`): the hash of flow and destination is then computed on demand.
 
 use crate::run::state::index::NodeIx;
 use crate::run::state::own::NodeLocal;
@@ -25,15 +24,15 @@ use std::sync::Arc;
 /// State for the path choice of switches per frame.
 #[derive(Debug)]
 pub(crate) struct Spreading {
-    /// The table of all parts of a fabric, in numbers of the whole.
+    /// Forwarding table shared by all parts, with numbers of the whole fabric.
     pub table: Arc<ForwardingTable>,
-    /// By path: both ends, and the hash of the flow; `None` if the flow has a route of its own. The same for all parts.
+    /// By path, both ends and the hash of the flow; `None` if the flow has a route of its own. Shared by all parts.
     pub ends: Arc<[Option<Ends>]>,
-    /// Groups over which switches send frames, if any does.
+    /// Groups over which switches detour frames, if any switch does.
     pub detours: Option<Arc<Detours>>,
-    /// Those of switches that choose by digits of the destination.
+    /// Digits for switches that choose by digits of the destination.
     digits: Option<Arc<Digits>>,
-    /// By node of this part.
+    /// Path choosers by node of this part.
     pub choosers: NodeLocal<NodeIx, Chooser>,
 }
 
@@ -41,13 +40,14 @@ pub(crate) struct Spreading {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ends {
     pub from: NodeId,
-    /// `None`: the path is that of all destinations of its flow.
+    /// Destination; `None` if the path stands for all destinations of its flow.
     pub to: Option<NodeId>,
     tuple: Tuple,
 }
 
 impl Ends {
-    /// Fields that are hashed for frames to this node. Frames in the other direction also have the tuple of their connection.
+    /// Returns the fields that are hashed for frames to this node. Frames in the other direction also have the tuple of
+    /// their connection.
     pub(in crate::run) fn tuple_to(&self, node: NodeId) -> Tuple {
         if self.to.is_some() { self.tuple } else { self.tuple.towards(node) }
     }
@@ -59,8 +59,8 @@ pub(crate) fn chooses_by_frame(spec: &Spec) -> bool {
 }
 
 impl Spreading {
-    /// That of the whole fabric, without choosers; `None` if paths are known before the run, and
-    /// all are listed.
+    /// Creates the state of the whole fabric, without choosers; `None` if paths are known before the run and all are
+    /// listed.
     pub fn new(spec: &Spec, wiring: &Wiring) -> Option<Spreading> {
         let all_static = !chooses_by_frame(spec);
         if all_static && spec.flows.iter().all(|flow| flow.way != Way::ByDestination && !flow.gives_entropy())
@@ -72,14 +72,14 @@ impl Spreading {
         let destinations = spec.free_flows().flat_map(|(flow, to)| [flow.from].into_iter().chain(to));
         let table = Arc::new(ForwardingTable::new(&routes, destinations));
         let digits = Digits::of(spec, wiring).map(Arc::new);
-        // A fabric without groups is refused before.
+        // A fabric without groups has been rejected before.
         let takes_detours = spec.nodes.iter().any(takes_detours);
         let detours = if takes_detours { Detours::new(spec, wiring).ok().map(Arc::new) } else { None };
         let ends = ends(spec, all_static).into();
         Some(Spreading { table, ends, detours, digits, choosers: NodeLocal::default() })
     }
 
-    /// That of the part with these nodes.
+    /// Creates the state of the part with these nodes.
     pub fn part(&self, spec: &Spec, wiring: &Wiring, nodes: std::ops::Range<u32>) -> Box<Spreading> {
         let chooser = |node: u32| {
             let random = stream(spec.seed, &format!("node/{}/path_choice", spec.nodes[node as usize].name));
@@ -97,7 +97,7 @@ impl Spreading {
         self.choosers.each().iter().map(|own| size_of::<Chooser>() + own.memory_bytes()).sum()
     }
 
-    /// Bytes of what all parts have together.
+    /// Bytes of the tables that all parts share.
     pub fn shared_bytes(&self) -> usize {
         self.table.memory_bytes()
             + self.ends.len() * size_of::<Option<Ends>>()
@@ -109,8 +109,8 @@ fn choice(spec: &Spec, node: usize) -> PathChoice {
     spec.nodes[node].switch().map_or(PathChoice::HASH, |own| own.path_choice)
 }
 
-/// By path, the ends of those that go by destination: all without a route of their own, or if no switch chooses
-/// for each frame those alone that are not listed.
+/// Returns, by path, the ends of paths that are routed by destination: all paths without a route of their own, or, if
+/// no switch chooses for each frame, only unlisted ones.
 pub(in crate::run) fn ends(spec: &Spec, all_static: bool) -> Vec<Option<Ends>> {
     let of_flow = |flow: &FlowSpec| -> Vec<Option<Ends>> {
         let by_destination = match flow.way {

@@ -10,9 +10,9 @@ use units::Time;
 pub(crate) struct PortWatch {
     pub spec: WatchdogSpec,
     pub(in crate::run) queues: [QueueWatch; PRIORITIES],
-    /// The next check of any of the queues.
+    /// Timer of the next check of any queue.
     pub(in crate::run) look: Timer,
-    /// Classes whose frames are dropped, and those whose pauses are ignored.
+    /// Classes whose frames are dropped, bit n for class n. `forwarding` holds those whose pauses are ignored.
     pub(in crate::run) dropping: u32,
     pub(in crate::run) forwarding: u32,
     pub storms: Vec<Storm>,
@@ -40,12 +40,12 @@ impl PortWatch {
             storms: Vec::new(),
         }
     }
-    /// Returns the classes that count as stopped, if pauses stop `paused`: a queue whose frames are dropped is empty, and
-    /// closed.
+    /// Returns the classes that count as stopped, if pauses stop `paused`. A queue whose frames are dropped is empty
+    /// and does not accept frames.
     pub fn stopped(&self, paused: u32) -> u32 {
         (paused | self.dropping) & !self.forwarding
     }
-    /// Notes that these classes are not paused now.
+    /// Records that these classes are not paused now.
     pub fn free(&mut self, classes: u32) {
         for (class, queue) in self.queues.iter_mut().enumerate() {
             if classes >> class & 1 != 0 {
@@ -63,7 +63,8 @@ impl PortWatch {
             storm.bytes_dropped += u64::from(bytes);
         }
     }
-    /// Arms the timer of checks for this time. Returns true if an event has to be scheduled: none is due as early.
+    /// Arms the timer of checks for this time. Returns true if an event has to be scheduled, because none is pending
+    /// that early.
     pub(in crate::run) fn arm(&mut self, at: Time) -> bool {
         at < self.look.due() && self.look.arm(at)
     }

@@ -1,5 +1,5 @@
-//! Bypass of the NIC queue: frames that go from their endpoint directly to the link, whose port is idle and has no wait
-//! queue.
+//! Bypass of the NIC queue: frames that go from their endpoint directly to the link, if the port is idle and has no
+//! wait queue.
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::PortIx;
@@ -15,7 +15,7 @@ use units::Time;
 /// Stages consulted or notified before a frame of a host goes directly to the link.
 const FROM_HOST: PortFeatures = called_at(When::FROM_HOST);
 
-/// Port state that such a frame touches, looked up once.
+/// Port state that a bypassing frame touches, looked up once.
 pub(crate) struct Straight<'a> {
     sources_wait: bool,
     at: PortIx,
@@ -24,25 +24,25 @@ pub(crate) struct Straight<'a> {
     neighbours: &'a NodeLocal<PortIx, u32>,
 }
 
-/// Bypass of a frame of a host, with its class and the line overhead.
+/// A bypass for a frame of a host.
 pub(crate) enum WayOut<'a> {
-    /// Directly to the link.
+    /// Directly to the link, in this class.
     Link(Straight<'a>, TrafficClass),
-    /// To the NIC, which takes it.
+    /// Into the NIC, which accepts the frame, in this class and with this line overhead in bytes.
     Nic(&'a mut Nic, TrafficClass, u16),
 }
 
 impl Port {
-    /// Returns true if a frame can go to the link at once, with no stages consulted but those of the sources that its NIC
-    /// serves.
+    /// Returns true if a frame can go to the link immediately. The only stage that may be consulted is that of the
+    /// sources which the NIC serves.
     #[inline(always)]
     pub fn is_free(&self, now: Time) -> bool {
         let nothing_waits = self.busy_until <= now && self.waiting | self.stopped == 0;
         nothing_waits && !self.features.has(FROM_HOST)
     }
 
-    /// Number of additional frames in its NIC: a scheduler that counts every frame must not see a queue run empty between
-    /// two.
+    /// Number of additional frames in its NIC. A scheduler that counts every frame must not observe an empty queue
+    /// between two frames.
     #[inline(always)]
     pub fn more_in_nic(&self) -> u32 {
         self.features.has(PortFeatures::SCHEDULER).into()
@@ -50,7 +50,7 @@ impl Port {
 }
 
 impl Links {
-    /// Returns true if a frame of an endpoint bypasses its NIC: the link is idle, and nothing waits for it.
+    /// Returns true if a frame of an endpoint bypasses the NIC: the link is idle, and no frame waits for it.
     #[inline(always)]
     pub fn takes_past_nic(&self, port: PortIx, priority: Priority, now: Time) -> bool {
         let Some(state) = self.ports.get(port) else { return false };
@@ -62,8 +62,8 @@ impl Links {
         state.is_free(now) && nic.is_some_and(is_idle)
     }
 
-    /// Returns the bypass of a frame of this priority to the link of a host's port, if the link is idle, the wait queue is
-    /// empty, and no stage but the sources that the NIC serves has to observe the frame.
+    /// Returns the bypass of a frame of this priority to the link of a host's port. `None` unless the link is idle, the
+    /// wait queue is empty, and no stage except the sources that the NIC serves has to observe the frame.
     #[inline(always)]
     pub fn straight(&mut self, egress: PortIx, priority: Priority, now: Time) -> Option<Straight<'_>> {
         let at = egress;
@@ -84,8 +84,8 @@ impl Links {
         Some(Straight { sources_wait, at, port, passed, neighbours })
     }
 
-    /// Returns the bypass of a frame of this priority to the link or into the NIC of a host's port, if the wait queue is
-    /// empty, and the NIC accepts the frame without a check of its room.
+    /// Returns the bypass of a frame of this priority to the link or into the NIC of a host's port. `None` unless the
+    /// wait queue is empty and the NIC accepts the frame without a check of its capacity.
     #[inline(always)]
     pub fn way_out(&mut self, egress: PortIx, priority: Priority, now: Time) -> Option<WayOut<'_>> {
         let at = egress;
@@ -107,7 +107,7 @@ impl Links {
 }
 
 impl WayOut<'_> {
-    /// The class that the frame has there.
+    /// The class of the frame at the port.
     #[inline(always)]
     pub fn class(&self) -> TrafficClass {
         match self {
@@ -115,7 +115,7 @@ impl WayOut<'_> {
         }
     }
 
-    /// Bytes around it on the link.
+    /// Line overhead of a frame, in bytes.
     #[inline(always)]
     pub fn overhead(&self) -> u16 {
         match self {
@@ -126,13 +126,13 @@ impl WayOut<'_> {
 }
 
 impl Straight<'_> {
-    /// Bytes around each frame.
+    /// Line overhead of a frame, in bytes.
     #[inline(always)]
     pub fn overhead(&self) -> u16 {
         self.port.timing.overhead()
     }
 
-    /// Puts a frame on the link. Returns true if sources wait for room in its class.
+    /// Sends a frame on the link. Returns true if sources wait for space in its class.
     #[inline(always)]
     pub fn transmit(self, frame: Frame, now: Time, events: &mut EventQueue) -> bool {
         let arrival = self.port.transmit(frame, now);

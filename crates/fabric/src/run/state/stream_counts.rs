@@ -1,13 +1,13 @@
-//! Counts of received frames by stream, for sources whose streams are counted one by one.
+//! Counts of received frames by stream, for sources whose streams are counted individually.
 
 use crate::run::state::index::ReceiverIx;
 use frame::Frame;
 use units::Time;
 
-/// The streams that end in a part of the fabric, receiver by receiver.
+/// The streams that end in a part of the fabric, sorted by receiver.
 #[derive(Debug, Default)]
 pub(crate) struct StreamCounts {
-    /// By receiver, the index of its first stream; after the last receiver, the number of streams. Empty without streams.
+    /// By receiver, the index of its first stream; followed by the total number of streams. Empty without streams.
     first: Vec<u32>,
     counts: Vec<StreamCount>,
 }
@@ -24,7 +24,7 @@ pub(crate) struct StreamCount {
 }
 
 impl StreamCount {
-    /// Nothing has arrived.
+    /// Counts before any arrival.
     pub const NONE: StreamCount =
         StreamCount { frames: 0, bytes: 0, sum_ps: 0, least: Time::NEVER, most: Time::ZERO };
 
@@ -39,7 +39,7 @@ impl StreamCount {
 }
 
 impl StreamCounts {
-    /// `streams`: the number of streams of each receiver.
+    /// Creates the counts; `streams` is the number of streams of each receiver.
     pub fn new(streams: impl Iterator<Item = u64>) -> StreamCounts {
         let mut all = 0;
         let mut first = vec![0];

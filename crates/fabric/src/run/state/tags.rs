@@ -1,4 +1,5 @@
-//! Tags and notices: rate limiters put them on frames, receivers remove them, and congestion points write and send them.
+//! Tags and notices: rate limiters add tags to frames, receivers remove them, and congestion points write them and send
+//! notices.
 
 use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, PathId, Route};
 use units::Time;

@@ -1,5 +1,5 @@
-//! Distributions and series of occupancies, where they are recorded: of queues and their sums, of ingress counters, and of
-//! the two parts of a memory that queues share.
+//! Recorded distributions and series of occupancies: of queues and sums of queues, of ingress counters, and of the two
+//! parts of a shared memory.
 
 use crate::run::state::index::{NodeIx, QueueIx, TallyIx};
 use crate::run::state::link_series::LevelSeries;
@@ -15,7 +15,7 @@ use units::Time;
 /// A place with an occupancy; numbers are those of the whole fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
-    /// All queues of a node: its memory.
+    /// All queues of a node.
     Memory(NodeId),
     /// The queues of a class at all ports of a node.
     Class(NodeId, u8),
@@ -27,12 +27,12 @@ pub(crate) enum Place {
     Counter(PortId, u8),
     /// Occupancy of shared memory by queues, beyond their minima.
     Shared(NodeId),
-    /// The headroom that they share.
+    /// Occupancy of the headroom in the shared memory.
     Headroom(NodeId),
 }
 
 impl Place {
-    /// Its kind, as named in results.
+    /// Kind of the place, as named in results.
     pub fn kind(self) -> &'static str {
         match self {
             Place::Memory(_) => "memory",
@@ -45,7 +45,7 @@ impl Place {
         }
     }
 
-    /// Its name: no two places have the same.
+    /// Unique name of the place.
     pub fn name(self, spec: &Spec, wiring: &Wiring) -> String {
         let node = |node: NodeId| &spec.nodes[node.at()].name;
         let port = |port: PortId| wiring.port_name(port, |of| node(of).as_str());
@@ -66,20 +66,20 @@ impl Place {
 pub(crate) struct Tally {
     pub place: Place,
     pub bytes: LevelTimes,
-    /// `None`: it is a part of a memory, in which a frame may lie in two.
+    /// Number of frames over time; `None` for a part of a shared memory, since one frame may occupy two parts.
     pub frames: Option<LevelTimes>,
-    /// The most bytes in each bin.
+    /// Maximum bytes in each bin.
     pub series: LevelSeries,
 }
 
-/// All tallies of a part, and the places that update them.
+/// All tallies of a part of the fabric, and the places that update them.
 #[derive(Debug)]
 pub(crate) struct Tallies {
-    /// By queue, the tallies that it is part of.
+    /// By queue, the tallies that include it.
     pub of_queue: NodeLocal<QueueIx, [Option<TallyIx>; 4]>,
-    /// By counter, its tally.
+    /// Tally of each ingress counter.
     pub of_counter: Vec<Option<TallyIx>>,
-    /// By node, those of the memory that its queues share and of its headroom.
+    /// By node, the tallies of its shared memory and of the headroom in it.
     pub of_memory: NodeLocal<NodeIx, [Option<TallyIx>; 2]>,
     pub tallies: TiVec<TallyIx, Tally>,
     /// Finished bins, by width.
@@ -87,7 +87,7 @@ pub(crate) struct Tallies {
 }
 
 impl Tallies {
-    /// Adds a tally; returns its number.
+    /// Adds a tally and returns its index.
     pub fn add(&mut self, place: Place, series: LevelSeries) -> TallyIx {
         let is_part = matches!(place, Place::Shared(_) | Place::Headroom(_));
         let frames = (!is_part).then(LevelTimes::default);
@@ -118,7 +118,7 @@ impl Tallies {
         }
     }
 
-    /// Begins measuring: series go on.
+    /// Restarts measurement; series continue.
     pub fn restart(&mut self, now: Time) {
         for tally in &mut self.tallies {
             tally.bytes.restart(now);

@@ -11,20 +11,21 @@ pub(crate) struct PortTelemetry {
     pub(in crate::run) writes: bool,
     /// Bytes sent.
     pub(in crate::run) sent: u64,
-    /// The utilisation of its link, averaged until a packet left then, and the bytes sent before that.
+    /// Average utilisation of the link as of the last packet with telemetry. The following fields hold its time and the
+    /// bytes sent before it.
     pub(in crate::run) utilisation: f64,
     until: Time,
     sent_until: u64,
 }
 
 impl PortTelemetry {
-    /// A port that has sent nothing.
+    /// Creates the state of a port that has sent nothing.
     pub fn new(writes: bool) -> PortTelemetry {
         PortTelemetry { writes, ..PortTelemetry::default() }
     }
 
-    /// The utilisation of the link, averaged until the packet of this stamp leaves, with the weight that its sender
-    /// specifies.
+    /// Updates the average utilisation of the link when the packet of this stamp leaves, with the weight that its
+    /// sender specifies.
     pub(in crate::run) fn average(&mut self, stamp: &Stamp, over: Time) -> f64 {
         let took = (stamp.at - self.until).as_secs_f64();
         if took > 0.0 {
@@ -39,7 +40,7 @@ impl PortTelemetry {
     }
 }
 
-/// The stamps that the packet of an endpoint takes along: none yet, or those that it returns.
+/// The stamps with which the packet of an endpoint starts: empty, or those that it returns.
 pub(crate) fn begin_stamps(headers: &mut Headers, frame: &Frame, endpoint: &transport::Endpoint, pair: u32) {
     let returns = frame.flags.kind() != FrameKind::Data;
     let returned = returns.then(|| transport::Protocol::stamps(endpoint, pair).copied()).flatten();
@@ -59,11 +60,11 @@ mod tests {
             let stamp = Stamp { at: Time::from_us(us), sent, queue, rate: BitRate::from_gbps(8) };
             port.average(&stamp, trip)
         };
-        // A byte a nanosecond. Longer ago than a round trip, nothing counts.
+        // One byte per nanosecond. Anything longer ago than a round trip has no weight.
         assert!((average(100, 50_000, 0) - 0.5).abs() < 1e-12);
-        // The same instant again changes nothing.
+        // A second update at the same time has no effect.
         assert!((average(100, 50_000, 9_999) - 0.5).abs() < 1e-12);
-        // A quarter of a round trip at the full rate, with a queue of half of one.
+        // A quarter of a round trip at full rate, with a queue of half a round trip.
         assert!((average(102, 52_000, 5_000) - (0.5 + 0.2 * (1.5 - 0.5))).abs() < 1e-12);
         assert!((average(200, 52_000, 0) - 0.0).abs() < 1e-12);
     }

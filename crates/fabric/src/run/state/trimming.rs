@@ -16,22 +16,22 @@ pub(crate) struct PortTrimming {
     pub size: u16,
     pub priority: Priority,
     pub class: TrafficClass,
-    /// Bytes above which a queue is trimmed; `None`: only frames without room are.
+    /// Queue occupancy in bytes above which frames are trimmed; `None`: only frames that do not fit are trimmed.
     pub threshold: Option<u64>,
-    /// Bytes that the queue of trimmed frames may hold; `None`: as the limits of the buffer allow.
+    /// Maximum bytes in the queue of trimmed frames; `None`: limited only by the buffer.
     pub header_limit: Option<u64>,
-    /// The two as configured, and the rate of a port at which they hold.
+    /// The two limits as configured. They apply at `reference_rate`.
     configured: [Option<u64>; 2],
     reference_rate: Option<BitRate>,
-    /// Frames that are trimmed here are marked as trimmed on their last hop.
+    /// True if frames trimmed here are marked as trimmed on their last hop.
     pub marks_last_hop: bool,
-    /// Chooses between the new frame and the last of the queue; `None`: it is always the new one.
+    /// Selects between the new frame and the last one of the queue; `None`: always the new one.
     coin: Option<Stream>,
 }
 
 impl PortTrimming {
-    /// Trimming of a port where trimmed frames have this priority and class; `to_host`: the peer is a host; `rate`: that of
-    /// the port; `coin`: a stream of its own.
+    /// Creates the trimming of a port. `to_host`: the peer is a host; `rate`: that of the port; `coin`: its own random
+    /// stream.
     pub fn new(
         spec: &TrimmingSpec,
         classes: u8,
@@ -57,7 +57,7 @@ impl PortTrimming {
         trimming
     }
 
-    /// The port sends at another rate, with which its limits may grow or shrink.
+    /// Adapts the limits to a new rate of the port.
     pub fn on_link_rate(&mut self, rate: BitRate) {
         let limits = self.configured.map(|limit| Some(at_rate(limit?, self.reference_rate, rate)));
         [self.threshold, self.header_limit] = limits;
@@ -69,7 +69,7 @@ impl PortTrimming {
         class.0 < 8 && self.classes >> class.0 & 1 != 0
     }
 
-    /// Cuts a frame. Returns the bytes that were cut.
+    /// Trims a frame. Returns the number of bytes removed.
     pub fn cut(&self, frame: &mut Frame) -> u16 {
         *frame = frame.at(self.priority);
         let cut = frame.bytes.saturating_sub(self.size);
@@ -86,19 +86,19 @@ impl PortTrimming {
     }
 }
 
-/// Frames of a path that a queue has trimmed.
+/// Counts of frames of a path that a queue has trimmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts)]
 pub(crate) struct Trims {
-    /// Frames, those included that were not longer than a trimmed frame.
+    /// Number of frames, including those not longer than a trimmed frame.
     pub frames: u64,
-    /// Trimmed frames that then found no room in the queue of trimmed frames of the same port.
+    /// Number of trimmed frames that did not fit the queue of trimmed frames of the same port.
     pub dropped: u64,
-    /// Bytes cut.
+    /// Number of bytes removed.
     pub bytes: u64,
 }
 
 impl Trims {
-    /// Adds those of another queue or path.
+    /// Adds the counts of another queue or path.
     pub fn add(&mut self, other: &Trims) {
         self.frames += other.frames;
         self.dropped += other.dropped;

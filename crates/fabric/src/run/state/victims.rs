@@ -1,18 +1,18 @@
 //! Victims of pauses: the flows with frames queued at a port while it is paused.
 //!
-//! No frame leaves a queue while it is paused. So the flows that are in the queue when a pause ends, with their arrival
-//! times, are all that the pause has held back. This takes one reading of the queue per pause, and nothing for frames that
-//! come or go. A reading covers the entries added since the last one, however long the queue: [`Line`]. Endpoints in the
-//! wait queue of a paused class of a NIC count as well, though their frames are not made yet; for a rate limiter in the wait
-//! queue, the flow of its next frame counts.
+//! No frame leaves a queue while it is paused. The flows in the queue when a pause ends, with their arrival times, are
+//! therefore all that the pause has held back. This requires reading the queue once per pause, and no work for frames
+//! that arrive or leave. A reading covers only the entries added since the previous one, however long the queue is:
+//! [`Line`]. Endpoints in the wait queue of a paused class of a NIC count as well, although their frames are not
+//! created yet; for a rate limiter in the wait queue, the flow of its next frame counts.
 //!
-//! A flow that is queued at a port from one pause to the next is one entry in total: [`BlockedFlow`].
+//! A flow that is queued at a port from one pause to the next has a single entry: [`BlockedFlow`].
 //!
-//! A wait of a bypass queue holds back the frames in that queue, and the entries of a NIC's wait queues whose frames would
-//! join it. A frame counts from its arrival at the queue of its class, in which it may have waited behind ordered ones
-//! first.
+//! A wait of a bypass queue holds back the frames in that queue, and the entries of a NIC's wait queues whose frames
+//! would join it. A frame counts from its arrival at the queue of its class, in which it may first have waited behind
+//! ordered ones.
 //!
-//! Not modelled: frames that a watchdog drops or sends in spite of a pause are no longer there when it ends.
+//! Not modelled: frames that a watchdog drops or sends in spite of a pause are no longer present when it ends.
 
 use crate::run::state::index::SlotIx;
 use crate::run::state::pool::{List, Pool};
@@ -23,44 +23,44 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::Time;
 
-/// A flow with frames queued at a port from one of its pauses to another.
+/// A flow that had frames queued at a port in consecutive pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockedFlow {
     pub flow: u32,
-    /// The pauses of the port and priority, counted from 0 in the order of time.
+    /// First pause of the port and priority, counted from 0 in the order of time. `last` is the last one.
     pub first: u32,
     pub last: u32,
-    /// Arrival of the flow, in the time of the whole run, if that was after the first of them had begun.
+    /// Arrival time of the flow in the whole run, if it arrived after the start of the first pause.
     pub since: Time,
 }
 
 /// A port and a priority that have been paused.
 #[derive(Debug, Default)]
 pub(crate) struct PausedPlace {
-    /// Pauses that have ended.
+    /// Number of pauses that have ended.
     pub(in crate::run) pauses: u32,
-    /// Flows that were queued there in the last of them, by flow, and those that had gone before.
+    /// Flows queued in the last pause, sorted by flow. `gone` holds the flows that had left before.
     pub(in crate::run) standing: Vec<BlockedFlow>,
     gone: Vec<BlockedFlow>,
     pub(in crate::run) line: Line,
 }
 
-/// A queue that is one list, as of its last reading. Frames leave it in order, so that departed ones are counted, not read.
-/// Frames are numbered in the order in which they were read.
+/// A queue with a single list, as of its last reading. Frames leave it in order, so departed frames are counted without
+/// being read. Frames are numbered in the order of reading.
 #[derive(Debug)]
 pub(in crate::run) struct Line {
-    /// Numbers of the first frame that was there, and of the next one to be read.
+    /// Number of the first frame that was present. `next` is the number of the next frame to be read.
     pub(in crate::run) first: u64,
     next: u64,
-    /// The last frame that was read: its slot, and since when it waits.
+    /// Slot of the last frame that was read. `since` is the start of its wait.
     pub(in crate::run) last: Option<SlotIx>,
     pub(in crate::run) since: Time,
-    /// For a bypass queue, the number of frames that had left it, or were in it up to that frame, modulo 2^32.
+    /// For a bypass queue, the number of frames up to that one that were in it or had left it, modulo 2^32.
     passed: u32,
     pub(in crate::run) flows: Vec<InLine>,
 }
 
-/// A list as a reading finds it.
+/// The present state of a list, for a reading.
 pub(in crate::run) struct Found<'a> {
     pub(in crate::run) list: &'a List,
     pub(in crate::run) frames: u64,
@@ -68,35 +68,36 @@ pub(in crate::run) struct Found<'a> {
     pub(in crate::run) left: Option<u32>,
 }
 
-/// A flow in a line.
+/// A flow in the queue.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::run) struct InLine {
     pub(in crate::run) flow: u32,
     pub(in crate::run) priority: Priority,
-    /// When the first of its frames arrived, or an earlier one that was queued from reading to reading.
+    /// Arrival of its first frame, or of an earlier one since which the flow has been queued at every reading.
     pub(in crate::run) since: Time,
-    /// When the first frame of this reading arrived.
+    /// Arrival of its first frame in this reading.
     fresh: Time,
-    /// Its last frame before this reading, and with it.
+    /// Number of its last frame before this reading. `last` includes this reading.
     before: u64,
     pub(in crate::run) last: u64,
 }
 
-/// Entries found in this reading, and their order.
+/// Index of the entries found in the current reading.
 #[derive(Debug, Default)]
 pub(in crate::run) struct Seen {
     pub(in crate::run) look: u32,
-    /// By number, the last reading with it, and its place in that reading.
+    /// By number, the last reading that found it, and its index in that reading.
     pub(in crate::run) last: Vec<(u32, u32)>,
 }
 
 /// All paused ports of a part of the fabric.
 #[derive(Debug, Default)]
 pub(crate) struct Victims {
-    /// By path.
+    /// Flow of each path.
     pub(in crate::run) flows: Arc<[u32]>,
     pub(in crate::run) places: BTreeMap<Stopped, PausedPlace>,
-    /// Scratch: flows with frames in a queue, and since when. Entries found, by flow, and by flow and priority in a line.
+    /// Scratch: flows with frames in a queue, with the start of their wait. `seen` indexes entries by flow, `in_line`
+    /// by flow and priority in the queue.
     pub(in crate::run) present: Vec<(u32, Time)>,
     pub(in crate::run) seen: Seen,
     pub(in crate::run) in_line: Seen,
@@ -107,7 +108,7 @@ impl Seen {
         self.look += 1;
     }
 
-    /// Returns the place of a number in this reading; `next` if it is new.
+    /// Returns the index of a number in this reading; `next` if it is new.
     pub(in crate::run) fn place(&mut self, number: usize, next: usize) -> usize {
         if self.last.len() <= number {
             self.last.resize(number + 1, (0, 0));
@@ -127,8 +128,8 @@ impl Default for Line {
 }
 
 impl Line {
-    /// Records the flows that have joined a list of this many frames, until `end`, and those that have left; `flows` has the
-    /// flow of each path.
+    /// Records the flows that have joined a list of this many frames until `end`, and those that have left; `flows`
+    /// holds the flow of each path.
     pub(in crate::run) fn advance(
         &mut self,
         Found { list, frames, left }: Found<'_>,
@@ -145,7 +146,7 @@ impl Line {
         let stands = self.last.filter(|_| {
             !list.is_empty()
                 && match left {
-                    // Frames that arrived after the last reading are later than all that it read.
+                    // Frames that arrived after the last reading are later than all frames that it read.
                     None => pool.first(list).since <= self.since,
                     // Two frames that arrived at the same time may have entered the bypass queue one after the other.
                     Some(left) => (left.wrapping_sub(self.passed) as i32) < 0,
@@ -180,7 +181,7 @@ impl Line {
         });
     }
 
-    /// The next frame is of this flow, which is the `at`-th in the line.
+    /// Reads the next frame, which belongs to this flow, the `at`-th in the queue.
     fn read(&mut self, flow: u32, priority: Priority, since: Time, at: usize) {
         let last = self.next;
         self.next += 1;
@@ -192,14 +193,14 @@ impl Line {
     }
 }
 
-/// The number of a flow and a priority that it sends at.
+/// The index of a flow with a priority at which it sends.
 pub(in crate::run) fn number(flow: u32, priority: Priority) -> usize {
     flow as usize * CHANNELS + usize::from(priority.0)
 }
 
 impl PausedPlace {
-    /// Records another ended pause, which began at `start`, with the flows then queued, sorted. `left_out`: time of the periods that were
-    /// left out before.
+    /// Records another ended pause, which began at `start`, with the flows then queued, sorted. `left_out`: total time
+    /// of the periods skipped before.
     pub(in crate::run) fn ended(&mut self, start: Time, present: &[(u32, Time)], left_out: Time) {
         let number = self.pauses;
         self.pauses += 1;
@@ -222,12 +223,12 @@ impl PausedPlace {
         self.gone.extend(old);
     }
 
-    /// The pauses and flows so far, as of the beginning of a period.
+    /// Number of pauses and flows so far, recorded at the start of a period.
     fn so_far(&self) -> (u32, usize) {
         (self.pauses, self.gone.len())
     }
 
-    /// Adds the pauses and flows since then as often as there are periods.
+    /// Repeats the pauses and flows since then for each skipped period.
     fn repeat(&mut self, (pauses, gone): (u32, usize), periods: u64, period: Time) {
         let each = self.pauses - pauses;
         let later = |own: &BlockedFlow, nth: u64| {
@@ -243,7 +244,7 @@ impl PausedPlace {
         self.gone.extend((1..=periods).flat_map(|nth| own.iter().map(move |one| later(one, nth))));
         for one in &mut self.standing {
             let shifted = later(one, periods);
-            // A flow that was queued all the time is so in all periods.
+            // A flow that was queued throughout the period is queued throughout all of them.
             *one = if one.first < pauses { BlockedFlow { last: shifted.last, ..*one } } else { shifted };
         }
         self.pauses += each * periods as u32;
@@ -277,7 +278,7 @@ impl Victims {
         self.present.clear();
     }
 
-    /// Records that a flow is queued there since then; the earliest time counts.
+    /// Records that a flow has been queued since this time; the earliest time counts.
     pub(in crate::run) fn stands(&mut self, flow: u32, since: Time) {
         let at = self.seen.place(flow as usize, self.present.len());
         if at == self.present.len() {
@@ -286,12 +287,12 @@ impl Victims {
         self.present[at].1 = self.present[at].1.min(since);
     }
 
-    /// Flows that were queued at the paused ports of this part.
+    /// The paused ports of this part, with the flows that were queued there.
     pub fn places(&self) -> impl Iterator<Item = (Stopped, &PausedPlace)> {
         self.places.iter().map(|(&place, state)| (place, state))
     }
 
-    /// Bytes of all of them.
+    /// Bytes of heap memory.
     pub fn memory_bytes(&self) -> usize {
         let of = |place: &PausedPlace| {
             size_of::<(Stopped, PausedPlace)>()

@@ -1,4 +1,4 @@
-//! The node at which an event runs, as steps see it.
+//! The state of the node at which an event runs, as passed to steps.
 
 use crate::run::state::buffers::Buffers;
 use crate::run::state::copies::Copies;
@@ -21,22 +21,23 @@ use frame::{Occupancy, Priority, TrafficClass};
 use queueing::Refusal;
 use units::{Amount, Time};
 
-/// The state that a step can reach: that of the node whose event runs. Each of its parts is a file of its own and keeps its own invariants.
+/// The state that a step can access: that of the node whose event runs. Each component is in a file of its own and
+/// maintains its own invariants.
 #[derive(Debug)]
 pub(crate) struct NodeView {
-    /// Offset of its numbers in those of the whole fabric.
+    /// Offset of the numbers in this part to those of the whole fabric.
     pub numbering: Numbering,
     /// Node of each place: ports, then sources, then endpoints, then rate limiters.
     pub node_of: NodeOf,
     /// Hosts and switches.
     pub nodes: NodeLocal<NodeIx, Node>,
-    /// The parts of nodes that send pauses.
+    /// State of the pause senders of nodes.
     pub pause_senders: NodeLocal<PauseSenderIx, PauseSender>,
-    /// Transmitters and the links behind them.
+    /// Transmitters and their links.
     pub links: Links,
-    /// Queues and the frames that wait in them.
+    /// Queues and queued frames.
     pub buffers: Buffers,
-    /// By port, ingress counters of the frames that wait; empty if no node has them.
+    /// By port, ingress counters of queued frames; empty if no node has them.
     pub ingress: NodeLocal<PortIx, IngressPort>,
     /// Payload of wide frames.
     pub headers: Headers,
@@ -48,13 +49,14 @@ pub(crate) struct NodeView {
     pub hosts: Hosts,
     /// Scheduled faults.
     pub faults: Faults,
-    /// State of frames with several receivers.
+    /// State of multicast frames.
     pub copies: Copies,
-    /// Frames made, copied, delivered and lost.
+    /// Frames created, copied, delivered and lost.
     pub ledger: Ledger,
     /// Recordings.
     pub probes: Probes,
-    /// End of the current run window: no state is read before, so that some steps may be done ahead of their time.
+    /// End of the current run window. No state is read before this time, so some steps may be performed ahead of
+    /// theirs.
     pub horizon: Time,
     /// True while a decision is being handled, before its effects apply.
     pub deciding: bool,
@@ -74,7 +76,7 @@ impl NodeView {
         }
     }
 
-    /// The source of a place, and the place of a source.
+    /// The source at a place. `place_of_source` is the inverse.
     #[inline(always)]
     pub fn source_at(&self, place: PlaceIx) -> SourceIx {
         SourceIx::new(place.number() - self.links.len() as u32)
@@ -85,7 +87,7 @@ impl NodeView {
         PlaceIx::new(self.links.len() as u32 + source.number())
     }
 
-    /// The endpoint of a place, and the place of an endpoint.
+    /// The endpoint at a place. `place_of_endpoint` is the inverse.
     #[inline(always)]
     pub fn endpoint_at(&self, place: PlaceIx) -> EndpointIx {
         EndpointIx::new(place.number() - (self.links.len() + self.hosts.sources.len()) as u32)
@@ -96,12 +98,12 @@ impl NodeView {
         PlaceIx::new((self.links.len() + self.hosts.sources.len()) as u32 + endpoint.number())
     }
 
-    /// The part that sends pauses at the node of a port.
+    /// The pause sender at the node of a port.
     pub fn pause_sender_of(&self, port: PortIx) -> Option<&PauseSender> {
         self.nodes[self.node_of[port]].pause_sender.map(|at| &self.pause_senders[at])
     }
 
-    /// The ports of the node that this is a port of.
+    /// All ports of the node of this port.
     pub fn ports_beside(&self, port: PortIx) -> impl Iterator<Item = PortIx> + Clone + use<> {
         let node = self.node_of[port];
         let first = self.nodes[node].first_port;
@@ -118,8 +120,8 @@ impl NodeView {
         })
     }
 
-    /// Occupancy that counts against a limit, where a frame of this class and port would wait; maintained where that limit
-    /// is set.
+    /// Occupancy that counts against a limit for a frame of this class at this port; maintained only if the limit is
+    /// set.
     #[inline]
     pub fn waits_within(&self, limit: Refusal, egress: PortIx, class: TrafficClass) -> Occupancy {
         let memory = || self.nodes[self.node_of[egress]].memory();

@@ -1,4 +1,4 @@
-//! Arrival of a frame, or of its head: its route has the next step.
+//! Arrival of a frame, or of its head: the next step on its route.
 
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;
@@ -30,7 +30,7 @@ pub fn arrive(here: &mut NodeView, ingress: PortIx, event: Event, events: &mut E
     forward::forward(here, egress, frame, Some(ingress), now, events);
 }
 
-/// Variant of `arrive` for a frame at the end of its path, or where it may be copied.
+/// Variant of `arrive` for a frame at the end of its path, or at a switch that may copy it.
 #[inline(always)]
 pub(super) fn arrive_at_end(
     here: &mut NodeView,
@@ -50,8 +50,8 @@ pub(super) fn arrive_at_end(
     arrived(here, ingress, frame, now, events);
 }
 
-/// The head of a frame has arrived. It may go on at once unless the egress link is faster than the ingress link: then the
-/// former would run dry in the middle of the frame.
+/// Handles the arrival of the head of a frame. It may be forwarded immediately unless the egress link is faster than
+/// the ingress link, which would underrun in the middle of the frame.
 #[inline(never)]
 pub fn head_arrives(
     here: &mut NodeView,
@@ -85,8 +85,8 @@ pub fn head_arrives(
     forward::forward(here, egress, frame, Some(ingress), now, events);
 }
 
-/// Returns the egress port of a frame, `None` at the end of its path, and the rest of its path. The arguments are fields of
-/// the frame, which then need not lie in memory.
+/// Returns the egress port of a frame (`None` at the end of its path) and the rest of its path. The arguments are
+/// fields of the frame, which therefore need not be in memory.
 #[inline(always)]
 pub(super) fn next_egress(
     here: &mut NodeView,
@@ -99,7 +99,7 @@ pub(super) fn next_egress(
     (here.routes.egress(hop), Route::forward(hop + 1))
 }
 
-/// Handles a frame at the end of its path, which a host takes in, or where it may be copied.
+/// Handles a frame at the end of its path, for processing by a host, or at a switch that may copy it.
 #[inline(always)]
 pub(super) fn arrived(
     here: &mut NodeView,

@@ -8,9 +8,9 @@ use crate::run::steps::crossbar::held;
 use frame::{Occupancy, TrafficClass};
 use std::cmp::Reverse;
 
-/// Returns the egress queue that fills an ingress counter (port and group) with occupancy `counted`: that of the frame that
-/// has just arrived (`queue`, if one has), unless it holds less than half of the counted frames. Then it is the one that
-/// holds most.
+/// Returns the egress queue that fills an ingress counter (port and group) with occupancy `counted`. This is the queue
+/// of the frame that has just arrived (`queue`), unless it holds less than half of the counted frames or there is no
+/// such frame; then it is the fullest queue.
 pub fn to_blame(
     here: &NodeView,
     pause_sender: &PauseSender,
@@ -28,8 +28,9 @@ pub fn to_blame(
     fullest(here, counter.0, |priority| pause_sender.group(priority) == Some(counter.1)).or(queue)
 }
 
-/// Returns the egress queue of a switch with most counted bytes from an ingress port, the first of several. For a pause that
-/// the queue of the last frame does not explain: reads the frames of the longest queues, until no other holds as much.
+/// Returns the egress queue of a switch with most counted bytes from an ingress port, the first of several equal ones.
+/// Used for a pause that the queue of the last frame does not explain: reads the frames of the longest queues, until no
+/// other queue can hold more.
 #[cold]
 pub fn fullest(here: &NodeView, ingress: PortIx, counts: impl Fn(u8) -> bool) -> Option<QueueIx> {
     let classes = &here.nodes[here.node_of[ingress]].classes;
@@ -45,7 +46,7 @@ pub fn fullest(here: &NodeView, ingress: PortIx, counts: impl Fn(u8) -> bool) ->
     };
     let length = |queue| (here.buffers.queues[queue].occupancy.bytes, Reverse(queue));
     let (mut most, mut last) = (None, None);
-    // The longest of those that were not read yet; a list of them would take memory for each pause.
+    // The longest queue that was not read yet; a sorted list would take memory for each pause.
     while let Some(next) =
         queues.clone().map(length).filter(|&next| next.0 > 0 && last.is_none_or(|last| next < last)).max()
         && most.is_none_or(|(most, _)| next.0 >= most)
@@ -56,7 +57,7 @@ pub fn fullest(here: &NodeView, ingress: PortIx, counts: impl Fn(u8) -> bool) ->
     debug_assert_eq!(
         most,
         queues.map(|queue| (held(queue), Reverse(queue))).filter(|&(bytes, _)| bytes > 0).max(),
-        "a queue that was not looked at holds more"
+        "a queue that was not read holds more"
     );
     most.map(|(_, Reverse(queue))| queue)
 }

@@ -1,7 +1,7 @@
-//! Control frames that no station of the fabric sends: from a tester, or an attacker.
+//! Scripted control frames that no station of the fabric sends: from a tester, or an attacker.
 //!
-//! The last bit of the frame is at the port at the given time. Pauses act a response time later, as all do; a congestion
-//! message acts at once.
+//! The last bit of the frame arrives at the port at the given time. A pause takes effect a response time later, like
+//! all pauses; a congestion message takes effect at once.
 //!
 //! Source: IEEE 802.3 annexes 31B and 31D, IEEE 802.1Q clause 33.
 //!
@@ -19,7 +19,7 @@ use frame::{Notice, PathId};
 use queueing::Feedback;
 use units::Time;
 
-/// Handles a pause frame with one time for all its priorities.
+/// Handles a pause frame with a single pause time for all its priorities.
 pub fn hear_pause(
     here: &mut NodeView,
     port: PortIx,
@@ -39,8 +39,8 @@ pub fn hear_pause(
     }
 }
 
-/// Handles a congestion message for the source of a path. It is from no congestion point of the fabric, so that no point is
-/// credited with the cut.
+/// Handles a congestion message for the source of a path. The rate cut is attributed to no congestion point, as the
+/// message comes from none of the fabric.
 pub fn hear_congestion(here: &mut NodeView, path: u32, feedback: u8, now: Time, events: &mut EventQueue) {
     let Some(limiter) = limiter_calls::limiter_of(here, PathId(path)) else { return };
     let notice = Notice { feedback: feedback.into(), ..Notice::default() };

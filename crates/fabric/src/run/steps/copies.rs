@@ -1,4 +1,4 @@
-//! Multicast: switches copy frames where the paths to their receivers part.
+//! Multicast: switches copy frames where the paths to their receivers diverge.
 
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;
@@ -8,7 +8,7 @@ use crate::run::steps::forward;
 use frame::{Frame, Heading, Route};
 use units::Time;
 
-/// Forwards a whole frame at a switch that may copy it to all of its receivers.
+/// Forwards a whole frame at a switch that may copy it.
 #[inline(never)]
 pub fn copy_on(here: &mut NodeView, ingress: PortIx, frame: Frame, now: Time, events: &mut EventQueue) {
     let Heading::Tree(hop) = frame.route.heading() else { return };
@@ -39,7 +39,7 @@ pub fn copy_head(here: &mut NodeView, ingress: PortIx, frame: Frame, now: Time, 
     events.push(Event::arrival(Kind::Frame, at, ingress, frame));
 }
 
-/// Returns true if a link that a frame goes on to is faster than the one that it comes over.
+/// Returns true if any egress link of a frame is faster than its ingress link.
 fn is_outrun(here: &NodeView, ingress: PortIx, route: Route) -> bool {
     let Heading::Tree(hop) = route.heading() else { return false };
     let arrives = here.links.cold[ingress].arrival_rate;

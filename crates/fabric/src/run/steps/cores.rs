@@ -10,7 +10,7 @@ use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use units::Time;
 
-/// Begins with the next frame of a core, if it is free, awake and not stopped.
+/// Starts processing the next frame of a core, if the core is idle, awake and not stopped.
 pub fn take_in(here: &mut NodeView, port: PortIx, at: usize, now: Time, events: &mut EventQueue) {
     let Some(receiving) = here.hosts.receiving[port].as_deref_mut() else { return };
     let core = &mut receiving.cores[at];
@@ -30,7 +30,7 @@ pub fn take_in(here: &mut NodeView, port: PortIx, at: usize, now: Time, events: 
     }
 }
 
-/// Sends a frame of a host through a port. A core processes it first, if sending takes time there.
+/// Sends a frame of a host through a port. If sending takes time there, a core processes the frame first.
 #[inline(never)]
 pub fn depart(here: &mut NodeView, egress: PortIx, frame: Frame, now: Time, events: &mut EventQueue) {
     let receiving = here.hosts.receiving.get(egress).and_then(Option::as_deref);
@@ -53,8 +53,8 @@ pub fn depart(here: &mut NodeView, egress: PortIx, frame: Frame, now: Time, even
     take_in(here, egress, at, now, events);
 }
 
-/// Returns the occupancy that counts against a limit where a frame of this class would leave a host; for a queue, frames in
-/// the cores are included.
+/// Returns the occupancy that counts against a limit for a frame of this class at an egress port of a host. For a
+/// queue, this includes frames in the cores.
 pub fn waits_before_nic(here: &NodeView, limit: Refusal, egress: PortIx, class: TrafficClass) -> Occupancy {
     let mut waits = here.waits_within(limit, egress, class);
     if limit == Refusal::Queue

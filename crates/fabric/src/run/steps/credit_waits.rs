@@ -1,19 +1,20 @@
-//! Causes of missing credits: the frames that have filled the room at the end of a link.
+//! Causes of missing credits: the frames that have filled the buffer at the end of a link.
 //!
-//! A class of a port waits for credits (`credits`), and the cause is at the other end: the room of the channel is *filled*
-//! while it has none for another frame of the longest kind. The cause of a fill is recorded when it begins, as that of a
-//! pause is (`pausing`): the egress queue that most of it waits for, and whether the port of that queue has waited for
-//! credits itself since the room was half empty. If it has, the fill is a consequence of that wait; if not, the queue is a
-//! root, and the frames in it are counted until there is room again (`culprits`). For a switch with a crossbar the queue is
-//! an output, and its frames include those at inputs; if the output has room, they wait for the crossbar.
+//! A class of a port waits for credits (`credits`), and the cause is at the other end: the buffer of the channel is
+//! *filled* while it has no space for another frame of maximum length. The cause of a fill is recorded when it begins,
+//! like that of a pause (`pausing`): the egress queue for which most of the data is waiting, and whether the port of
+//! that queue has itself waited for credits since the buffer was half empty. If it has, the fill is a consequence of
+//! that wait. If not, the queue is a root, and its frames are counted until there is space again (`culprits`). At a
+//! switch with a crossbar, the queue is an output, and its frames include those at inputs; if the output has space, the
+//! frames wait for the crossbar.
 //!
-//! After the run `tables::forensics` puts waits and fills together. A wait without a fill is one for credits that are on their
-//! way: the room is smaller than a round trip.
+//! After the run, `tables::forensics` matches waits with fills. A wait without a fill is one for credits in transit:
+//! the buffer is smaller than a round trip.
 //!
-//! No fills are recorded where pauses are not.
+//! No fills are recorded unless pauses are.
 //!
-//! A class waits while none of its frames may go. While ordered frames go on, its bypass queue waits by itself, for the
-//! credits of its own count (`credits::bypass_waits`).
+//! A class waits while none of its frames may leave. If ordered frames may leave, its bypass queue waits separately,
+//! for the credits of its own counter (`credits::bypass_waits`).
 
 use crate::run::state::credit_waits::{Fill, Fills};
 use crate::run::state::credits::CreditState;
@@ -28,7 +29,7 @@ use flow_control::credit::is_bypass;
 use frame::TrafficClass;
 use units::Time;
 
-/// Records the fill of a channel's room, after a frame for a queue has left no room for another.
+/// Records that the buffer of a channel is filled, after a frame for a queue has left no space for another.
 #[inline(never)]
 pub fn note_fill(here: &mut NodeView, ingress: PortIx, channel: usize, queue: Option<QueueIx>, now: Time) {
     let Some(credits) = here.links.cold[ingress].control.credits() else { return };
@@ -68,7 +69,7 @@ pub fn note_fill(here: &mut NodeView, ingress: PortIx, channel: usize, queue: Op
     }
 }
 
-/// Handles a frame that has left the room of a channel.
+/// Handles the departure of a frame from the buffer of a channel.
 #[inline(never)]
 pub fn note_room(here: &mut NodeView, ingress: PortIx, channel: usize, now: Time) {
     let Some(credits) = here.links.cold[ingress].control.credits_mut() else { return };
@@ -93,7 +94,7 @@ fn fills_mut(here: &mut NodeView, port: PortIx) -> Option<&mut Fills> {
     here.links.cold[port].control.credits_mut()?.fills.as_deref_mut()
 }
 
-/// Returns the frames among them that others may pass: in bypass queues of ports and of inputs.
+/// Returns those frames of a queue that others may pass: frames in bypass queues of ports and of inputs.
 pub fn bypassed_for(here: &NodeView, queue: QueueIx) -> impl Iterator<Item = &Waiting> {
     let (port, class) = here.links.place_of_queue(queue);
     let bar = here.nodes[here.node_of[port]].architecture.crossbar();

@@ -1,9 +1,8 @@
-//! Credits at work: where the counts of a link's ends (`flow_control::credit`) meet ports and queues.
+//! Credits at run time: connects the counters of a link's ends (`flow_control::credit`) with ports and queues.
 //!
 //! A class of a port is stopped while its next frame needs more credits than its channel has. This is checked when a
 //! frame becomes the next one, when another frame of the channel leaves, and when credits arrive. A frame holds the
-//! credits of the link over which it came until it begins to leave on the next one; at a host, until the host takes
-//! it in.
+//! credits of its ingress link until it starts to leave on the next link; at a host, until the host has processed it.
 
 pub(crate) mod balance;
 pub(crate) mod bypass_waits;
@@ -22,8 +21,8 @@ use flow_control::credit::{channel_of_count, is_bypass};
 use frame::{Frame, TrafficClass};
 use units::Time;
 
-/// A frame comes to the queue of a port: it lies in the buffer of the port that it came in through, and may find
-/// no credits for the next link.
+/// Handles a frame that enters the queue of a port: it occupies the buffer of its ingress port, and may lack credits
+/// for the next link.
 #[inline(always)]
 pub fn meets_credits(
     here: &mut NodeView,
@@ -69,7 +68,7 @@ fn meets_none(
     change_short(here, egress, short, now, events);
 }
 
-/// A frame has begun to leave: it takes credits of this link, and gives back those of the link that it came over.
+/// Handles a frame that starts to leave: it consumes credits of its egress link, and returns those of its ingress link.
 #[inline(always)]
 pub fn credits_used(
     here: &mut NodeView,
@@ -101,7 +100,7 @@ pub fn credits_used(
     }
 }
 
-/// Checks the next frame of each of these classes; the others keep their state.
+/// Checks the next frame of each of these classes; other classes keep their state.
 #[inline(always)]
 pub fn look_at_heads(here: &mut NodeView, egress: PortIx, among: u32, now: Time, events: &mut EventQueue) {
     let Some(credits) = here.links.cold[egress].control.credits() else { return };
@@ -114,8 +113,8 @@ pub fn look_at_heads(here: &mut NodeView, egress: PortIx, among: u32, now: Time,
     }
 }
 
-/// Classes whose next frame lacks credits by the present counts: those in `among` are checked, the others keep their
-/// state.
+/// Returns the classes whose next frame lacks credits by the present counts. Only those in `among` are checked; the
+/// others keep their state.
 #[inline(always)]
 fn short_among(here: &NodeView, egress: PortIx, among: u32) -> u32 {
     let Some(credits) = here.links.cold[egress].control.credits() else { return 0 };
@@ -130,7 +129,7 @@ fn short_among(here: &NodeView, egress: PortIx, among: u32) -> u32 {
     short
 }
 
-/// Some classes lack credits by the present counts, or have lacked them.
+/// Handles classes that lack credits by the present counts, or have lacked them.
 #[inline(never)]
 fn short_heads(
     here: &mut NodeView,
@@ -169,7 +168,8 @@ fn look_at_bypasses(here: &mut NodeView, egress: PortIx, among: u32, now: Time, 
     let before = credits.short;
     change_short(here, egress, short, now, events);
     bypass_waits::note_bypasses(here, egress, among, before, now, events);
-    // Includes classes that were stopped until now: the scheduler is not notified of a stop that ends before its next decision.
+    // Includes classes that were stopped until now: the scheduler is not notified of a stop that ends before its next
+    // decision.
     let active = other_head & !here.links.ports[egress].stopped;
     if active != 0 {
         decision::notify_heads(here, egress, active, now);
@@ -190,7 +190,7 @@ fn change_short(here: &mut NodeView, egress: PortIx, short: u32, now: Time, even
     }
 }
 
-/// A frame has come to a queue with a bypass queue. It may go though those before it may not.
+/// Handles a frame that enters a queue with a bypass queue: it may leave even if those before it may not.
 #[inline(never)]
 pub fn may_be_passed(
     here: &mut NodeView,
@@ -205,7 +205,8 @@ pub fn may_be_passed(
     }
 }
 
-/// A frame has come over a link: it takes room at its end. `queue`: the one that it is for; none at its host.
+/// Handles a frame that has arrived over a link and occupies the buffer there. `queue`: its egress queue; `None` at its
+/// destination.
 #[inline(always)]
 pub fn credits_arrived(
     here: &mut NodeView,
@@ -214,7 +215,7 @@ pub fn credits_arrived(
     queue: Option<QueueIx>,
     now: Time,
 ) {
-    // All copies lie in one slot.
+    // All copies share one slot.
     if frame.route.is_tree() && !here.copies.takes_room(ingress, frame.word) {
         return;
     }
@@ -231,7 +232,7 @@ pub fn credits_arrived(
     }
 }
 
-/// A frame that took credits is lost on its way to `port`.
+/// Handles the loss of a frame that has consumed credits, in flight to `port`.
 pub fn credits_lost(here: &mut NodeView, port: PortIx, frame: &Frame, now: Time, events: &mut EventQueue) {
     let Some(credits) = here.links.cold[port].control.credits() else { return };
     let (channel, need) = credits.need(frame);
@@ -245,7 +246,7 @@ pub fn credits_lost(here: &mut NodeView, port: PortIx, frame: &Frame, now: Time,
     here.ledger.fail(Failure::Credits { at: now, port, channel: channel as u8, what });
 }
 
-/// The port of the whole fabric at the other end of the link of a port.
+/// Returns the number in the whole fabric of the port at the other end of a port's link.
 fn sender_of(here: &NodeView, port: PortIx) -> u32 {
     here.routes.peers[here.numbering.port(port) as usize]
 }

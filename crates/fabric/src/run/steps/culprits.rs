@@ -10,8 +10,8 @@ use flow_control::credit::channel_of_count;
 use frame::{Frame, TrafficClass};
 use units::Time;
 
-/// Begins counting the frames of a queue that nothing holds back, when XOFF is sent through a port because of it (`None`:
-/// because of frames that a host has not read).
+/// Starts counting the frames of a root: the queue because of which XOFF is sent through a port (`None`: frames that a
+/// host has not read), which nothing holds back.
 #[inline(never)]
 pub fn root_begins(here: &mut NodeView, port: PortIx, group: u8, queue: Option<QueueIx>) {
     let Some(mut culprits) = here.probes.culprits.take() else { return };
@@ -21,7 +21,7 @@ pub fn root_begins(here: &mut NodeView, port: PortIx, group: u8, queue: Option<Q
         features.set(PortFeatures::BLAMED, true);
         RootPlace::Queue { queue, down: features.has(PortFeatures::DOWN) }
     } else {
-        // With credits the group is one of its counts, of which a channel may have two.
+        // With credits, the group is one of the counters, of which a channel may have two.
         let credits = here.links.cold[port].control.credits().is_some();
         let group = if credits { channel_of_count(group.into()) as u8 } else { group };
         RootPlace::Receiver { port, group }
@@ -45,7 +45,7 @@ fn stand_at(here: &NodeView, place: RootPlace, culprits: &mut Culprits) {
     }
 }
 
-/// Ends the pauses sent through a port for a group or class; for one queue only, if it is given.
+/// Ends the pauses sent through a port for a group or class; `of`: because of one queue only.
 #[inline(never)]
 pub fn root_ends(here: &mut NodeView, port: PortIx, group: u8, of: Option<QueueIx>, now: Time) {
     let Some(culprits) = &mut here.probes.culprits else { return };
@@ -61,7 +61,7 @@ pub fn root_ends(here: &mut NodeView, port: PortIx, group: u8, of: Option<QueueI
     }
 }
 
-/// Counts a frame that arrives at a port with a queue that is a root now.
+/// Counts a frame that arrives at a port with a root queue.
 #[cold]
 #[inline(never)]
 pub fn enters_root(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame) {
@@ -79,7 +79,7 @@ pub fn notify_receiver(here: &mut NodeView, port: PortIx, group: usize, frame: &
     }
 }
 
-/// Begins measuring: frames queued at a root now have been there in measured time.
+/// Restarts measurement: frames queued at a root now count as present in the measured time.
 pub fn restart_culprits(here: &mut NodeView) {
     let Some(mut culprits) = here.probes.culprits.take() else { return };
     let places: Vec<RootPlace> = culprits.roots.keys().copied().collect();

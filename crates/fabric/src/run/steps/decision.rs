@@ -1,7 +1,8 @@
-//! Scheduling of a port's next decision, and what its scheduler observes.
+//! Scheduling of a port's next decision, and notification of its scheduler.
 //!
-//! FIFO and strict priority need only the set of classes that may send, which the port keeps as bits. The other schedulers observe every
-//! arrival, every class that starts or ceases to be eligible, and every frame sent; `scheduling::Selector` defines when.
+//! FIFO and strict priority need only the set of classes that may send, which the port stores as bits. The other
+//! schedulers observe every arrival, every class that starts or ceases to be eligible, and every frame sent;
+//! `scheduling::Selector` defines when.
 
 use crate::run::state::deferred::Deferred;
 use crate::run::state::event::{Event, EventQueue, Kind};
@@ -15,7 +16,7 @@ use units::Time;
 /// Features whose stages observe every decision of the port that finds nothing to send.
 const WHEN_STALLING: PortFeatures = called_at(When::STALLS);
 
-/// Schedules a decision of a port with a waiting frame: now if it is idle, else when it will be.
+/// Schedules a decision of a port with a queued frame: now if the port is idle, otherwise when it becomes idle.
 #[inline(always)]
 pub fn try_transmit(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
     let busy_until = here.links.ports[egress].busy_until;
@@ -26,8 +27,9 @@ pub fn try_transmit(here: &mut NodeView, egress: PortIx, now: Time, events: &mut
     }
 }
 
-/// Schedules the decision of a port where a frame waits: when it is idle, or, if all waiting classes are stopped for some
-/// time and more frames of this class waited before, when it would have decided without this frame.
+/// Schedules the decision of a port where a frame is queued. It is due when the port is idle. If all queued classes are
+/// stopped for some time and other frames of this class were queued before, it is due when the port would have decided
+/// without this frame.
 #[inline(always)]
 pub fn decide_when_free(
     here: &mut NodeView,
@@ -55,7 +57,8 @@ pub fn arm(here: &mut NodeView, egress: PortIx, at: Time, events: &mut EventQueu
     }
 }
 
-/// Returns true if the scheduler of an idle port, at which no frame may go, lets an arriving frame go at once.
+/// Returns true if the scheduler of an idle port, at which no queued frame may leave, lets an arriving frame go at
+/// once.
 pub fn may_pass(here: &mut NodeView, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) -> bool {
     let scheduler = &mut here.links.cold[egress].scheduler;
     if here.links.ports[egress].waiting == 0 {
@@ -64,7 +67,7 @@ pub fn may_pass(here: &mut NodeView, egress: PortIx, class: TrafficClass, bytes:
     scheduler.pass(u32::from(class.0), u32::from(bytes), now)
 }
 
-/// Notifies the scheduler of a frame that has entered the queue of its class; `waiting` does not include it yet.
+/// Notifies the scheduler of a frame that has entered the queue of its class; `waiting` does not include the frame yet.
 #[inline(always)]
 pub fn on_arrival(here: &mut NodeView, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) {
     let port = &here.links.ports[egress];

@@ -13,7 +13,7 @@ use units::Time;
 #[inline(always)]
 pub fn deliver(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
     if !frame.flags.is_plain() {
-        // A copy: a frame passed by reference has to lie in memory.
+        // A local copy, which can stay in registers: a frame passed by reference would have to be in memory.
         let frame = *frame;
         return deliver_slow(here, &frame, now, events);
     }
@@ -21,7 +21,7 @@ pub fn deliver(here: &mut NodeView, frame: &Frame, now: Time, events: &mut Event
     here.ledger.delivered += 1;
 }
 
-/// Delivers a frame that its receiver acts on.
+/// Delivers a frame that its receiver has to process.
 #[inline(never)]
 pub(super) fn deliver_slow(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
     if frame.flags.is_of_endpoint() {
@@ -31,7 +31,7 @@ pub(super) fn deliver_slow(here: &mut NodeView, frame: &Frame, now: Time, events
     }
 }
 
-/// Delivers a frame of a kind that endpoints do not exchange.
+/// Delivers a frame of a kind that is not exchanged between endpoints.
 #[inline(never)]
 pub(super) fn deliver_special(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
     if frame.flags.is_tagged() {
@@ -49,7 +49,7 @@ pub(super) fn deliver_special(here: &mut NodeView, frame: &Frame, now: Time, eve
 /// Delivers a frame with a tag, which its host removes.
 #[inline(never)]
 pub(super) fn deliver_tagged(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
-    // A planned route leads beyond the end of its path by now.
+    // At this point, a planned route is past the end of its path.
     if here.routes.has_one_receiver(frame.path, frame.route) {
         arrivals::is_here(here, frame);
     }
@@ -59,7 +59,7 @@ pub(super) fn deliver_tagged(here: &mut NodeView, frame: &Frame, now: Time, even
     }
 }
 
-/// Discards a pushed frame without its payload at its host.
+/// Discards a pushed frame that was trimmed, at its host.
 #[cold]
 fn discard_trimmed(here: &mut NodeView, frame: &Frame) {
     here.ledger.delivered += 1;

@@ -1,4 +1,4 @@
-//! The queues of an egress port: a frame enters one if there is room for it, and leaves it again.
+//! The queues of an egress port: admission, queueing and departure of frames.
 
 use crate::run::state::admitted::AtEgress;
 use crate::run::state::deferred::Deferred;
@@ -25,8 +25,8 @@ use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use units::Time;
 
-/// Sends a frame that finds its port idle and is observed by a queue manager only, unless it is dropped. Separate, which
-/// saves a tenth of the instructions of the workload `red`.
+/// Sends a frame that finds its port idle and has to be observed by a queue manager only, unless the manager drops it.
+/// A separate function, which saves a tenth of the instructions of the workload `red`.
 #[inline(never)]
 pub fn pass_manager(
     here: &mut NodeView,
@@ -48,8 +48,9 @@ pub fn pass_manager(
     }
 }
 
-/// Handles a frame at a busy port whose only stage is the ingress counter, beside a queue manager that needs no update. Separate, because this is the case for most of a
-/// fabric with PFC: saves 5 % of the CPU time of the workloads `incast-8 pfc` and `star pfc`.
+/// Handles a frame at a busy port whose only stages are the ingress counter and a queue manager that needs no update. A
+/// separate function, because this is the most frequent case in a fabric with PFC: saves 5 % of the CPU time of the
+/// workloads `incast-8 pfc` and `star pfc`.
 #[inline(always)]
 pub fn wait_for_link(
     here: &mut NodeView,
@@ -67,7 +68,7 @@ pub fn wait_for_link(
             Counted::Fits => {}
             Counted::AtXoff => {
                 ingress::send_xoff_to(here, frame, ingress, queue, now, events);
-                // The pause may begin at this very queue.
+                // The pause may begin at this queue.
                 pausing::note_at_root(here, egress, class, frame);
             }
             Counted::Full => {
@@ -79,8 +80,8 @@ pub fn wait_for_link(
     decision::arm(here, egress, at, events);
 }
 
-/// Passes a frame that arrives at the queue of its egress port through the stages in their order. It may be refused, or may
-/// go at once.
+/// Passes a frame that arrives at the queue of its egress port through the stages in their order. The frame may be
+/// refused, or may be sent immediately.
 #[inline(never)]
 pub fn enqueue_at_output(
     here: &mut NodeView,
@@ -94,7 +95,7 @@ pub fn enqueue_at_output(
     enter_behind(here, PortFeatures::NONE, AtEgress::new(frame, egress, class, ingress), now, events);
 }
 
-/// Continues with a frame behind a stage, after the message that the stage has sent because of it.
+/// Continues with a frame after a stage, once the message that the stage sent because of the frame has left.
 #[cold]
 pub fn goes_on_behind(
     here: &mut NodeView,
@@ -110,7 +111,7 @@ pub fn goes_on_behind(
     }
 }
 
-/// Passes a frame through the stages behind one of them; it then leaves at once, waits or is lost.
+/// Passes a frame through the stages after one of them; the frame is then sent, queued or lost.
 #[inline(always)]
 fn enter_behind(
     here: &mut NodeView,
@@ -142,8 +143,8 @@ fn enter_behind(
     }
 }
 
-/// Handles a frame that a stage has refused. It is trimmed, if its port does that, and passes the stages again in its new
-/// class; else it is lost.
+/// Handles a frame that a stage has refused. If its port trims it, the frame passes the stages again in its new class;
+/// otherwise it is lost.
 #[cold]
 #[inline(never)]
 fn refused(here: &mut NodeView, mut at: AtEgress, cause: Cause, now: Time, events: &mut EventQueue) {
@@ -157,7 +158,7 @@ fn refused(here: &mut NodeView, mut at: AtEgress, cause: Cause, now: Time, event
     }
 }
 
-/// Passes a trimmed frame through the stages behind trimming.
+/// Passes a trimmed frame through the stages after trimming.
 #[inline(never)]
 fn enter_again(here: &mut NodeView, at: AtEgress, now: Time, events: &mut EventQueue) {
     enter_behind(here, PortFeatures::TRIMMING, at, now, events);
@@ -169,7 +170,7 @@ pub fn note_level(here: &mut NodeView, queue: QueueIx, now: Time) {
     here.probes.queue_holds(queue, now, || here.buffers.queues[queue].occupancy);
 }
 
-/// Notifies the scheduler of a frame that is about to wait.
+/// Notifies the scheduler of a frame that is about to be enqueued.
 #[inline(always)]
 fn notify_scheduler(here: &mut NodeView, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) {
     if here.links.ports[egress].features.has(PortFeatures::SCHEDULER) {
@@ -215,8 +216,9 @@ fn wait(
     busy_until
 }
 
-/// Returns true if a frame at a port with an idle transmitter need not wait: no pause frame goes first, its class is not
-/// stopped, and the classes of waiting frames are. It then takes no memory, and limits of queues do not apply to it.
+/// Returns true if a frame at a port with an idle transmitter need not wait: no pause frame goes first, its class is
+/// not stopped, and all classes with queued frames are. The frame then takes no memory, and limits of queues do not
+/// apply to it.
 #[inline(always)]
 fn goes_at_once(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
     let port = &here.links.ports[egress];
@@ -233,7 +235,7 @@ fn goes_at_once(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame:
             || decision::may_pass(here, egress, class, frame.bytes, now))
 }
 
-/// Returns the limit that has no room for a frame, if any.
+/// Returns the limit that refuses a frame, if any.
 #[inline(never)]
 pub fn refusal(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame) -> Option<Cause> {
     let node = &here.nodes[here.node_of[egress]];
@@ -254,13 +256,12 @@ fn admit(here: &NodeView, egress: PortIx, class: TrafficClass, bytes: u16) -> Re
     })
 }
 
-/// Takes the next frame of a class out of its queue, which held the returned occupancy with it.
+/// Removes the next frame of a class from its queue. Also returns the occupancy of the queue including that frame.
 pub fn take(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time) -> (Waiting, Occupancy) {
     take_out(here, false, egress, class, now)
 }
 
-/// Takes the next frame of a class out of its queue, like `take`; with `send` it goes to the link, so that its waiting time
-/// counts.
+/// Variant of `take`. With `send`, the frame goes to the link, so its waiting time counts.
 #[inline(always)]
 pub fn take_out(
     here: &mut NodeView,
@@ -283,7 +284,7 @@ pub fn take_out(
     (waiting, before)
 }
 
-/// Counts a frame that has left its queue against limits or a shared memory.
+/// Updates limits or a shared memory for a frame that has left its queue.
 #[inline(never)]
 pub fn count_leaving(here: &mut NodeView, egress: PortIx, class: TrafficClass, waiting: &Waiting, now: Time) {
     let node_id = here.node_of[egress];

@@ -1,4 +1,4 @@
-//! Timers of endpoints, and their places in the wait queues of NICs.
+//! Timers of endpoints, and their positions in the wait queues of NICs.
 
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::{EndpointIx, PortIx};
@@ -10,15 +10,15 @@ use frame::TrafficClass;
 use transport::Requests;
 use units::Time;
 
-/// Records window, rate and round trip of an endpoint, where series are recorded.
+/// Records the path state of an endpoint, if its series are recorded.
 #[inline]
 pub fn note_congestion(here: &mut NodeView, nth: EndpointIx, now: Time) {
     let Some(series) = here.probes.congestion.get_mut(nth.at()) else { return };
     series.note(&here.hosts.endpoints[nth].endpoint, now, &mut here.probes.grids);
 }
 
-/// Schedules the next call of an endpoint, unless a call at the same time or earlier is pending: then the schedule is
-/// checked again at that call. A timer that each acknowledgement moves therefore costs no event.
+/// Schedules the next call of an endpoint, unless a call at the same time or earlier is pending, which then checks the
+/// schedule again. A timer that each acknowledgement moves therefore costs no event.
 #[inline(always)]
 pub fn wake_in_time(here: &mut NodeView, nth: EndpointIx, call_at: Time, now: Time, events: &mut EventQueue) {
     if let Some(at) = here.hosts.endpoints[nth].wake(call_at, now) {
@@ -31,7 +31,7 @@ pub fn schedule_call(here: &mut NodeView, nth: EndpointIx, at: Time, events: &mu
     events.push(Event::bare(Kind::Timeout, at, here.place_of_endpoint(nth)));
 }
 
-/// Puts an endpoint that has something to send at the end of its line: port and class.
+/// Appends an endpoint that has something to send to its wait queue. Returns its port and class.
 #[inline(never)]
 pub fn stand_in_line(
     here: &mut NodeView,
@@ -48,7 +48,7 @@ pub fn stand_in_line(
     Some(place)
 }
 
-/// The port and class that an endpoint sends through.
+/// The port and class through which an endpoint sends.
 #[inline(always)]
 pub fn place_of(here: &mut NodeView, nth: EndpointIx) -> Option<(PortIx, TrafficClass)> {
     let egress = endpoint_ways::egress_of(here, nth)?;
@@ -63,8 +63,8 @@ pub fn join_line(here: &mut NodeView, nth: EndpointIx, (egress, class): (PortIx,
     here.hosts.endpoints[nth].join(nic, class, now);
 }
 
-/// Handles the requests of an endpoint after a segment has been pulled: sets its timer, and adds it to its wait queue
-/// again if it has more, at which port and class.
+/// Handles the requests of an endpoint after a segment has been pulled: sets its timer, and enqueues it again if it has
+/// more to send. Returns the port and class of that wait queue.
 #[inline(always)]
 pub fn endpoint_was_pulled(
     here: &mut NodeView,

@@ -1,4 +1,4 @@
-//! Egress ports and routes of endpoints, and the end of a path that a frame is for.
+//! Egress ports and routes of endpoints, and the end of a path to which a frame is addressed.
 
 use crate::run::state::endpoint_state::EndpointState;
 use crate::run::state::index::{EndpointIx, PortIx};
@@ -11,7 +11,7 @@ use frame::{Frame, Heading, Route};
 use transport::Protocol;
 use units::Time;
 
-/// The port that an endpoint sends through.
+/// The port through which an endpoint sends.
 #[inline(always)]
 pub fn egress_of(here: &mut NodeView, nth: EndpointIx) -> Option<PortIx> {
     let (egress, route) = way_of(here, nth)?;
@@ -21,7 +21,7 @@ pub fn egress_of(here: &mut NodeView, nth: EndpointIx) -> Option<PortIx> {
     Some(egress)
 }
 
-/// The port that an endpoint sends through by rights, and the way from there.
+/// The port through which an endpoint sends if no link is down, and the route from there.
 #[inline(always)]
 pub fn way_of(here: &mut NodeView, nth: EndpointIx) -> Option<(PortIx, Route)> {
     let known = here.hosts.endpoints[nth].way;
@@ -39,7 +39,7 @@ fn find_way(here: &mut NodeView, nth: EndpointIx) -> Option<(PortIx, Route)> {
     way
 }
 
-/// The link by which the next frame of an endpoint leaves, where each may take another one.
+/// The egress link of the next frame of an endpoint whose frames may each take another link.
 fn way_of_next(here: &mut NodeView, nth: EndpointIx, (egress, route): (PortIx, Route)) -> (PortIx, Route) {
     let Heading::Destination(to) = route.heading() else { return (egress, route) };
     let entropy = here.hosts.endpoints[nth].endpoint.next_entropy();
@@ -47,7 +47,7 @@ fn way_of_next(here: &mut NodeView, nth: EndpointIx, (egress, route): (PortIx, R
     (spreading::striped_egress(here, node, to, entropy).unwrap_or(egress), route)
 }
 
-/// The links of its host that hold frames of an endpoint.
+/// The links of the host that may hold frames of an endpoint.
 pub fn links_of(here: &NodeView, nth: EndpointIx) -> impl Iterator<Item = PortIx> + Clone + use<> {
     let EndpointState { path, behind, way, stripes, .. } = here.hosts.endpoints[nth];
     let striped = if stripes { replies::way_from(here, path, behind) } else { None };
@@ -56,7 +56,7 @@ pub fn links_of(here: &NodeView, nth: EndpointIx) -> impl Iterator<Item = PortIx
     own.into_iter().chain(all.into_iter().flatten())
 }
 
-/// The port that an endpoint sends through while the link of its own is down.
+/// The port through which an endpoint sends while its own link is down.
 #[cold]
 fn egress_while_down(here: &mut NodeView, nth: EndpointIx, egress: PortIx, route: Route) -> Option<PortIx> {
     let EndpointState { path, behind, .. } = here.hosts.endpoints[nth];
@@ -64,7 +64,7 @@ fn egress_while_down(here: &mut NodeView, nth: EndpointIx, egress: PortIx, route
         return Some(egress);
     }
     match route.heading() {
-        // What switches choose a path for leaves through any link of the host that is up.
+        // If switches choose the path, the frame may leave through any link of the host that is up.
         Heading::Destination(to) => {
             let node = here.node_of[egress];
             spreading::choose_egress(here, node, path, (to, route.entropy()), Time::ZERO)
@@ -73,7 +73,7 @@ fn egress_while_down(here: &mut NodeView, nth: EndpointIx, egress: PortIx, route
     }
 }
 
-/// Returns true if a frame has arrived at the far end of its path.
+/// Returns true if a frame is addressed to the far end of its path.
 #[inline(always)]
 pub fn goes_to_far_end(here: &NodeView, frame: &Frame) -> bool {
     match frame.route.heading() {

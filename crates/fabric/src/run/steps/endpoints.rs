@@ -1,14 +1,14 @@
-//! Endpoints at work: where the machines of `transport` meet NICs and frames.
+//! Endpoints at run time: connects the state machines of `transport` with NICs and frames.
 //!
-//! A connection has an endpoint at each end of its path. One that has data waits in the wait queue of its class
-//! at the NIC, which pulls from these endpoints in turn while less than a frame or two of theirs are queued. So a
-//! hundred connections do not share one queue, a paused priority stops its own endpoints only, and an endpoint
-//! chooses its segment at the time of transmission. An idle endpoint is in no wait queue and costs nothing.
+//! A connection has an endpoint at each end of its path. An endpoint with data waits in the wait queue of its class at
+//! the NIC, which pulls from these endpoints in turn while less than a frame or two of theirs are queued. A hundred
+//! connections therefore do not share one FIFO, a paused priority stops only its own endpoints, and an endpoint chooses
+//! its segment at the time of transmission. An idle endpoint is in no wait queue and costs nothing.
 //!
-//! Sources that push frames share the queue of the class with them: a frame of an endpoint waits behind theirs, one at
-//! a time. Beside a greedy source all endpoints of the class together have the turns of one.
+//! Sources that push frames share the queue of the class: a frame of an endpoint waits behind theirs, one at a time.
+//! Beside a greedy source, all endpoints of the class together have one share.
 //!
-//! Frames towards the far end follow the path; its replies take the same links back, of the way that the last frame
+//! Frames towards the far end follow the path. Its replies take the same links back, along the path that the last frame
 //! from the near end took.
 
 use crate::run::state::endpoint_state::EndpointState;
@@ -33,7 +33,7 @@ use std::num::NonZeroU32;
 use transport::{Endpoint, HostEvent, Protocol, Received, Requests};
 use units::Time;
 
-/// A frame of a connection has come to its end.
+/// Handles a frame of a connection that has reached its destination.
 #[inline(always)]
 pub fn deliver_to_endpoint(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
     here.ledger.delivered += 1;
@@ -75,7 +75,7 @@ pub fn deliver_message(here: &mut NodeView, frame: &Frame, now: Time, events: &m
     deliver_to_transport_slow(here, frame, to_far, (word, None), now, events);
 }
 
-/// [`deliver_to_transport`] where it is seldom needed.
+/// Variant of [`deliver_to_transport`], not inlined.
 #[inline(never)]
 fn deliver_to_transport_slow(
     here: &mut NodeView,
@@ -88,7 +88,7 @@ fn deliver_to_transport_slow(
     deliver_to_transport(here, frame, to_far, carried, now, events);
 }
 
-/// Hands a frame over to the endpoint where it has come to, if there is one, with what it carries.
+/// Passes a frame, with its payload, to the endpoint at its destination, if there is one.
 #[inline(always)]
 fn deliver_to_transport(
     here: &mut NodeView,
@@ -98,7 +98,7 @@ fn deliver_to_transport(
     now: Time,
     events: &mut EventQueue,
 ) {
-    // Messages come to sources that do not listen, too.
+    // Messages may also arrive for sources that ignore them.
     let Some(ends) = here.hosts.endpoints_of_path.get(frame.path.at()) else { return };
     let Some(nth) = ends[usize::from(to_far)] else { return };
     let kind = frame.flags.kind();
@@ -159,7 +159,7 @@ fn deliver_to_transport(
     nics::after_leaving(here, (egress, nth), calls, answer.then.has_work, now, events);
 }
 
-/// A frame without its payload has come to an endpoint. Returns false if that has no use for it.
+/// Passes a frame without its payload to an endpoint. Returns false if the endpoint does not use it.
 #[cold]
 fn takes_trimmed(here: &mut NodeView, frame: &Frame, (nth, to_far): (EndpointIx, bool)) -> bool {
     if to_far && frame.flags.kind() == FrameKind::Data {
@@ -168,8 +168,8 @@ fn takes_trimmed(here: &mut NodeView, frame: &Frame, (nth, to_far): (EndpointIx,
     here.hosts.endpoints[nth].endpoint.accepts_trimmed()
 }
 
-/// A marked frame has come to an end of a path: what its NIC sends back at once goes to the queue of its class, past the
-/// endpoints that wait for the NIC.
+/// Handles a marked frame at an end of a path. The notification that its NIC sends back goes directly to the queue of
+/// its class, bypassing the endpoints in the wait queue.
 #[inline(never)]
 fn notify_peer(
     here: &mut NodeView,
@@ -196,7 +196,7 @@ fn notify_peer(
 #[inline(never)]
 pub fn endpoint_due(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mut EventQueue) {
     let state = &mut here.hosts.endpoints[nth];
-    // An event that a later wish has overtaken.
+    // A later request has superseded this event.
     if state.wakes_at != now {
         return;
     }
@@ -226,14 +226,14 @@ pub fn endpoint_due(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mu
     update_endpoint(here, nth, now, events);
 }
 
-/// Something has happened to an endpoint.
+/// Handles a change of an endpoint's state.
 #[inline(never)]
 pub fn update_endpoint(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mut EventQueue) {
     let requests = here.hosts.endpoints[nth].endpoint.requests();
     grant(here, nth, requests, now, events);
 }
 
-/// Takes an endpoint's records, and gives it what it requests.
+/// Collects an endpoint's records, and serves its requests.
 #[inline(never)]
 fn grant(here: &mut NodeView, nth: EndpointIx, requests: Requests, now: Time, events: &mut EventQueue) {
     let EndpointState { peers, awaited, .. } = here.hosts.endpoints[nth];
@@ -243,7 +243,7 @@ fn grant(here: &mut NodeView, nth: EndpointIx, requests: Requests, now: Time, ev
     serve_endpoint(here, nth, requests, now, events);
 }
 
-/// Takes what an endpoint has measured, and lets those begin that its steps wait for.
+/// Collects the measurements of an endpoint, and starts the steps and transfers that wait for it.
 #[inline(never)]
 fn take_notes(
     here: &mut NodeView,
@@ -267,7 +267,7 @@ fn take_notes(
     serve_endpoint(here, nth, requests, now, events);
 }
 
-/// Sets an endpoint's timer. If it has something to send, lets it send or adds it to a wait queue.
+/// Sets an endpoint's timer. If the endpoint has something to send, sends it or adds the endpoint to a wait queue.
 #[inline(always)]
 fn serve_endpoint(
     here: &mut NodeView,
@@ -290,8 +290,8 @@ fn serve_endpoint(
     }
 }
 
-/// Begins the steps of endpoints of a host that wait for each other, as far as their times are determined. Returns
-/// the requests of this one.
+/// Starts those steps of a host's interdependent endpoints whose times are determined. Returns the requests of this
+/// endpoint.
 #[inline(never)]
 fn begin_steps(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mut EventQueue) -> Requests {
     let Some(group) = here.hosts.endpoints[nth].peers else {
@@ -317,8 +317,8 @@ fn begin_steps(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mut Eve
     here.hosts.endpoints[nth].endpoint.requests()
 }
 
-/// Sends a segment of an endpoint if its wait queue is empty and the NIC takes it; otherwise enqueues the endpoint.
-/// Returns the port and class at which it waits, because it must or has more.
+/// Sends a segment of an endpoint if its wait queue is empty and the NIC accepts it; otherwise enqueues the endpoint.
+/// Returns the port and class at which the endpoint waits, if it does.
 #[inline(never)]
 fn send_or_stand(
     here: &mut NodeView,
@@ -334,8 +334,8 @@ fn send_or_stand(
     Some((egress, class))
 }
 
-/// The far end of a path answers along the way that leads here over `behind` entries of the table of hops. It may
-/// wait at a port of another path, whose link may stay down.
+/// Sets the return route of the far end of a path, which leads back over `behind` entries of the table of hops. The
+/// endpoint may be waiting at a port of another path, whose link may stay down.
 #[inline(never)]
 fn answer_along(here: &mut NodeView, nth: EndpointIx, behind: Option<NonZeroU32>) {
     let state = &mut here.hosts.endpoints[nth];
@@ -351,7 +351,7 @@ fn answer_along(here: &mut NodeView, nth: EndpointIx, behind: Option<NonZeroU32>
     }
 }
 
-/// Passes the sending port to an end of FCoE.
+/// Passes the sending port to an end of a connection over FCoE.
 pub fn tell_port(here: &mut NodeView, nth: EndpointIx) {
     if here.hosts.lossless.is_empty() {
         return;
@@ -382,14 +382,13 @@ pub fn change_lines(here: &mut NodeView, port: PortIx, now: Time, events: &mut E
     }
 }
 
-/// The path of an endpoint begins at another port now.
+/// Handles a change of the first port of an endpoint's path.
 pub fn change_line(here: &mut NodeView, old: PortIx, nth: EndpointIx, now: Time, events: &mut EventQueue) {
     leave_line(here, old, nth);
     update_endpoint(here, nth, now, events);
 }
 
-/// Takes an endpoint out of its line, at whichever port of the host that this is one of: a failed link may have moved
-/// it.
+/// Removes an endpoint from its wait queue at any port of the host: a failed link may have moved it.
 fn leave_line(here: &mut NodeView, port: PortIx, nth: EndpointIx) {
     for port in here.ports_beside(port) {
         if let Some(nic) = &mut here.links.nics[port] {

@@ -1,27 +1,27 @@
-//! Faults at work: links that go down, switches that restart, wrong bits, lost frames, lost pause frames.
+//! Faults at run time: failed links, restarts of switches, bit errors, lost frames, lost pause frames.
 //!
-//! All faults are known before the run, random ones too: they follow from the description and the seed. The
-//! sender of a frame therefore determines its fate, and puts it into the event for the other
-//! end: no node reads another. A frame is lost if its link is down at any moment while a bit of it is
-//! on the link, or if a switch at one end restarts while it sends or takes in a part of it.
+//! All faults are known before the run, random ones included: they follow from the description and the seed. The sender
+//! of a frame therefore determines its outcome, and puts it into the event for the other end; no node reads the state
+//! of another. A frame is lost if its link is down at any moment while a bit of it is on the link, or if a switch at
+//! one end restarts while it sends or receives a part of it.
 //!
-//! What stations do when a link goes down: pauses that came or went through it are forgotten, and frames that
-//! wait for it are lost at once, or kept. A new rate holds from the next frame on; the one on the wire
-//! completes at the old rate. A new scheduler gets all waiting frames as if they arrived at that time; the state of the old one
-//! is discarded. A switch that restarts loses all it holds, forgets all pauses and neither receives
-//! nor sends for a while; its neighbours are not notified.
+//! Reaction of stations to a failed link: pauses that were received or sent through it are discarded, and frames queued
+//! for it are either lost at once or kept. A new rate applies from the next frame on; the frame on the wire completes
+//! at the old rate. A new scheduler gets all queued frames as if they arrived at that time; the state of the old one is
+//! discarded. A switch that restarts loses all frames that it holds, discards all pauses, and neither receives nor
+//! sends for a while; its neighbours are not notified.
 //!
-//! Scope: single links and switches. Losses by faults are counted by their cause and stop no run, also in
+//! Scope: single links and switches. Losses by faults are counted by their cause and do not stop a run, even in
 //! lossless classes.
 //!
-//! A link that loses frames loses each on its own, with the same probability whatever its length, in each direction
-//! by a stream of its own. It loses frames of flows: pause frames have a probability of their own.
+//! A link with random loss drops each frame independently, with the same probability for any length, in each direction
+//! by its own stream. The probability applies to frames of flows; pause frames have a probability of their own.
 //!
-//! Not modelled: losses in bursts; errors in the line overhead, or several of one error on the wire by the line code; a damaged or cut frame that a cut-through switch has already
-//! begun to forward (it ends at the switch here); a transmitter that notices the cut before its frame has
-//! ended; negotiation when a link comes back; headroom and response times that follow a change of rate (they
-//! are those of the fastest rate, and of the first); bounds
-//! of the table of guarantees that follow a new scheduler.
+//! Not modelled: burst losses; errors in the line overhead, or error propagation by the line code; a damaged or cut
+//! frame that a cut-through switch has already started to forward (here it ends at the switch); a transmitter that
+//! detects the cut before its frame has ended; negotiation when a link comes back; headroom and response times that
+//! follow a change of rate (they remain those of the fastest rate, and of the first); guarantees that follow a new
+//! scheduler.
 
 use crate::run::state::event::{EventQueue, LossCause};
 use crate::run::state::faults::Action;
@@ -55,7 +55,7 @@ use std::ops::Range;
 use transport::{HostEvent, Protocol};
 use units::{BitRate, Time};
 
-/// A frame that should have arrived does not, or arrives with a wrong checksum.
+/// Handles a frame that is lost on its link or arrives with a wrong checksum.
 #[cold]
 #[inline(never)]
 pub fn broken(
@@ -83,7 +83,7 @@ pub fn broken(
     counts.bit_errors += u64::from(cause == Cause::BitError);
 }
 
-/// The time of a fault has come, or of its end.
+/// Handles the start or the end of faults.
 #[cold]
 #[inline(never)]
 pub fn fault(here: &mut NodeView, port: PortIx, actions: Range<usize>, now: Time, events: &mut EventQueue) {
@@ -121,7 +121,7 @@ fn link_down(here: &mut NodeView, port: PortIx, keep: bool, now: Time, events: &
     forget_pauses(here, port, now);
     if !keep {
         flush(here, port, Cause::LinkDown, now, events);
-        // Sources that waited for room have it now. A greedy one has lost its frame and waits for the link.
+        // Sources that waited for space have it now. A greedy source has lost its frame and waits for the link.
         sources::unblock_all(here, port, false, now, events);
     }
     endpoints::change_lines(here, port, now, events);
@@ -165,15 +165,16 @@ fn change_scheduler(here: &mut NodeView, port: PortIx, nth: u32, now: Time, even
     }
 }
 
-/// A port gets a scheduler that was made for the rate at the beginning, and has served nothing yet.
+/// Installs a scheduler that was created for the initial rate and has served nothing yet.
 fn begin_scheduler(here: &mut NodeView, port: PortIx, scheduler: Scheduler, now: Time) {
     let cold = &mut here.links.cold[port];
     cold.scheduler = Selector::new(scheduler);
     cold.scheduler.on_link_rate(cold.rate, now);
 }
 
-/// A link has another rate from the next frame on, in one direction or both. Everything derived from the old rate is updated here
-/// and in the two functions below: what goes by the rate of arrivals, then what goes by that of departures.
+/// Changes the rate of a link from the next frame on, in one direction or both. Everything derived from the old rate is
+/// updated here and in the two functions below: first the state that depends on the rate of arrivals, then that which
+/// depends on the rate of departures.
 fn change_rate(
     here: &mut NodeView,
     port: PortIx,
@@ -228,7 +229,7 @@ fn departures_change_rate(
     let node = here.node_of[port];
     let first = here.nodes[node].first_port;
     let host = NodeId(here.numbering.first_node + node.number());
-    // Limiters are made for the first link of their host.
+    // Limiters are configured for the first link of their host.
     for nth in if port == first { here.hosts.limiters_of(host) } else { Vec::new() } {
         here.hosts.limiters[nth].on_link_rate(rate, now);
         limiters::update_limiter(here, nth, now, events);
@@ -245,14 +246,14 @@ fn departures_change_rate(
             endpoints::update_endpoint(here, nth, now, events);
         }
     }
-    // What a shaper holds may go at another time than it said.
+    // The departure time of a frame that a shaper holds may have changed.
     let state = &here.links.ports[port];
     if state.features.has(PortFeatures::SCHEDULER) && state.waiting != 0 {
         decision::try_transmit(here, port, now, events);
     }
 }
 
-/// One reason less not to send.
+/// Clears one reason for which a port cannot send.
 fn revive(here: &mut NodeView, port: PortIx, reason: u8, now: Time, events: &mut EventQueue) {
     here.links.set_down(port, |down| down & !reason);
     forget_pauses(here, port, now);
@@ -268,7 +269,8 @@ fn revive(here: &mut NodeView, port: PortIx, reason: u8, now: Time, events: &mut
     link_changes::report_links(here, port, now, events);
 }
 
-/// Loses what waits at a port. Its scheduler begins anew: schedulers do not expect a head to leave unsent.
+/// Drops the frames queued at a port. Its scheduler is reset, because schedulers do not expect a head to leave without
+/// being sent.
 fn flush(here: &mut NodeView, port: PortIx, cause: Cause, now: Time, events: &mut EventQueue) {
     while here.links.ports[port].waiting != 0 {
         let class = TrafficClass(here.links.ports[port].waiting.trailing_zeros() as u8);
@@ -285,7 +287,7 @@ fn flush(here: &mut NodeView, port: PortIx, cause: Cause, now: Time, events: &mu
     }
 }
 
-/// Ends the pauses that a port obeys, and forgets those that were sent through it.
+/// Ends the pauses that a port obeys, and discards those that were sent through it.
 fn forget_pauses(here: &mut NodeView, port: PortIx, now: Time) {
     let before = here.probes.pauses_ended();
     let cold = &mut here.links.cold[port];

@@ -1,4 +1,4 @@
-//! A frame at its egress port: past all stages to the link, ahead of its time, or to its queue.
+//! A frame at its egress port: directly to the link, ahead of its time, or to its queue.
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::PortIx;
@@ -20,7 +20,7 @@ const WHEN_FREE: PortFeatures = called_at(When::FREE);
 /// Stages consulted when a frame arrives at a busy port, other than the ingress counter and the queue manager.
 const WHEN_BUSY: PortFeatures = called_at(When::BUSY).without(PortFeatures::MANAGED);
 
-/// Forwards a frame to `egress`; `ingress` is the port it came in through, `None` if it begins its way here.
+/// Forwards a frame to `egress`; `ingress` is its ingress port, `None` if it originates here.
 #[inline(always)]
 pub fn forward(
     here: &mut NodeView,
@@ -47,13 +47,13 @@ pub fn forward(
     }
 }
 
-/// Sends a frame of the node itself through one of its ports.
+/// Sends a frame originated by the node through one of its ports.
 pub fn originate(here: &mut NodeView, egress: PortIx, frame: Frame, now: Time, events: &mut EventQueue) {
     here.ledger.made += 1;
     forward(here, egress, frame, None, now, events);
 }
 
-/// Passes a frame that cannot bypass the queue of its port to that queue, or to the crossbar before it.
+/// Passes a frame that cannot bypass the queue of its port to that queue, or to the crossbar in front of it.
 pub fn enqueue(
     here: &mut NodeView,
     egress: PortIx,

@@ -1,4 +1,4 @@
-//! A log of the frames that pass chosen ports.
+//! A log of the frames that pass selected ports.
 
 use crate::run::state::frame_log::{End, Happened, PAUSE, Row};
 use crate::run::state::headers::Carried;
@@ -12,14 +12,14 @@ use units::Time;
 /// Placeholder for the port of a row that is not known yet.
 const TO_BE_WRITTEN: u32 = u32::MAX;
 
-/// Logs a frame that goes to the link of a port, which is busy with it from now on.
+/// Logs a frame that is sent on the link of a port, which is busy with it from now on.
 #[inline(never)]
 pub fn log_sent(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time) {
     let row = row(here, frame, now);
     log_passage(here, egress, row, Happened::Arrived);
 }
 
-/// Variant of `log_sent` for a pause frame, which may get lost.
+/// Variant of `log_sent` for a pause frame, which may be lost.
 #[inline(never)]
 pub fn log_pause(
     here: &mut NodeView,
@@ -47,7 +47,7 @@ pub fn log_pause(
     log_passage(here, egress, row, if lost { Happened::Dropped(None) } else { Happened::Arrived });
 }
 
-/// Logs the loss of a frame at a port: one that has come in through it, or one that was to leave.
+/// Logs the loss of a frame at a port, at ingress or before egress.
 #[cold]
 pub fn log_drop(here: &mut NodeView, port: PortIx, inward: bool, frame: &Frame, cause: Cause, now: Time) {
     let row = Row { happened: Happened::Dropped(Some(cause)), inward, ..row(here, frame, now) };
@@ -56,7 +56,7 @@ pub fn log_drop(here: &mut NodeView, port: PortIx, inward: bool, frame: &Frame, 
     }
 }
 
-/// Time at which the frame that a port is busy with is at the other end.
+/// Arrival time at the other end of the frame in transmission at a port.
 pub fn arrives_at_peer(here: &NodeView, egress: PortIx) -> Time {
     here.links.ports[egress].busy_until + here.links.cold[egress].delay
 }

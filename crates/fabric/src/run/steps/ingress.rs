@@ -1,7 +1,7 @@
-//! Ingress counters of the waiting frames, for pauses by ingress port (`flow_control::pfc`).
+//! Ingress counters of queued frames, for pauses by ingress port (`flow_control::pfc`).
 //!
-//! The counters of all ports lie in one table by port, and the watermarks of a port beside its counters: a frame that begins
-//! to wait, or leaves, finds them by its ingress port, without a look-up of its node.
+//! The counters of all ports are in one table by port, and the watermarks of a port are next to its counters: a frame
+//! that is enqueued or leaves finds them by its ingress port, without a look-up of its node.
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::{PauseSenderIx, PortIx, QueueIx};
@@ -18,7 +18,7 @@ use flow_control::pfc::{Counted, Levels};
 use frame::{Frame, Occupancy, PRIORITIES};
 use units::{Amount, Time};
 
-/// Returns the current watermarks of a counter with dynamic ones.
+/// Returns the current dynamic watermarks of a counter.
 #[inline(never)]
 fn moved(here: &NodeView, ingress: PortIx, group: usize) -> Levels {
     let node = &here.nodes[here.node_of[ingress]];
@@ -34,11 +34,11 @@ fn counter_changes(here: &mut NodeView, ingress: PortIx, group: usize, now: Time
     here.probes.counter_holds(ingress, group, now, level);
 }
 
-/// Counts a frame that is about to wait at its ingress port. The caller acts on the returned value.
+/// Counts a frame that is about to be enqueued at its ingress port. The caller acts on the returned value.
 #[must_use]
 #[inline(always)]
 pub fn count_in(here: &mut NodeView, frame: &Frame, ingress: Option<PortIx>, now: Time) -> Counted {
-    // A frame that began its way here came in through no port.
+    // A frame that originates here has no ingress port.
     let Some(ingress) = ingress else { return Counted::Fits };
     let Some(port) = here.ingress.get_mut(ingress) else { return Counted::Fits };
     let Some(group) = port.kind.group(frame.priority().0) else { return Counted::Fits };
@@ -56,8 +56,8 @@ pub fn count_in(here: &mut NodeView, frame: &Frame, ingress: Option<PortIx>, now
     counted
 }
 
-/// Variant of `send_xoff` for a frame of a queue and its ingress port; a frame that began its way here has none, and is not
-/// counted.
+/// Variant of `send_xoff` for a frame of a queue and its ingress port. A frame that originates here has none, and is
+/// not counted.
 pub fn send_xoff_to(
     here: &mut NodeView,
     frame: &Frame,
@@ -71,7 +71,7 @@ pub fn send_xoff_to(
     }
 }
 
-/// Handles the counter of a frame at its high watermark; the frame is for `queue`.
+/// Handles a counter that has reached its high watermark by a frame for `queue`.
 #[inline(never)]
 pub fn send_xoff(
     here: &mut NodeView,
@@ -102,7 +102,7 @@ pub fn send_xoff(
     signals::signal(here, ingress, signal, &quanta, cause.pack(), now, events);
 }
 
-/// Handles a frame that came in through a port and has left its queue: XON may be due there.
+/// Handles a frame that has left its queue: XON may be due at its ingress port.
 #[inline(always)]
 pub fn count_out(here: &mut NodeView, waiting: &Waiting, now: Time, events: &mut EventQueue) {
     let Some(ingress) = waiting.across else { return };
@@ -167,8 +167,8 @@ pub fn renew_by_ingress(
     }
 }
 
-/// Bytes that must drain from `queue` before this counter may send XON. A host drains at no known rate; that of its link is
-/// used.
+/// Bytes that must drain from `queue` before this counter may send XON. The drain rate of a host is not known; the rate
+/// of its link is used.
 fn ingress_drain(here: &NodeView, (ingress, group): (PortIx, usize), queue: Option<QueueIx>) -> Drain {
     let levels = moved(here, ingress, group);
     let held = here.ingress[ingress].counters[group].occupancy;
@@ -177,7 +177,7 @@ fn ingress_drain(here: &NodeView, (ingress, group): (PortIx, usize), queue: Opti
     what_drains(here, egress, held, (levels.xoff, levels.xon), waiting)
 }
 
-/// Bytes that must drain through a port, and its rate.
+/// Bytes that must drain through a port, and the rate of the port.
 pub fn what_drains(
     here: &NodeView,
     egress: PortIx,

@@ -20,7 +20,7 @@ pub fn limiter_at(here: &NodeView, path: PathId, far: bool) -> Option<LimiterIx>
     here.hosts.limiters_of_path.get(path.at())?[usize::from(far)]
 }
 
-/// Schedules the next call of a limiter, unless one is pending that is not later; that one then reschedules.
+/// Schedules the next call of a limiter. If a call is already pending at that time or earlier, it reschedules instead.
 #[inline(always)]
 pub fn wake_limiter(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut EventQueue) {
     let limiter = &here.hosts.limiters[nth];
@@ -30,7 +30,7 @@ pub fn wake_limiter(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut
     }
 }
 
-/// Schedules a call of a limiter, unless one is pending that is not later.
+/// Schedules a call of a limiter, unless one is pending at that time or earlier.
 #[inline(always)]
 pub fn call_limiter(here: &mut NodeView, nth: LimiterIx, at: Time, now: Time, events: &mut EventQueue) {
     let limiter = &mut here.hosts.limiters[nth];
@@ -55,7 +55,7 @@ fn call_limiter_later(here: &mut NodeView, nth: LimiterIx, at: Time, now: Time, 
     call_limiter(here, nth, at, now, events);
 }
 
-/// Passes feedback to the control of a limiter. Returns the rate that it then has.
+/// Passes feedback to the control of a limiter. Returns the resulting rate.
 pub fn notify_limiter(here: &mut NodeView, nth: LimiterIx, feedback: Feedback, now: Time) -> BitRate {
     let limiter = &mut here.hosts.limiters[nth];
     limiter.call(|control, random| control.on_feedback(now, feedback, &mut || random.next_u64()));

@@ -1,8 +1,8 @@
-//! Passage of frames through a rate limiter: at once, if nothing waits there and nothing holds them back, or when its time
-//! has come.
+//! Passage of frames through a rate limiter: immediate if nothing waits there and nothing holds them back, otherwise at
+//! their scheduled time.
 //!
-//! Where the link is idle and the wait queue empty, a frame goes from its limiter directly to the link; where the control
-//! needs no update, it is not notified. Such a frame costs a few comparisons more than one without a limiter.
+//! If the link is idle and the wait queue empty, a frame goes from its limiter directly to the link; if the control
+//! needs no update, it is not notified. Such a frame costs only a few comparisons more than one without a limiter.
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::{LimiterIx, PortIx};
@@ -16,8 +16,8 @@ use crate::run::steps::nics;
 use frame::{Frame, PathId, TrafficClass};
 use units::Time;
 
-/// Passes a frame from a source to a limiter; its route begins at this hop unless its path changes meanwhile. `counted`: the
-/// source counts the frames that it has in the NIC.
+/// Passes a frame from a source to a limiter. Its route starts at this hop unless its path changes meanwhile.
+/// `counted`: the source counts the frames that it has in the NIC.
 #[inline(always)]
 pub fn limit(
     here: &mut NodeView,
@@ -30,13 +30,13 @@ pub fn limit(
     let egress = here.routes.port_at(start);
     let limiter = &mut here.hosts.limiters[nth];
     if limiter.gate.is_open(now) {
-        debug_assert!(limiter.is_idle() && !limiter.is_held(now), "it has to be looked at");
+        debug_assert!(limiter.is_idle() && !limiter.is_held(now), "the frame has to take the slow path");
         if here.hosts.receiving.is_empty()
             && let Some(straight) = here.links.straight(egress, frame.priority(), now)
             && limiter.gate.passes(frame.bytes, straight.overhead(), now)
         {
-            // The limiter is not called: it needs no calls but those that its control has requested.
-            debug_assert!(limiter.wakes_at <= limiter.next_call(now), "a call that nobody has asked for");
+            // The limiter is not called: it needs only the calls that its control has requested.
+            debug_assert!(limiter.wakes_at <= limiter.next_call(now), "a call without a request");
             if straight.transmit(frame, now, events) || counted {
                 let class = here.links.ports[egress].classes.class(frame.priority());
                 nic_places::refill_from_sources(here, egress, class, &frame);
@@ -92,8 +92,8 @@ fn limit_slow(
     }
 }
 
-/// Passes a frame through a limiter in which nothing waits, to a link or a NIC that takes it: the result of entering,
-/// joining the wait queue and being pulled, without these steps. Returns false, without side effects, if it cannot.
+/// Passes a frame through an empty limiter to a link or NIC that accepts it. The result is that of entering, joining
+/// the wait queue and being pulled, without these steps. Returns false, without side effects, if this is not possible.
 fn passes_slow(
     here: &mut NodeView,
     nth: LimiterIx,
@@ -118,9 +118,9 @@ fn passes_slow(
     true
 }
 
-/// Sends the next of the frames that sources have pushed from a limiter whose time has come, directly to the link or to a
-/// NIC that takes it, if the wait queue there is empty and no stage has to be consulted or notified. Returns false, without
-/// side effects, otherwise.
+/// Sends the next pushed frame of a limiter that may send, directly to the link or to a NIC that accepts it, if the
+/// wait queue there is empty and no stage has to be consulted or notified. Returns false, without side effects,
+/// otherwise.
 #[inline(always)]
 pub fn sends_next(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut EventQueue) -> bool {
     let limiter = &mut here.hosts.limiters[nth];
@@ -163,7 +163,7 @@ pub fn sends_next(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut E
     true
 }
 
-/// A separate function, so that callers that already have the path need not load the frame.
+/// A separate function, so that callers that already know the path need not load the frame.
 #[cold]
 #[inline(never)]
 fn path_of(frame: &Frame) -> PathId {

@@ -1,7 +1,8 @@
-//! Where a rate limiter joins the wait queue at the NIC of its host: at the port and class where its next frame leaves.
+//! The position of a rate limiter in the wait queue of its host's NIC: at the port and class where its next frame
+//! leaves.
 //!
-//! Frames from the near end of a path leave where it begins, those from its far end where the last frame from the near end
-//! has come in.
+//! Frames from the near end of a path leave at its first port. Frames from its far end leave through the port at which
+//! the last frame from the near end arrived.
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::{EndpointIx, LimiterIx, PortIx};
@@ -16,7 +17,7 @@ use crate::run::steps::replies;
 use frame::{Heading, PathId, Priority, Route, TrafficClass};
 use units::Time;
 
-/// Puts a limiter that may send at the end of the line of its class, at the port where its next frame leaves.
+/// Appends a limiter that may send to the wait queue of its class, at the port where its next frame leaves.
 #[inline(always)]
 pub fn limiter_in_line(here: &mut NodeView, nth: LimiterIx, now: Time) -> Option<(PortIx, TrafficClass)> {
     let is_held = here.hosts.limiters[nth].is_held(now);
@@ -31,8 +32,8 @@ fn open_limiter_in_line(here: &mut NodeView, nth: LimiterIx, now: Time) -> Optio
 }
 
 /// Returns the next frame of a limiter that may send, and the port and class where it leaves; `None` if the limiter is
-/// already in the wait queue there. A limiter that is in another wait queue, because its next frame has changed, leaves that
-/// queue.
+/// already in the wait queue there. If it is in another wait queue, because its next frame has changed, it is removed
+/// from that queue.
 #[inline(always)]
 pub fn next_to_leave(
     here: &mut NodeView,
@@ -89,7 +90,7 @@ pub fn way_of_next(here: &NodeView, next: &NextFrame) -> Option<(PortIx, Route)>
     replies::way_from(here, next.path.0, behind)
 }
 
-/// Returns the port that the next frame of a limiter leaves through.
+/// Returns the egress port of the next frame of a limiter.
 #[inline]
 fn egress_of_next(here: &mut NodeView, next: &NextFrame) -> Option<PortIx> {
     let Some(far) = next.far else { return Some(here.routes.first_port(next.path.0)) };
@@ -107,8 +108,8 @@ pub fn leaves_at(here: &NodeView, next: &NextFrame, (egress, class): (PortIx, Tr
         }
 }
 
-/// Variant of `leaves_at` for a frame from a far end. If switches choose its path, it takes any port that is up while its
-/// own is down.
+/// Variant of `leaves_at` for a frame from a far end. If switches choose its path, it may take any port that is up
+/// while its own is down.
 fn answer_leaves_at(here: &NodeView, next: &NextFrame, egress: PortIx) -> bool {
     let Some((planned, route)) = way_of_next(here, next) else { return false };
     let is_down = |port: PortIx| here.links.ports[port].features.has(PortFeatures::DOWN);
@@ -116,7 +117,7 @@ fn answer_leaves_at(here: &NodeView, next: &NextFrame, egress: PortIx) -> bool {
     planned == egress || is_chosen && is_down(planned) && !is_down(egress)
 }
 
-/// Notes that a limiter is in no wait queue.
+/// Records that a limiter is in no wait queue.
 pub fn limiter_left_line(here: &mut NodeView, nth: LimiterIx) {
     here.hosts.limiters[nth].stands = None;
 }
@@ -130,7 +131,7 @@ pub fn take_out_of_lines(here: &mut NodeView, nth: LimiterIx, port: PortIx) {
     }
 }
 
-/// Returns the frame that an entry of a wait queue represents: its path, its priority, and since when it waits.
+/// Returns the frame that an entry of a wait queue represents: its path, its priority, and the start of its wait.
 pub fn stands_for(here: &NodeView, entry: InLine) -> Option<(PathId, Priority, Time)> {
     match entry {
         InLine::Endpoint(nth) => {
@@ -144,7 +145,8 @@ pub fn stands_for(here: &NodeView, entry: InLine) -> Option<(PathId, Priority, T
     }
 }
 
-/// Adds an endpoint with a frame to send to its limiter; returns the port and class whose wait queue the limiter now joins.
+/// Adds an endpoint with a frame to send to its limiter. Returns the port and class whose wait queue the limiter now
+/// joins.
 #[inline(never)]
 pub fn stand_at_limiter(
     here: &mut NodeView,

@@ -1,4 +1,4 @@
-//! Rate limiters: timeouts, feedback, and frames that leave when the control allows it.
+//! Rate limiters: timers, feedback, and frames that leave when the control allows it.
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::LimiterIx;
@@ -13,7 +13,7 @@ use queueing::{Feedback, RateControl};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
-/// Handles a congestion message, sent at a given time, or a tag, for the source of a path.
+/// Handles a congestion message (sent at the given time) or a tag for the source of a path.
 pub fn on_limiter_message(
     here: &mut NodeView,
     nth: LimiterIx,
@@ -41,8 +41,8 @@ pub fn on_limiter_message(
     update_limiter(here, nth, now, events);
 }
 
-/// Handles a scheduled call of a limiter, unless it has been rescheduled. Like a decision, the call is no part of a
-/// fingerprint: its effects are.
+/// Handles a scheduled call of a limiter, unless it has been rescheduled. Like a decision, the call is not part of a
+/// fingerprint, but its effects are.
 #[inline(never)]
 pub fn limiter_called(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut EventQueue) {
     let limiter = &mut here.hosts.limiters[nth];
@@ -79,7 +79,7 @@ pub fn update_limiter(here: &mut NodeView, nth: LimiterIx, now: Time, events: &m
     }
 }
 
-/// Sends a path probe for the next frame of a limiter that is due to, if it holds one.
+/// Sends a path probe for the next frame of a limiter, if a probe is due and the limiter holds a frame.
 #[inline(never)]
 fn ask_path(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut EventQueue) {
     let Some(next) = limiter_places::next_of_limiter(here, nth) else { return };

@@ -1,4 +1,4 @@
-//! Links of a host that change, for endpoints whose frames may leave through any of them.
+//! Link changes at a host, for endpoints whose frames may leave through any of its links.
 
 use crate::run::state::endpoint_state::EndpointState;
 use crate::run::state::event::EventQueue;
@@ -11,19 +11,19 @@ use frame::{Heading, NodeId};
 use transport::{HostEvent, Protocol};
 use units::{BitRate, Time};
 
-/// The rate of what leaves over all links of a host together.
+/// Total transmission rate of all links of a host.
 pub fn rate_of_all(here: &NodeView, port: PortIx) -> BitRate {
     let rates = here.ports_beside(port).map(|port| here.links.cold[port].rate.bps());
     BitRate::from_bps(rates.fold(0, u64::saturating_add))
 }
 
-/// The rate of what arrives over all links of a host together.
+/// Total arrival rate of all links of a host.
 pub fn arrival_rate_of_all(here: &NodeView, port: PortIx) -> BitRate {
     let rates = here.ports_beside(port).map(|port| here.links.cold[port].arrival_rate.bps());
     BitRate::from_bps(rates.fold(0, u64::saturating_add))
 }
 
-/// A link has gone down or come up: endpoints of its host whose frames take all links learn which ones are down.
+/// Reports a link that went down or came up to the endpoints of its host whose frames may take any link.
 pub fn report_links(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let ports: Vec<PortIx> = here.ports_beside(port).collect();
     for nth in here.hosts.striping_through(&ports, &here.routes) {
@@ -37,7 +37,7 @@ pub fn report_links(here: &mut NodeView, port: PortIx, now: Time, events: &mut E
     }
 }
 
-/// Bit mask of the links from a host towards a node that are down: bit n for the n-th one.
+/// Bit mask of the failed links from a host towards a node: bit n for the n-th link.
 fn links_down(here: &NodeView, port: PortIx, destination: NodeId) -> u16 {
     let id = NodeId(here.numbering.first_node + here.node_of[port].number());
     let Some(spreading) = here.routes.spreading.as_deref() else { return 0 };

@@ -1,9 +1,9 @@
 //! Lost frames: causes, places, and consequences.
 //!
-//! Every loss is counted by port, class, path, part of the flow and cause, and in the ledger. A limit that drops a frame of
-//! a lossless class breaks the guarantee, regardless of the frame's origin; a fault of the scenario does not. No pause holds
-//! back the frames that a switch sends itself, and no headroom is meant for them (IEEE 802.1Q, clause 36, covers frames that
-//! come in through a port): messages belong to a priority that is not lossless, or need room.
+//! Every loss is counted by port, class, path, part of the flow and cause, and in the ledger. A limit that drops a
+//! frame of a lossless class violates the guarantee, regardless of the frame's origin; a scripted fault does not. No
+//! pause holds back the frames that a switch originates, and no headroom is reserved for them (IEEE 802.1Q, clause 36,
+//! covers frames that arrive through a port): messages need either a lossy priority or buffer space.
 
 use crate::run::state::index::PortIx;
 use crate::run::state::ledger::Part;
@@ -26,7 +26,7 @@ pub fn count_loss(here: &mut NodeView, port: PortIx, class: TrafficClass, frame:
     here.links.cold[port].counts.drops += 1;
 }
 
-/// Handles the loss of a frame that waits, or should have waited, at a port.
+/// Handles the loss of a frame that is queued, or was to be queued, at a port.
 #[cold]
 pub fn lose(
     here: &mut NodeView,
@@ -50,9 +50,9 @@ pub fn lose(
     }
 }
 
-/// Returns true if a node guarantees not to drop a frame that came in through a port.
+/// Returns true if a node guarantees not to drop a frame with this ingress port.
 pub fn is_lossless(here: &NodeView, node: &Node, frame: &Frame, ingress: Option<PortIx>) -> bool {
-    // Only frames of lossy classes are trimmed: a payload that was cut is no loss of a lossless class.
+    // Only frames of lossy classes are trimmed, so a removed payload is no loss of a lossless class.
     if frame.flags.is_trimmed() {
         return false;
     }
@@ -76,7 +76,7 @@ pub fn violate(
     }
 }
 
-/// Drops and counts a frame if its class is in a storm; returns false, without side effects, if it is not.
+/// Drops and counts a frame if its class is in a storm. Otherwise returns false, without side effects.
 #[cold]
 pub fn dropped_in_storm(here: &mut NodeView, port: PortIx, class: TrafficClass, bytes: u16) -> bool {
     let Some(watch) = here.links.cold[port].watch.as_mut().filter(|watch| watch.drops(class)) else {

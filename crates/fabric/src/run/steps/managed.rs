@@ -1,8 +1,8 @@
 //! Queue managers: connects the state machines of `queueing` to the queues of a port.
 //!
-//! A manager observes every frame that arrives at its queue and every one that leaves it, including frames that find their
-//! port idle. While it needs no updates, the queue counts these frames instead. It is consulted before limits are checked,
-//! so that it also observes frames that they refuse.
+//! A manager observes every frame that arrives at its queue and every frame that leaves it, including frames that find
+//! their port idle. While it needs no updates, the queue counts these frames instead. The manager is consulted before
+//! limits are checked, so that it also observes frames that a limit refuses.
 
 use crate::run::state::admitted::AtEgress;
 use crate::run::state::crossbar::Crossbar;
@@ -25,8 +25,8 @@ use units::Time;
 /// Stages consulted at an idle port, other than the queue manager.
 pub(super) const BESIDE_MANAGER: PortFeatures = called_at(When::FREE).without(PortFeatures::MANAGED);
 
-/// Counts an arriving frame and returns true, if the manager of its queue does not need to observe it. The manager observes
-/// frames that carry a tag, and returned tags if some manager writes into them.
+/// If the manager of its queue need not observe an arriving frame, counts the frame and returns true. The manager
+/// observes frames with a tag, and returned tags if any manager writes into them.
 #[inline(always)]
 pub fn needs_no_update(
     here: &mut NodeView,
@@ -41,8 +41,8 @@ pub fn needs_no_update(
     !observed && links.passed.of_mut(egress, class.at()).needs_no_update(now, frame.bytes)
 }
 
-/// Returns true if a frame that finds its port idle bypasses a queue manager that needs no update, and no other stage is
-/// consulted.
+/// Returns true if a frame that finds its port idle may bypass the queue manager, which needs no update, and no other
+/// stage is consulted.
 #[inline(always)]
 pub fn passes_quiet_manager(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time) -> bool {
     let port = &here.links.ports[egress];
@@ -54,25 +54,25 @@ pub fn passes_quiet_manager(here: &mut NodeView, egress: PortIx, frame: &Frame, 
     needs_no_update(here, egress, class, frame, now)
 }
 
-/// Returns true if the manager does not need to observe the departure of this frame, which is no longer in its queue.
+/// Returns true if the manager need not observe the departure of this frame, which is no longer in its queue.
 #[inline(always)]
 fn leaves_deferred(here: &NodeView, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
     (now < here.links.passed.of(egress, class.at()).heard_from() || leaves_others(here, egress, class))
         && !frame.flags.is_tagged()
 }
 
-/// Returns true if frames are left in a queue whose manager observes only the departures that empty it.
+/// Returns true if the manager observes only departures that empty its queue, and frames are left in the queue.
 #[inline(always)]
 fn leaves_others(here: &NodeView, egress: PortIx, class: TrafficClass) -> bool {
     here.links.cold[egress].notes_emptying_only
         && here.buffers.queues[here.links.ports[egress].queue(class)].occupancy.frames > 0
 }
 
-/// Passes a frame that comes to the queue of a class to its manager, which may mark it, drop it, or send a message to its source. A
-/// message leaves before the frame goes on.
+/// Passes a frame that arrives at the queue of a class to its manager, which may mark it, drop it, or send a message to
+/// its source. A message leaves before the frame continues.
 #[inline(always)]
 pub fn enter_manager(here: &mut NodeView, at: &mut AtEgress, now: Time) -> stages::Verdict {
-    // At a crossbar it has been stamped at its input.
+    // At a crossbar, it has already been stamped at its input.
     if let Some(ingress) = at.ingress.filter(|_| at.frame.flags.kind() == FrameKind::Tag)
         && !here.links.ports[at.egress].features.has(PortFeatures::CROSSBAR)
     {
@@ -87,7 +87,7 @@ pub fn enter_manager(here: &mut NodeView, at: &mut AtEgress, now: Time) -> stage
     }
 }
 
-/// Continues with a frame behind a stage of its port as soon as the deferred message of that stage has left.
+/// Continues with a frame after a stage of its port, as soon as the deferred message of that stage has left.
 pub fn defer_behind(here: &mut NodeView, stage: PortFeatures, at: &AtEgress) {
     let &AtEgress { frame, egress, class, ingress, .. } = at;
     let frame = here.deferred.keep(frame);
@@ -125,10 +125,10 @@ pub fn manager_on_departure(
         return;
     }
     let verdict = manager_verdict(here, egress, class, &mut frame, Moment::Dequeue, then);
-    debug_assert_eq!(verdict, Verdict::Pass, "it does no more than note departures");
+    debug_assert_eq!(verdict, Verdict::Pass, "the manager only records departures");
 }
 
-/// Updates a returned tag that has come in through a port, by the congestion points that its frame met there.
+/// Updates a returned tag that has arrived through a port, by the congestion points that its frame met there.
 pub fn stamp_returned(here: &mut NodeView, port: PortIx, frame: &Frame) {
     if frame.flags.kind() != FrameKind::Tag || !here.links.stamps_returned {
         return;
@@ -145,13 +145,13 @@ pub fn stamp_returned(here: &mut NodeView, port: PortIx, frame: &Frame) {
     });
 }
 
-/// Returns the bytes that wait at a port, those at the inputs of a crossbar included.
+/// Returns the bytes queued at a port, including those at the inputs of a crossbar.
 fn bytes_at(here: &NodeView, port: PortIx) -> u64 {
     let bar = here.nodes[here.node_of[port]].architecture.crossbar();
     bar.map_or_else(|| here.buffers.bytes_at(&here.links.ports[port]), |bar| bar.held_for_port(port).bytes)
 }
 
-/// Returns the occupancy that a manager of more than one queue measures, without a frame of `frame` bytes.
+/// Returns the occupancy that a manager of several queues measures, without a frame of `frame` bytes.
 #[inline(never)]
 fn fill_of_several(
     here: &NodeView,
@@ -185,7 +185,7 @@ fn fill_of_several(
     }
 }
 
-/// Returns the verdict of a queue's manager on a frame; a mark is applied at once.
+/// Returns the verdict of a queue's manager on a frame; a mark is applied immediately.
 #[inline(never)]
 fn manager_verdict(
     here: &mut NodeView,
@@ -232,8 +232,8 @@ fn manager_verdict(
     verdict
 }
 
-/// Sends a congestion message with this report to the source of a frame, as soon as the current step returns. Returns
-/// false if none is sent: to a source without a recorded way back, and because of messages and returned tags.
+/// Sends a congestion message with this report to the source of a frame, once the current step returns. Returns false
+/// if none is sent: to a source without a recorded return path, and in response to messages and returned tags.
 fn notify_source(
     here: &mut NodeView,
     egress: PortIx,
@@ -273,8 +273,8 @@ fn notify_source(
     false
 }
 
-/// Length of a congestion message (IEEE 802.1Q clause 33): addresses, VLAN tag, CN-TAG if any, type, 24 octets, the sampled
-/// octets of the frame, FCS; padded.
+/// Length of a congestion message (IEEE 802.1Q clause 33): addresses, VLAN tag, CN-TAG if any, EtherType, 24 octets,
+/// the sampled octets of the frame, FCS; padded.
 pub fn message_bytes(sampled: &Sampled) -> u16 {
     let cn_tag = if sampled.flow.is_some() { u16::from(queueing::CN_TAG_BYTES) } else { 0 };
     (12 + 4 + cn_tag + 2 + 24 + u16::from(sampled.octets) + 4).max(CONTROL_FRAME_BYTES)

@@ -1,4 +1,4 @@
-//! Places in NICs: the frames that occupy one, and their successors.
+//! Places in NICs: the frames that occupy them, and their successors.
 
 use crate::run::state::deferred::Deferred;
 use crate::run::state::index::PortIx;
@@ -8,7 +8,7 @@ use frame::{Frame, TrafficClass};
 use transport::{HostEvent, Protocol};
 use units::Time;
 
-/// Defers the refill of a NIC that a frame has left, if a source or endpoint waits for room.
+/// Defers the refill of a NIC that a frame has left, if a source or endpoint waits for space.
 #[inline(always)]
 pub fn feed(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time) {
     note_departure(here, egress, frame, now);
@@ -26,7 +26,8 @@ pub fn feed(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time) {
     }
 }
 
-/// Notifies the sender of a message without a transport of the departure of its last frame, which is on the link of this port.
+/// Notifies the sender of a message without a transport of the departure of its last frame, which is now on the link of
+/// this port.
 #[inline(always)]
 pub fn note_departure(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time) {
     if here.hosts.ranks.over_frames && frame.flags.is_wide() {
@@ -43,21 +44,22 @@ fn notify_of_departure(here: &mut NodeView, egress: PortIx, frame: &Frame, now: 
     here.deferred.push(Deferred::Endpoint(nth));
 }
 
-/// Handles a frame that occupied no place for endpoints and limiters and has left for the link: sources may follow.
+/// Handles the departure to the link of a frame that occupied no place of endpoints and limiters: sources may send
+/// next.
 #[inline(always)]
 pub fn refill_from_sources(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame) {
     let pushed = frame.flags.is_pushed().then_some(frame.path);
     here.deferred.push(Deferred::Refill { egress, class, has_wait_queue: false, pushed });
 }
 
-/// Returns true if the NIC pulled a frame from an endpoint or a rate limiter. Frames that the host originates itself enter the
-/// queue without being pulled.
+/// Returns true if the NIC pulled a frame from an endpoint or a rate limiter. Frames that the host originates itself
+/// enter the queue without being pulled.
 #[inline(always)]
 pub fn was_pulled(here: &NodeView, frame: &Frame, pushed: bool) -> bool {
     if pushed { limiter_calls::limiter_of(here, frame.path).is_some() } else { !frame.flags.is_originated() }
 }
 
-/// Handles a pulled frame that waits no longer: it is on the link, or lost.
+/// Handles a pulled frame that is no longer queued, because it is on the link or lost.
 pub fn pulled_frame_left(here: &mut NodeView, egress: PortIx, class: TrafficClass) {
     if let Some(nic) = &mut here.links.nics[egress] {
         nic.pulled_left(class);

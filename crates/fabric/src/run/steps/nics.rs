@@ -1,6 +1,7 @@
 //! NICs: how a host's port pulls from the endpoints and rate limiters in the wait queues of its classes.
 //!
-//! Each class pulls while it holds less than a frame or two of theirs. A frame that finds the link free occupies no place.
+//! Each class pulls while it holds less than a frame or two from them. A frame that finds the link idle occupies no
+//! place.
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::headers::Carried;
@@ -23,7 +24,7 @@ use queueing::Refusal;
 use transport::{HostEvent, Protocol, Segment};
 use units::Time;
 
-/// Fills a class of a NIC from those in line, by turns.
+/// Fills a class of a NIC from its wait queue, round-robin.
 pub fn pull(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time, events: &mut EventQueue) {
     loop {
         let Some(nic) = &here.links.nics[egress] else { return };
@@ -49,7 +50,7 @@ pub fn pull(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time,
                     pull_own(here, nth, (egress, class), route, now, events);
                     None
                 } else if stripes && endpoint_ways::egress_of(here, nth) != Some(egress) {
-                    // Meanwhile something else has become due, which leaves through another link.
+                    // Another frame has become due meanwhile, which leaves through another link.
                     endpoint_queueing::stand_in_line(here, nth, now, events)
                 } else {
                     pull_segment(here, nth, (egress, class), now, events)
@@ -61,8 +62,8 @@ pub fn pull(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time,
     }
 }
 
-/// Enqueues the pulled endpoint or limiter again in a wait queue other than the one that it left: its link has come up, or the next frame of a
-/// limiter is of another class.
+/// Enqueues a pulled endpoint or limiter in another wait queue than the one it left: its link has come up, or the next
+/// frame of a limiter is of another class.
 #[inline(always)]
 fn pull_elsewhere(
     here: &mut NodeView,
@@ -93,7 +94,7 @@ pub fn pull_on(
     }
 }
 
-/// Returns true if a class of a NIC has room for a frame of its wait queue.
+/// Returns true if a class of a NIC may pull a frame from its wait queue.
 #[inline(always)]
 fn has_a_turn(here: &NodeView, egress: PortIx, class: TrafficClass) -> bool {
     let port = &here.links.ports[egress];
@@ -103,7 +104,7 @@ fn has_a_turn(here: &NodeView, egress: PortIx, class: TrafficClass) -> bool {
         && (!port.features.has(PortFeatures::BOUNDED) || has_room(here, egress, class))
 }
 
-/// A segment of an endpoint, through a class of a NIC where it is in no line.
+/// Pulls a segment of an endpoint through a class of a NIC, in whose wait queue the endpoint is not.
 #[inline(always)]
 pub fn pull_segment(
     here: &mut NodeView,
@@ -113,7 +114,7 @@ pub fn pull_segment(
     events: &mut EventQueue,
 ) -> Option<(PortIx, TrafficClass)> {
     let (segment, requests) = here.hosts.endpoints[nth].endpoint.transmit(now);
-    // Back in line before the frame goes: sending it may pull the next one.
+    // Enqueued again before the frame is sent, since sending it may pull the next one.
     let place = endpoint_queueing::endpoint_was_pulled(here, nth, requests, now, events);
     if let Some(segment) = &segment
         && let Some(frame) = frame_of(here, nth, segment, now)
@@ -124,7 +125,8 @@ pub fn pull_segment(
     place
 }
 
-/// Variant of `pull_segment` for an endpoint that sends through this port alone, without a limiter, and of which no series is recorded.
+/// Variant of `pull_segment` for an endpoint that sends only through this port, without a limiter, and without a
+/// recorded series.
 #[inline(always)]
 fn pull_own(
     here: &mut NodeView,
@@ -155,8 +157,8 @@ fn pull_own(
     cores::depart(here, egress, frame, now, events);
 }
 
-/// Sends the segment of an endpoint that is in no wait queue straight to the link, if the link is idle and no other entry waits. Returns
-/// false, without side effects, otherwise.
+/// Sends a segment of an endpoint that is in no wait queue directly to the link, if the link is idle and no other entry
+/// waits. Returns false, without side effects, otherwise.
 #[inline(always)]
 pub fn send_past_nic(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mut EventQueue) -> bool {
     let state = &mut here.hosts.endpoints[nth];
@@ -174,7 +176,7 @@ pub fn send_past_nic(here: &mut NodeView, nth: EndpointIx, now: Time, events: &m
     true
 }
 
-/// The frame of a segment, from a `near` end or a far one, goes to a link that is free.
+/// Sends the frame of a segment, from a `near` or far end, to an idle link.
 #[inline(always)]
 pub fn leave_past_nic(
     here: &mut NodeView,
@@ -189,7 +191,8 @@ pub fn leave_past_nic(
     nic_places::note_departure(here, egress, &frame, now);
 }
 
-/// A segment has left past its NIC: schedules the calls of its endpoint, and enqueues it if it has more.
+/// Handles the departure of a segment that has bypassed its NIC: schedules the calls of its endpoint, and enqueues it
+/// if it has more to send.
 #[inline(always)]
 pub fn after_leaving(
     here: &mut NodeView,
@@ -219,7 +222,7 @@ fn stand_behind(here: &mut NodeView, egress: PortIx, nth: EndpointIx, now: Time,
     pull(here, egress, class, now, events);
 }
 
-/// A segment leaves, with the tag of its limiter and, if that marks it, a mark.
+/// Sends a segment, with the tag of its limiter, and with a mark if the limiter sets one.
 pub fn send_segment(
     here: &mut NodeView,
     egress: PortIx,
@@ -237,21 +240,21 @@ pub fn send_segment(
     cores::depart(here, egress, frame, now, events);
 }
 
-/// Returns true if a class of a NIC takes a frame now and its wait queue is empty.
+/// Returns true if a class of a NIC accepts a frame now and its wait queue is empty.
 #[inline(always)]
 pub fn takes_at_once(here: &NodeView, egress: PortIx, class: TrafficClass) -> bool {
     let nic = here.links.nics[egress].as_ref();
     nic.is_some_and(|nic| !nic.has_line(class)) && has_a_turn(here, egress, class)
 }
 
-/// Returns true if a NIC that drops excess frames has room for one more frame. If not, the next departure makes room.
+/// Returns true if a NIC that drops excess frames has space for one more frame. If not, the next departure makes space.
 fn has_room(here: &NodeView, egress: PortIx, class: TrafficClass) -> bool {
     let buffer = &here.nodes[here.node_of[egress]].memory().buffer;
     let waits = |limit| cores::waits_before_nic(here, limit, egress, class);
     waits(Refusal::Queue).frames == 0 || buffer.admit(frame::MAX_TAGGED_FRAME_BYTES, waits).is_ok()
 }
 
-/// Pulls for all classes of a port that can send again.
+/// Pulls from the wait queues of all classes of a port that can send again.
 pub fn pull_all(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
     let classes = here.nodes[here.node_of[egress]].classes.classes();
     for class in 0..classes as u8 {
@@ -259,7 +262,7 @@ pub fn pull_all(here: &mut NodeView, egress: PortIx, now: Time, events: &mut Eve
     }
 }
 
-/// The frame of a segment that leaves now.
+/// Creates the frame of a segment that is sent now.
 fn frame_of(here: &mut NodeView, nth: EndpointIx, segment: &Segment, now: Time) -> Option<Frame> {
     let (_, route) = endpoint_ways::way_of(here, nth)?;
     let state = &here.hosts.endpoints[nth];
@@ -268,7 +271,7 @@ fn frame_of(here: &mut NodeView, nth: EndpointIx, segment: &Segment, now: Time) 
     Some(frame)
 }
 
-/// Counts the frame of a segment of an endpoint, from a `near` end or a far one, and gives it its header.
+/// Counts the frame of a segment of an endpoint, from a `near` or far end, and attaches its header.
 #[inline(always)]
 fn count_made(here: &mut NodeView, frame: &mut Frame, segment: &Segment, (nth, near): (EndpointIx, bool)) {
     if let Some(header) = segment.header {
@@ -286,8 +289,8 @@ fn count_made(here: &mut NodeView, frame: &mut Frame, segment: &Segment, (nth, n
     here.ledger.made += 1;
 }
 
-/// Takes the next frame out of a limiter that waited for a class of a port, if that class is the one that leaves
-/// now and the limiter is not stopped. Returns the wait queue in which the limiter waits next, if it has more.
+/// Removes the next frame from a limiter that waited for a class of a port, if it leaves there and the limiter is not
+/// stopped. Returns the wait queue in which the limiter waits next, if it has more.
 #[inline(never)]
 pub fn pull_limited(
     here: &mut NodeView,
@@ -306,8 +309,9 @@ pub fn pull_limited(
     }
 }
 
-/// The next frame leaves a limiter that is in no line, through a class of a port, `straight` to the link if that takes
-/// it. Returns the wait queue in which the limiter waits next; it is enqueued before the frame leaves, since that may pull the next one.
+/// Sends the next frame of a limiter that is in no wait queue through a class of a port; with `straight`, directly to
+/// the link if possible. Returns the wait queue in which the limiter waits next. The limiter is enqueued before the
+/// frame leaves, since the departure may pull the next frame.
 pub fn leave_limiter(
     here: &mut NodeView,
     nth: LimiterIx,
@@ -360,7 +364,7 @@ fn segment_leaves(
     place
 }
 
-/// The first frame of a priority that waits in a limiter leaves it, with what it gets there.
+/// Removes the first frame of a priority from a limiter, and applies the limiter's tag and mark.
 fn frame_leaves(here: &mut NodeView, nth: LimiterIx, priority: Priority, egress: PortIx, now: Time) -> Frame {
     let overhead = here.links.ports[egress].timing.overhead();
     let limiter = &mut here.hosts.limiters[nth];
@@ -374,7 +378,7 @@ fn frame_leaves(here: &mut NodeView, nth: LimiterIx, priority: Priority, egress:
     frame
 }
 
-/// A frame of a source that has left its limiter departs, `straight` to the link or through the NIC.
+/// Sends a frame of a source that has left its limiter; `straight` to the link, or through the NIC.
 #[inline(always)]
 pub fn frame_departs(
     here: &mut NodeView,
@@ -393,7 +397,8 @@ pub fn frame_departs(
     }
 }
 
-/// Returns true if a frame of a source goes from its limiter straight to the link: the link is idle, and no wait queue has an entry.
+/// Returns true if a frame of a source may go from its limiter directly to the link: the link is idle, and all wait
+/// queues are empty.
 #[inline(always)]
 pub fn goes_straight(here: &NodeView, egress: PortIx, class: TrafficClass, now: Time) -> bool {
     here.hosts.receiving.is_empty()

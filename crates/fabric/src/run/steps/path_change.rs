@@ -11,7 +11,7 @@ use crate::run::steps::sources;
 use frame::PathId;
 use units::Time;
 
-/// Sends the frames of a path along another route from now on.
+/// Routes the frames of a path along another route from now on.
 pub fn change_path(here: &mut NodeView, path: u32, start: u32, now: Time, events: &mut EventQueue) {
     let (old, new) = (here.routes.first_port(path), here.routes.port_at(start));
     here.routes.change_start(path, start);
@@ -31,7 +31,7 @@ pub fn change_path(here: &mut NodeView, path: u32, start: u32, now: Time, events
         endpoints::change_line(here, old, near, now, events);
         return;
     }
-    // At another port of the host there may be room for the waiting source.
+    // Another port of the host may have space for the waiting source.
     let waited = sources::stop_waiting(here, old, source);
     let state = &mut here.hosts.sources[source];
     if state.source.is_greedy() && (path == state.first_path || state.source.has_transfers()) {
@@ -44,8 +44,8 @@ pub fn change_path(here: &mut NodeView, path: u32, start: u32, now: Time, events
     }
 }
 
-/// Moves a limiter from the wait queue at `old`, after a path has changed its first port, to that where its next frame
-/// leaves.
+/// After a path has changed its first port, moves a limiter from the wait queue at `old` to the one where its next
+/// frame leaves.
 pub fn move_limiter(here: &mut NodeView, nth: LimiterIx, old: PortIx, now: Time, events: &mut EventQueue) {
     limiter_places::take_out_of_lines(here, nth, old);
     limiter_places::limiter_left_line(here, nth);

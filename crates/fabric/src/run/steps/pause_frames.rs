@@ -1,4 +1,4 @@
-//! Pause frames on the link of a port: sent by its transmitter, and taking effect at the transmitter that receives them.
+//! Pause frames on the link of a port: transmission, and effect at the receiving transmitter.
 
 use crate::run::across::ahead;
 use crate::run::state::event::{Event, EventQueue, PauseFrame};
@@ -17,7 +17,7 @@ use flow_control::pause::pause_time;
 use frame::{CONTROL_FRAME_BYTES, ClassMap, TrafficClass, members};
 use units::Time;
 
-/// Puts the waiting pause frame on the link; the transmitter is free.
+/// Sends the pending pause frame on the link; the transmitter is idle.
 #[inline(never)]
 pub fn transmit_pause(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
     let cold = &mut here.links.cold[egress];
@@ -29,8 +29,8 @@ pub fn transmit_pause(here: &mut NodeView, egress: PortIx, now: Time, events: &m
     cold.counts.pause_frames += 1;
     cold.counts.pauses_sent += u64::from(signal.xoff != 0);
     cold.counts.resumes_sent += u64::from(signal.xon != 0);
-    // Each time in the frame is an event, which carries one cause; where it stops several priorities for different
-    // ones, the others are kept here, to be found by time.
+    // Each pause time in the frame is an event, which carries one cause. If it stops several priorities with different
+    // causes, the other causes are stored here with their times.
     let parts = Parts::of(signal, &times);
     let (delay, peer_response) = (cold.delay, pauses.peer_response);
     let port = &mut here.links.ports[egress];
@@ -68,7 +68,7 @@ pub fn transmit_pause(here: &mut NodeView, egress: PortIx, now: Time, events: &m
     }
 }
 
-/// A pause frame takes effect at a transmitter.
+/// Applies a pause frame at the transmitter that receives it.
 #[inline(never)]
 pub fn receive_pause(
     here: &mut NodeView,
@@ -86,11 +86,11 @@ pub fn receive_pause(
     }
     let Some(pauses) = cold.control.pauses_mut() else { return };
     cold.counts.pauses_received += u64::from(signal.xoff != 0 && !more);
-    // A time that is over before it acts ends what runs when it acts.
+    // A pause time that has expired before it takes effect ends the pause in force at that moment.
     let until = ((now - pauses.response) + pause_time(quanta, cold.rate)).max(now);
     let shortens = until < pauses.timers.until(signal.xoff);
     if let Some(watch) = &mut cold.watch {
-        // A pause that had run out leaves a gap even if the next one follows at once.
+        // An expired pause leaves a gap even if the next one follows immediately.
         let classes = here.nodes[here.node_of[port_id]].classes;
         watch.free(classes_where(classes, |priorities| pauses.timers.until(priorities) < now));
     }
@@ -113,7 +113,7 @@ pub fn receive_pause(
     }
 }
 
-/// The classes for whose priorities this holds, as a bit set.
+/// Returns the classes with a priority that satisfies the predicate, as a bit set.
 fn classes_where(classes: ClassMap, holds: impl Fn(u8) -> bool) -> u32 {
     let all = (0..classes.classes() as u8).map(TrafficClass);
     all.filter(|&class| holds(classes.priorities(class))).fold(0, |set, class| set | 1 << class.0)

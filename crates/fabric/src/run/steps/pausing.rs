@@ -19,9 +19,9 @@ use frame::{Frame, Occupancy, PRIORITIES, TrafficClass};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
-/// Handles a frame that is about to wait: XOFF may be due. Returns false if it does not fit the headroom of its ingress
-/// port. Pauses are decided on the queue without the frame (Hagen 2012, Appendices A and B), or on the ingress counter with
-/// it.
+/// Handles a frame that is about to be enqueued: XOFF may be due. Returns false if the frame does not fit the headroom
+/// of its ingress port. Pauses are decided on the queue without the frame (Hagen 2012, Appendices A and B), or on the
+/// ingress counter with it.
 #[must_use]
 #[inline(always)]
 pub fn before_enqueue(
@@ -47,7 +47,7 @@ pub fn before_enqueue(
     true
 }
 
-/// Counts a frame that is about to wait, if it is at a root of pauses.
+/// Counts a frame that is about to be enqueued, if its queue is a root of pauses.
 #[inline(always)]
 pub fn note_at_root(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame) {
     if here.links.ports[egress].features.has(PortFeatures::BLAMED) {
@@ -55,7 +55,7 @@ pub fn note_at_root(here: &mut NodeView, egress: PortIx, class: TrafficClass, fr
     }
 }
 
-/// Handles a frame that is about to wait with egress accounting: XOFF may be due.
+/// Handles a frame that is about to be enqueued with egress accounting: XOFF may be due.
 #[inline(never)]
 pub fn count_egress(
     here: &mut NodeView,
@@ -78,7 +78,7 @@ pub fn count_egress(
     let (xoff, port_count) = (levels[local].xoff, levels.len() as u32);
     let counter = &mut counters[local * PRIORITIES + class.at()];
     let buffers = &here.buffers;
-    // During a search only the high watermark counts.
+    // During a search, only the high watermark is checked.
     let searched = searches.iter().any(|search| search.queue == (local, class));
     let aim = counter.aim(
         xoff,
@@ -119,7 +119,7 @@ pub fn count_egress(
     pause_ports(here, at, (local, class), (bits, drain), cause, now, events);
 }
 
-/// Sends XOFF through the ports to be paused for a queue, except where it is in force.
+/// Sends XOFF through the ports to be paused for a queue, except those where it is in force.
 fn pause_ports(
     here: &mut NodeView,
     at: PauseSenderIx,
@@ -150,15 +150,16 @@ fn pause_ports(
     }
 }
 
-/// Returns the frames that an egress queue counts: those in it, and at a crossbar those that wait at inputs for it or cross.
+/// Returns the occupancy that counts for an egress queue: the frames in it, and at a crossbar those that wait at inputs
+/// for it or cross.
 fn held_for(here: &NodeView, egress: PortIx, class: TrafficClass) -> Occupancy {
     let bar = here.nodes[here.node_of[egress]].architecture.crossbar();
     let in_queue = || here.buffers.queues[here.links.ports[egress].queue(class)].occupancy;
     bar.map_or_else(in_queue, |bar| bar.held_for(egress, class))
 }
 
-/// Bytes that must drain from a queue before its pauses may end, if that decides their length, with an arriving frame of
-/// `bytes`, or none.
+/// Bytes that must drain from a queue before its pauses may end, including an arriving frame of `bytes`; `None` unless
+/// they determine the duration of pauses.
 fn egress_drain(
     here: &NodeView,
     at: PauseSenderIx,
@@ -177,7 +178,7 @@ fn egress_drain(
     })
 }
 
-/// Ends the searches for targets in the queues of a port that are due.
+/// Ends the searches for targets that are due in the queues of a port.
 #[inline(never)]
 fn end_searches(here: &mut NodeView, at: PauseSenderIx, local: usize, now: Time, events: &mut EventQueue) {
     let over = |search: &mut Search| search.ends <= now && search.queue.0 == local;
@@ -196,7 +197,7 @@ fn end_searches(here: &mut NodeView, at: PauseSenderIx, local: usize, now: Time,
     }
 }
 
-/// Handles a frame that has left its queue, which held `before` with it: XON may be due.
+/// Handles a frame that has left its queue, which held `before` including the frame: XON may be due.
 #[inline(always)]
 pub fn after_dequeue(
     here: &mut NodeView,
@@ -208,7 +209,7 @@ pub fn after_dequeue(
     events: &mut EventQueue,
 ) {
     if here.links.ports[egress].features.has(PortFeatures::EGRESS_ACCOUNTING) {
-        // At a crossbar its output releases what leaves.
+        // At a crossbar, the output releases the space of departing frames.
         if !here.links.ports[egress].features.has(PortFeatures::CROSSBAR) {
             let left = (waiting.across, waiting.frame.bytes);
             release_egress(here, (egress, class), left, before, now, events);
@@ -218,7 +219,7 @@ pub fn after_dequeue(
     }
 }
 
-/// Variant of `after_dequeue` where queues are counted at the egress: of a frame with its ingress port and its bytes.
+/// Variant of `after_dequeue` with egress accounting, for a frame with this ingress port and length.
 #[inline(never)]
 pub fn release_egress(
     here: &mut NodeView,
@@ -263,7 +264,8 @@ pub fn release_egress(
     }
 }
 
-/// Sends XON because of a queue through every port but its own that no queue keeps paused and that has none from this dequeue.
+/// Sends XON for a queue through every port except its own, unless another queue keeps the port paused or this dequeue
+/// has already sent an XON there.
 fn repeat_xon(
     here: &mut NodeView,
     at: PauseSenderIx,
@@ -283,7 +285,7 @@ fn repeat_xon(
     }
 }
 
-/// Renews pauses that are about to run out and still needed.
+/// Renews pauses that are about to expire and still needed.
 #[inline(never)]
 pub fn renew_pauses(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let Some(at) = here.nodes[here.node_of[port]].pause_sender else { return };
@@ -341,7 +343,7 @@ fn renew_by_egress(here: &mut NodeView, at: PauseSenderIx, port: PortIx, now: Ti
             }
         }
         let counter = &here.pause_senders[at].egress[nth];
-        // A queue that stays at its low watermark needs no renewal, and must not hide those that do.
+        // A queue that stays at its low watermark needs no renewal, and must not hide the queues that do.
         let pause = counter.pause(local as u32);
         if pause.in_force() && !pause.is_due(now) {
             due.next = due.next.min(pause.renew_at());

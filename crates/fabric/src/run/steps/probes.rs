@@ -1,4 +1,4 @@
-//! Probes: what is only observed. Nothing that a frame meets depends on it.
+//! Probes: recordings that no frame's behaviour depends on.
 
 use crate::run::state::index::{PortIx, QueueIx, ReceiverIx};
 use crate::run::state::probes::ClassSeries;
@@ -9,7 +9,7 @@ use frame::{Frame, FrameKind, Heading};
 use measure::Passage;
 use units::Time;
 
-/// A frame goes to the link of a port, which is recorded; its last bit leaves when the port is free again.
+/// Records a frame that is sent on the link of a port. Its last bit leaves when the port becomes idle.
 #[inline(never)]
 pub fn record_sent(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time) {
     if !here.telemetry.is_empty() {
@@ -21,7 +21,7 @@ pub fn record_sent(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time
     }
 }
 
-/// The bits of a frame pass the link of a port, until the port is free again.
+/// Records the bits of a frame that pass the link of a port until the port becomes idle.
 #[inline(always)]
 pub fn record_passage(here: &mut NodeView, egress: PortIx, frame: &Frame) {
     let port = &here.links.ports[egress];
@@ -39,7 +39,7 @@ pub fn record_passage(here: &mut NodeView, egress: PortIx, frame: &Frame) {
     }
 }
 
-/// The frame sent last through a port will not get to the peer.
+/// Records that the frame sent last through a port will not reach the peer.
 #[cold]
 pub fn record_broken(here: &mut NodeView, egress: PortIx) {
     let arrives = frame_log::arrives_at_peer(here, egress);
@@ -48,7 +48,7 @@ pub fn record_broken(here: &mut NodeView, egress: PortIx) {
     }
 }
 
-/// A frame has arrived at the end of its path, through a port.
+/// Records the arrival of a frame at the end of its path, through a port.
 #[inline(never)]
 pub fn record_arrived(here: &mut NodeView, ingress: PortIx, frame: &Frame, now: Time) {
     if let Some(overtaking) = &mut here.hosts.overtaking
@@ -64,14 +64,14 @@ pub fn record_arrived(here: &mut NodeView, ingress: PortIx, frame: &Frame, now: 
     }
 }
 
-/// The manager of a queue has marked a frame.
+/// Records a frame marked by the manager of a queue.
 pub fn record_marked(here: &mut NodeView, queue: QueueIx, now: Time) {
     if let Some(marks) = here.probes.marks.get_mut(queue.at()) {
         marks.pass(Passage { end: now, took: Time::ZERO, bits: 1 }, &mut here.probes.grids);
     }
 }
 
-/// Passage of a frame that will arrive through a port, and its path, if it belongs to a flow there.
+/// Returns the passage of a frame that will arrive through a port, with its path, if the frame belongs to a flow there.
 pub fn arriving(here: &NodeView, ingress: PortIx, frame: &Frame, arrives: Time) -> Option<(u32, Passage)> {
     if !is_of_flow(here, frame) {
         return None;
@@ -81,7 +81,7 @@ pub fn arriving(here: &NodeView, ingress: PortIx, frame: &Frame, arrives: Time) 
     Some((frame.path.at() as u32, Passage { end: arrives, took, bits }))
 }
 
-/// A host has read a frame, for so long.
+/// Records a frame that a host has read, and the time that this took.
 pub fn record_read(here: &mut NodeView, frame: &Frame, now: Time, took: Time) {
     if let Some(receiver) = receiver_of(here, frame) {
         let bits = u64::from(here.headers.bare_bytes(frame)) * 8;
@@ -91,7 +91,7 @@ pub fn record_read(here: &mut NodeView, frame: &Frame, now: Time, took: Time) {
     }
 }
 
-/// Returns true if a frame belongs to a flow, which counts it at the end of its path.
+/// Returns true if a frame belongs to a flow, so that it is counted at the end of its path.
 pub fn is_of_flow(here: &NodeView, frame: &Frame) -> bool {
     match frame.flags.kind() {
         FrameKind::Raw | FrameKind::Part => true,
@@ -103,7 +103,7 @@ pub fn is_of_flow(here: &NodeView, frame: &Frame) -> bool {
         _ => false,
     }
 }
-/// Counters of such a frame at the end of its path.
+/// Returns the counters of a flow's frame at the end of its path.
 fn receiver_of(here: &NodeView, frame: &Frame) -> Option<ReceiverIx> {
     is_of_flow(here, frame).then(|| here.hosts.receiver_of(frame.path))
 }

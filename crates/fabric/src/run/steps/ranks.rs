@@ -1,4 +1,5 @@
-//! Ranks of jobs: their messages go to the connections of their host, and their timers are events of it.
+//! Ranks of jobs: posts their messages on the connections of their host, and handles their timers as events of the
+//! host.
 
 use crate::run::state::deferred::Deferred;
 use crate::run::state::event::{Event, EventQueue, Kind};

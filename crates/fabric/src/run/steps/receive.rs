@@ -1,4 +1,4 @@
-//! Hosts with processing time for each frame that arrives. They send pauses when their receive buffers fill.
+//! Hosts that take time to process each received frame, and send pauses when their receive buffers fill.
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::PortIx;
@@ -49,7 +49,7 @@ pub fn receive(here: &mut NodeView, ingress: PortIx, frame: Frame, now: Time, ev
     core.count += 1;
     let node = here.node_of[ingress];
     if here.nodes[node].pause_sender.is_some() {
-        // A pause that begins with this frame counts it together with all waiting frames.
+        // A pause that begins with this frame counts it together with all queued frames.
         culprits::notify_receiver(here, ingress, group, &frame);
         let counted = ingress::count_in(here, &frame, Some(ingress), now);
         if counted == Counted::AtXoff {
@@ -66,7 +66,7 @@ pub fn receive(here: &mut NodeView, ingress: PortIx, frame: Frame, now: Time, ev
     cores::take_in(here, ingress, at, now, events);
 }
 
-/// Handles cores of a port that are done with a frame, or woken.
+/// Handles cores of a port that have finished a frame, or have been woken.
 #[inline(never)]
 pub fn served(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let cores = here.hosts.receiving[port].as_deref().map_or(0, |all| all.cores.len());
@@ -76,7 +76,7 @@ pub fn served(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQu
     }
 }
 
-/// Ends the current frame of a core, if it is done.
+/// Ends the processing of a core's current frame, if it is due.
 fn finish(here: &mut NodeView, port: PortIx, at: usize, now: Time, events: &mut EventQueue) {
     let Some(receiving) = here.hosts.receiving[port].as_deref_mut() else { return };
     let core = &mut receiving.cores[at];
@@ -107,7 +107,7 @@ fn finish(here: &mut NodeView, port: PortIx, at: usize, now: Time, events: &mut 
     updates::credits_free_last(here, port, &frame, now, events);
 }
 
-/// Applies a change of the cores by the script.
+/// Applies a scripted change of the cores.
 pub fn change_receiving(
     here: &mut NodeView,
     port: PortIx,

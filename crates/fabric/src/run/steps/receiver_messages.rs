@@ -12,8 +12,8 @@ use queueing::{Color, Fill, FrameFacts, QueueManager, Verdict};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
-/// Sends a message to the source of a frame that arrives at a receive buffer, if its congestion point decides so. Messages and
-/// returned tags cause none.
+/// Sends a message to the source of a frame that arrives at a receive buffer, if the congestion point decides to.
+/// Messages and returned tags cause none.
 #[inline(never)]
 pub fn notify_source(
     here: &mut NodeView,

@@ -1,4 +1,4 @@
-//! Transfers that begin when others have ended, as seen by their host.
+//! Transfers that start at the end of others, as observed by their host.
 
 use crate::run::state::deferred::Deferred;
 use crate::run::state::event::EventQueue;
@@ -24,7 +24,7 @@ pub fn take_ends(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mut E
     }
 }
 
-/// A transfer has ended that others may wait for.
+/// Handles the end of a transfer that others may wait for.
 #[inline(never)]
 pub fn transfer_ended(here: &mut NodeView, end: End, now: Time, events: &mut EventQueue) {
     for Waiting { starter, nth: transfer, .. } in here.hosts.releases.ended(end, now) {

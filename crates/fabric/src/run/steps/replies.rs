@@ -1,7 +1,8 @@
-//! The way back along a path.
+//! The return route along a path.
 //!
-//! A node that holds a frame of a path can answer its sender: the reply takes the links of the path in the other direction, so that it needs
-//! no table of its own. It is counted like every other frame and is part of the fingerprint.
+//! A node that holds a frame of a path can answer its sender: the reply takes the links of the path in the other
+//! direction, so it needs no table of its own. The reply is counted like every other frame and is part of the
+//! fingerprint.
 
 use crate::run::state::index::{NodeIx, PortIx};
 use crate::run::state::view::NodeView;
@@ -11,8 +12,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use units::Time;
 
-/// The next egress port of a frame that does not follow a path forward, `None` if it has come to its end, and the
-/// rest of its way.
+/// Returns the next egress port of a frame that does not follow a path forward (`None` if it has arrived), and the rest
+/// of its route.
 #[inline(never)]
 pub fn routed_slow(
     here: &mut NodeView,
@@ -26,9 +27,9 @@ pub fn routed_slow(
             Some((egress, rest)) => (Some(egress), rest),
             None => (None, route),
         },
-        // Apart, so that the others need nothing saved.
+        // A separate function, so that the other cases need not save registers.
         Heading::Destination(_) => routed_by_choice(here, ingress, path, route, now),
-        // At its end, or where it may be copied.
+        // At the end of its path, or at a switch that may copy it.
         Heading::Tree(hop) if here.routes.egress(hop).is_none() => (None, Route::forward(hop + 1)),
         Heading::Tree(_) | Heading::Forward(_) => (None, route),
     }
@@ -52,7 +53,7 @@ fn routed_by_choice(
     (spreading::choose_egress(here, node, path.0, (to, route.entropy()), now), route)
 }
 
-/// The port through which one end of a path sends, and the way from there. `behind`: as in
+/// Returns the port through which one end of a path sends, and the route from there. `behind`: as in
 /// [`EndpointState`](crate::run::state::endpoint_state::EndpointState).
 pub fn way_from(here: &NodeView, path: u32, behind: Option<NonZeroU32>) -> Option<(PortIx, Route)> {
     match behind {
@@ -67,16 +68,16 @@ pub fn way_from(here: &NodeView, path: u32, behind: Option<NonZeroU32>) -> Optio
     }
 }
 
-/// A node answers the sender of a frame that follows its path forward and of which `hops` entries of the table of
-/// hops are behind it: `reply` goes back along the path. `None` if the frame began its way here.
+/// Routes `reply` back to the sender of a frame that follows its path forward and has passed `hops` entries of the
+/// table of hops. `None` if the frame originates here.
 fn reply(here: &NodeView, hops: u32, reply: Frame, now: Time) -> Option<(PortIx, Frame)> {
     let (egress, back) = here.routes.step_back(hops)?;
     let route = here.routes.route_back(reply.path.0, back);
     Some((egress, Frame { route, created: now, ..reply }))
 }
 
-/// The answer of a switch to the sender of a frame that it is about to pass on, whichever end of the path that is, and the port that
-/// it leaves through. `None` if the frame began its way here.
+/// Routes the answer of a switch to the sender, at either end of the path, of a frame that the switch is about to
+/// forward. Returns its egress port; `None` if the frame originates here.
 pub fn answer(
     here: &mut NodeView,
     node: NodeIx,
@@ -85,9 +86,9 @@ pub fn answer(
     now: Time,
 ) -> Option<(PortIx, Frame)> {
     match passing.route.heading() {
-        // The next hop is the one that it takes now.
+        // The next hop is the one that the frame takes now.
         Heading::Forward(next) | Heading::Tree(next) => reply(here, next - 1, answer, now),
-        // It has come back along this hop, which leads on to its sender.
+        // The frame came back along this hop, which leads on to its sender.
         Heading::Backward(hop) => {
             let egress = here.routes.port_at(hop + 1);
             let planned = Route::forward(hop + 2);
@@ -97,7 +98,7 @@ pub fn answer(
             let path = passing.path.0;
             let ends = here.routes.spreading.as_ref().and_then(|spreading| spreading.ends[path as usize]);
             let ends = ends?;
-            // A frame to a sender none of whose paths is listed has no recorded sender itself.
+            // The path of a frame towards a sender with unlisted paths does not record the frame's own sender.
             let back = if to == ends.from { ends.to? } else { ends.from };
             let egress = spreading::choose_egress(here, node, path, (back, 0), now)?;
             Some((egress, Frame { route: Route::to(back), created: now, ..answer }))

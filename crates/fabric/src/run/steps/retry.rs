@@ -1,8 +1,9 @@
-//! Link-level retry at work: where its state machines (`flow_control::llr`) meet the transmitter of a port.
+//! Link-level retry at run time: connects its state machines (`flow_control::llr`) with the transmitter of a port.
 //!
-//! A frame is numbered when it goes onto the link. A damaged one is kept here, and so are those behind it, which the other end
-//! discards; a NACK or the replay timer has them repeated, before new eligible frames and behind pause frames. A repetition has left its queue
-//! long ago: pauses do not stop it, and it takes no credits again.
+//! A frame is numbered when it is sent on the link. A damaged frame is stored here, as are the frames after it, which
+//! the other end discards. A NACK or the replay timer causes their retransmission, before new eligible frames and after
+//! pause frames. A retransmitted frame left its queue long ago: pauses do not stop it, and it consumes no credits
+//! again.
 
 use crate::run::state::event::{Event, EventQueue, LossCause, What};
 use crate::run::state::index::PortIx;
@@ -18,15 +19,15 @@ use flow_control::llr::{FrameAction, ORDERED_SET_BYTES, Outcome, SEQUENCES};
 use frame::Frame;
 use units::Time;
 
-/// Time after which an unanswered initialisation is repeated, without a replay timer.
+/// Time after which an unanswered initialisation is repeated if there is no replay timer.
 const INIT_AGAIN: Time = Time::from_us(10);
 
 fn state(here: &mut NodeView, port: PortIx) -> Option<&mut RetryState> {
     here.links.cold[port].retry.as_deref_mut()
 }
 
-/// A frame goes onto the link with this outcome; its transmission has begun. Returns false if the other end does not take this
-/// transmission.
+/// Sends a frame, whose transmission has begun, on the link with this outcome. Returns false if the other end does not
+/// accept this transmission.
 pub fn send(
     here: &mut NodeView,
     egress: PortIx,
@@ -67,7 +68,7 @@ pub fn send(
     taken
 }
 
-/// The cause for which a transmission does not arrive intact.
+/// Returns the cause for which a transmission does not arrive intact.
 fn loss_cause(outcome: &Event) -> Option<LossCause> {
     match outcome.what() {
         What::Broken(_, cause) => Some(cause),
@@ -75,8 +76,8 @@ fn loss_cause(outcome: &Event) -> Option<LossCause> {
     }
 }
 
-/// Schedules the check of the sequence number at the other end, for the arrival of the last bit of the transmission
-/// that has begun.
+/// Schedules the check of the sequence number at the other end, at the arrival of the last bit of the current
+/// transmission.
 fn announce(
     here: &mut NodeView,
     egress: PortIx,
@@ -84,7 +85,7 @@ fn announce(
     cause: Option<LossCause>,
     events: &mut EventQueue,
 ) {
-    // Of what does not arrive at all it sees nothing.
+    // The other end does not observe a transmission that does not arrive at all.
     if !matches!(cause, None | Some(LossCause::BitError)) {
         return;
     }
@@ -94,14 +95,14 @@ fn announce(
     events.send(Event::retry(at, peer, signal), || here.links.neighbours[egress]);
 }
 
-/// Returns true if the port has frames to repeat.
+/// Returns true if the port has frames to retransmit.
 #[inline]
 pub fn is_replaying(here: &NodeView, egress: PortIx) -> bool {
     let cold = &here.links.cold[egress];
     cold.down == 0 && cold.retry.as_ref().is_some_and(|retry| retry.transmitter.is_replaying())
 }
 
-/// Repeats the next frame; the transmitter is free.
+/// Retransmits the next frame; the transmitter is idle.
 #[inline(never)]
 pub fn replay(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
     let Some(retry) = state(here, egress) else { return };
@@ -139,7 +140,7 @@ pub fn replay(here: &mut NodeView, egress: PortIx, now: Time, events: &mut Event
     note_blocked(here, egress, now, events);
 }
 
-/// The other end takes the first held frame.
+/// Records that the other end accepts the first held frame.
 fn take_item(retry: &mut RetryState) {
     let first = retry.transmitter.outstanding_mut().find(|entry| entry.item.is_some());
     if let Some(entry) = first {
@@ -147,7 +148,7 @@ fn take_item(retry: &mut RetryState) {
     }
 }
 
-/// A repetition is recorded over time and in captures.
+/// Records a retransmission in time series and in captures.
 fn record(here: &mut NodeView, egress: PortIx, frame: &Frame, taken: bool, now: Time) {
     if !here.links.ports[egress].features.has(PortFeatures::RECORDED) {
         return;
@@ -163,7 +164,7 @@ fn record(here: &mut NodeView, egress: PortIx, frame: &Frame, taken: bool, now: 
     }
 }
 
-/// Eligible frames are blocked from now on, or may go again.
+/// Updates the port when eligible frames become blocked or unblocked.
 pub fn note_blocked(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
     if !state(here, egress).is_some_and(|retry| retry.note_blocked(now)) {
         return;
@@ -175,7 +176,7 @@ pub fn note_blocked(here: &mut NodeView, egress: PortIx, now: Time, events: &mut
     }
 }
 
-/// A signal has come to a port.
+/// Handles a signal that arrives at a port.
 #[inline(never)]
 pub fn receive(here: &mut NodeView, port: PortIx, signal: RetrySignal, now: Time, events: &mut EventQueue) {
     let Some(retry) = state(here, port) else { return };
@@ -210,7 +211,7 @@ pub fn receive(here: &mut NodeView, port: PortIx, signal: RetrySignal, now: Time
     }
 }
 
-/// An acknowledgement or a timer has this consequence.
+/// Applies the outcome of an acknowledgement or a timer.
 fn follow(here: &mut NodeView, port: PortIx, outcome: Outcome, now: Time, events: &mut EventQueue) {
     match outcome {
         Outcome::Nothing => {}
@@ -232,7 +233,7 @@ fn follow(here: &mut NodeView, port: PortIx, outcome: Outcome, now: Time, events
     note_blocked(here, port, now, events);
 }
 
-/// Sends the acknowledgement that is owed, or arms its timer.
+/// Sends the acknowledgement that is due, or arms its timer.
 fn acknowledge(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let clock = &here.links.ports[port].clock;
     let Some(retry) = here.links.cold[port].retry.as_deref_mut() else { return };
@@ -252,7 +253,7 @@ fn acknowledge(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQ
     }
 }
 
-/// Puts a control ordered set on the link, within the frame that it carries or behind it.
+/// Sends a control ordered set on the link, within the frame in transmission or after it.
 fn send_set(here: &mut NodeView, egress: PortIx, signal: RetrySignal, now: Time, events: &mut EventQueue) {
     if here.links.cold[egress].down != 0 {
         return;
@@ -262,7 +263,7 @@ fn send_set(here: &mut NodeView, egress: PortIx, signal: RetrySignal, now: Time,
         port.clock.restart();
     }
     let begins = match signal {
-        // Numbers start anew behind the frame on the link.
+        // Numbering restarts after the frame on the link.
         RetrySignal::Init => now.max(port.busy_until),
         _ => now,
     };
@@ -282,11 +283,11 @@ fn send_set(here: &mut NodeView, egress: PortIx, signal: RetrySignal, now: Time,
     }
 }
 
-/// Time at which something of a port is due, apart from acknowledgements.
+/// Time at which the next event of a port is due, acknowledgements excluded.
 fn watched(retry: &RetryState) -> Option<Time> {
     let spec = retry.transmitter.spec();
     if let Some(since) = retry.down_since {
-        // An outage of just that length loses nothing.
+        // An outage of exactly this length loses nothing.
         let longest = since + spec.pcs_lost_timeout;
         return retry.transmitter.is_advancing().then(|| longest + Time::from_ps(1));
     }
@@ -297,7 +298,7 @@ fn watched(retry: &RetryState) -> Option<Time> {
     retry.transmitter.timer()
 }
 
-/// Arms the timer if something is due before it.
+/// Arms the timer if an event is due before it expires.
 fn arm_watch(here: &mut NodeView, port: PortIx, events: &mut EventQueue) {
     let Some(retry) = state(here, port) else { return };
     if let Some(at) = watched(retry)
@@ -308,7 +309,7 @@ fn arm_watch(here: &mut NodeView, port: PortIx, events: &mut EventQueue) {
     }
 }
 
-/// A timer may have expired.
+/// Handles the possible expiry of a timer.
 #[inline(never)]
 pub fn due(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     if state(here, port).is_some_and(|retry| retry.ack.fires(now)) {
@@ -330,10 +331,10 @@ pub fn due(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue
     arm_watch(here, port, events);
 }
 
-/// Gives up the replay buffer: the other end counts what it has not taken as lost.
+/// Flushes the replay buffer: the frames that the other end has not accepted are lost.
 fn flush(here: &mut NodeView, port: PortIx, cause: LossCause, now: Time, events: &mut EventQueue) {
     let (peer, delay) = (here.links.ports[port].arrives_as.peer(), here.links.cold[port].delay);
-    // No node affects another sooner than by an ordered set.
+    // No node affects another sooner than the arrival of an ordered set.
     let at = now + here.links.ports[port].clock.span_ceil(ORDERED_SET_BYTES) + delay;
     let neighbour = here.links.neighbours[port];
     let Some(retry) = state(here, port) else { return };
@@ -345,7 +346,7 @@ fn flush(here: &mut NodeView, port: PortIx, cause: LossCause, now: Time, events:
     note_blocked(here, port, now, events);
 }
 
-/// Begins to initialise the direction that this end sends in.
+/// Starts to initialise the direction in which this end sends.
 fn initialise(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let Some(retry) = state(here, port) else { return };
     retry.transmitter.initialise();
@@ -355,7 +356,7 @@ fn initialise(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQu
     arm_watch(here, port, events);
 }
 
-/// The link has gone down, or the switch is off.
+/// Handles a link that has gone down, or a switch that has been turned off.
 pub fn link_down(here: &mut NodeView, port: PortIx, cause: LossCause, now: Time, events: &mut EventQueue) {
     let Some(retry) = state(here, port) else { return };
     retry.down_since.get_or_insert(now);
@@ -366,7 +367,7 @@ pub fn link_down(here: &mut NodeView, port: PortIx, cause: LossCause, now: Time,
     arm_watch(here, port, events);
 }
 
-/// The link is up again.
+/// Handles a link that is up again.
 pub fn link_up(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let Some(retry) = state(here, port) else { return };
     if retry.down_since.take().is_none() {

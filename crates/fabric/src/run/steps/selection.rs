@@ -1,7 +1,7 @@
-//! Transmission selection: what a port sends next.
+//! Transmission selection: which frame a port sends next.
 //!
-//! A class may send exactly if it has frames and its bit in `stopped` is clear. That bit may outlive a pause, until the port examines it
-//! again (see `stops`). `decision` schedules decisions and passes to the scheduler what it has to observe.
+//! A class may send if and only if it has frames and its bit in `stopped` is clear. That bit may outlive a pause, until
+//! the port examines it again (see `stops`). `decision` schedules decisions and notifies the scheduler.
 
 use crate::run::state::admitted::AtEgress;
 use crate::run::state::event::{Event, EventQueue, Kind};
@@ -32,7 +32,7 @@ pub(crate) fn needs_scheduler(spec: &SchedulerSpec) -> bool {
 /// Stages that are called before a frame is sent.
 const WHEN_CHOOSING: PortFeatures = called_at(When::CHOOSES);
 
-/// The port chooses what to send next.
+/// Selects and sends the next frame of a port.
 pub fn decide(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
     let port = &here.links.ports[egress];
     let may_go = || port.busy_until <= now && port.waiting != 0 && port.waiting & port.stopped == 0;
@@ -48,8 +48,8 @@ pub fn decide(here: &mut NodeView, egress: PortIx, now: Time, events: &mut Event
     }
 }
 
-/// Slow path of [`decide`] for ports with such stages. Pause frames go first; they wait for the frame on the
-/// link only.
+/// Slow path of [`decide`] for ports with stages that are consulted. Pause frames go first: they wait only for the
+/// frame on the link.
 #[inline(never)]
 fn decide_asking(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
     let port = &here.links.ports[egress];
@@ -77,7 +77,8 @@ fn decide_asking(here: &mut NodeView, egress: PortIx, now: Time, events: &mut Ev
     }
 }
 
-/// Sends the first frame of the highest class that has any: by strict priority, and FIFO, which has but one class.
+/// Sends the first frame of the highest class that has any. This implements strict priority, and FIFO, which has a
+/// single class.
 #[inline(always)]
 pub fn send_next(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
     let port = &mut here.links.ports[egress];
@@ -104,13 +105,13 @@ pub fn send_next(here: &mut NodeView, egress: PortIx, now: Time, events: &mut Ev
         events.push(Event::bare(Kind::Decide, at, egress));
     }
     transmission::count_sent(here, egress, &waiting.frame, features, now);
-    // After the transmission has begun: the steps below may send a pause through the same port.
+    // Only after the transmission has started, since the steps below may send a pause through the same port.
     if features.has(PortFeatures::INGRESS_ACCOUNTING) {
         ingress::count_out(here, &waiting, now, events);
     }
 }
 
-/// Nothing may go now.
+/// Schedules the next decision of a port that may not send now.
 #[inline(never)]
 fn arm_next_eligible(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
     let at = next_eligible(here, egress, now);
@@ -119,14 +120,14 @@ fn arm_next_eligible(here: &mut NodeView, egress: PortIx, now: Time, events: &mu
     }
 }
 
-/// Takes the next frame of a class and transmits it.
+/// Removes the next frame of a class from its queue and sends it.
 #[inline(always)]
 fn serve(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time, events: &mut EventQueue) {
     let (waiting, before) = egress::take_out(here, true, egress, class, now);
     let mut at = AtEgress::new(waiting.frame, egress, class, waiting.across);
     stages::leave_stages(here, &mut at, true, now);
     transmission::transmit(here, egress, at.frame, now, events);
-    // After the transmission has begun: the steps below may send a pause through the same port.
+    // Only after the transmission has started, since the steps below may send a pause through the same port.
     stages::has_left_stages(here, &at, Some((&waiting, before)), now, events);
 }
 
@@ -155,23 +156,23 @@ pub fn pick(here: &mut NodeView, egress: PortIx, now: Time) -> Option<TrafficCla
     if eligible == 0 {
         return None;
     }
-    // Strict priority: the highest class; FIFO has but one.
+    // Strict priority: the highest class; FIFO has a single class.
     Some(TrafficClass(31 - eligible.leading_zeros() as u8))
 }
 
-/// Time at which a port whose frames may not be sent now should check again, unless another event comes first: the
-/// end of the first pause, or the next time at which its scheduler releases a frame.
+/// Time at which a port that may not send now checks again, unless another event comes first: the end of the first
+/// pause, or the next release time of its scheduler.
 pub fn next_eligible(here: &mut NodeView, egress: PortIx, now: Time) -> Time {
     let port = &here.links.ports[egress];
     if port.features.has(PortFeatures::DOWN) {
         return Time::NEVER;
     }
-    // While all waiting classes are stopped, the scheduler has not been notified and does not choose.
+    // While all queued classes are stopped, the scheduler has not been notified and does not choose.
     let (mut held, eligible) = (port.waiting & port.stopped, port.waiting & !port.stopped != 0);
     let consults = port.features.has(PortFeatures::SCHEDULER);
     let classes = here.nodes[here.node_of[egress]].classes;
     let cold = &mut here.links.cold[egress];
-    // An acknowledgement of link-level retry ends that; its time is not known in advance.
+    // An acknowledgement of link-level retry ends this stop, at a time not known in advance.
     held &= !cold.retry.as_ref().map_or(0, |retry| retry.stopped(classes));
     let held = members(held).map(|class| TrafficClass(class as u8));
     let pause_end = held.map(|class| cold.control.until(classes.priorities(class))).min();

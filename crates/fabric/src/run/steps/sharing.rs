@@ -6,7 +6,8 @@ use crate::run::state::view::NodeView;
 use frame::{Frame, TrafficClass};
 use units::Time;
 
-/// Charges a frame that is about to wait to the shared memory of its switch, or returns the limit that has no room for it.
+/// Charges a frame that is about to be enqueued to the shared memory of its switch, or returns the limit that refuses
+/// it.
 pub fn share_in(
     here: &mut NodeView,
     node: NodeIx,
@@ -38,7 +39,7 @@ pub fn share_out(
     }
 }
 
-/// Updates tallies of a shared memory whose use may have changed.
+/// Updates tallies of a shared memory whose occupancy may have changed.
 fn tally_memory(here: &mut NodeView, node: NodeIx, now: Time) {
     if let Some(tallies) = &mut here.probes.tallies
         && let Some(sharing) = &here.nodes[node].memory().sharing

@@ -10,7 +10,8 @@ use flow_control::pause::PauseSignal;
 use frame::TrafficClass;
 use units::Time;
 
-/// Sends a pause frame through `port` as soon as the frame on the link allows; one that waits already carries both.
+/// Sends a pause frame through `port` as soon as the frame on the link allows. If a pause frame is already pending, the
+/// signal is merged into it.
 #[inline(never)]
 pub fn signal(
     here: &mut NodeView,
@@ -21,12 +22,13 @@ pub fn signal(
     now: Time,
     events: &mut EventQueue,
 ) {
-    // A link that is down carries no pause frame, and a port that comes back sends none of those missed.
+    // A failed link carries no pause frames, and a port that comes back does not make up for them.
     if here.links.ports[port].features.has(PortFeatures::DOWN) {
         return;
     }
     let Some(pauses) = here.links.cold[port].control.pauses_mut() else { return };
-    // A port sends pauses only for the priorities whose pauses it obeys: its node may have PFC for more, at other ports.
+    // A port sends pauses only for the priorities for which it obeys them: its node may have PFC for more priorities at
+    // other ports.
     let signal = PauseSignal { xoff: signal.xoff & pauses.obeys, xon: signal.xon & pauses.obeys };
     if signal.is_empty() {
         return;
@@ -36,7 +38,7 @@ pub fn signal(
     decision::try_transmit(here, port, now, events);
 }
 
-/// Returns the cause of a pause: a queue fills a counter, that has risen since then.
+/// Returns the cause of a pause: a queue that fills a counter, which has risen since `since`.
 pub fn cause(
     here: &NodeView,
     targeted: bool,
@@ -53,7 +55,7 @@ pub fn cause(
     PauseCause { targeted, inherited, down, queue, occupancy }
 }
 
-/// Returns true if the port of a queue has been paused for it at any time since then.
+/// Returns true if the port of a queue has been paused for the queue's class at any time since `since`.
 fn has_been_paused(here: &NodeView, queue: QueueIx, since: Time) -> bool {
     let (port, class) = here.links.place_of_queue(queue);
     let classes = here.links.ports[port].classes;

@@ -1,7 +1,7 @@
-//! Sources and the NIC that they send through.
+//! Sources and the NIC through which they send.
 //!
-//! A NIC has a queue for each class and port. A class that is full or paused holds back the sources that wait for it,
-//! and no others.
+//! A NIC has a queue for each class and port. A class that is full or paused holds back only the sources that wait for
+//! it.
 
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::{LimiterIx, PortIx, SourceIx};
@@ -66,7 +66,7 @@ fn next_place(here: &mut NodeView, source: SourceIx) -> (PortIx, TrafficClass) {
     (egress, classes.class(state.priority))
 }
 
-/// Returns true if the NIC has no room for the next frame of a source. For a greedy source that was checked before.
+/// Returns true if the NIC has no space for the next frame of a source. Greedy sources have been checked before.
 fn is_held_back(here: &mut NodeView, source: SourceIx) -> bool {
     !here.hosts.sources[source].source.is_greedy() && nic_is_full(here, source)
 }
@@ -87,7 +87,7 @@ fn nic_is_full(here: &mut NodeView, source: SourceIx) -> bool {
     here.buffers.queues[queue].occupancy.reaches(limit)
 }
 
-/// Variant of `nic_is_full` for a rate limiter before the NIC, whose waiting frames count.
+/// Variant of `nic_is_full` for a rate limiter in front of the NIC, whose queued frames count.
 #[inline(never)]
 fn limiter_is_full(here: &mut NodeView, source: SourceIx, limit: Amount) -> bool {
     let state = &mut here.hosts.sources[source];
@@ -129,7 +129,7 @@ fn submit_limited(
     limiter_passing::limit(here, limiter, (start, state.in_nic > 0), frame, now, events);
 }
 
-/// Variant of `submit_limited` for frames with several limiters to choose from, processing time at their host, an unlisted
+/// Variant of `submit_limited` for frames with several possible limiters, processing time at their host, an unlisted
 /// path, a stream label, or several receivers.
 #[inline(never)]
 fn submit_slow(here: &mut NodeView, source: SourceIx, made: Made, now: Time, events: &mut EventQueue) {
@@ -154,7 +154,7 @@ fn submit_slow(here: &mut NodeView, source: SourceIx, made: Made, now: Time, eve
     }
 }
 
-/// A greedy source keeps a frame or two in the NIC.
+/// Sends the next frame of a greedy source to its NIC, unless its limit of one or two frames is reached.
 #[inline(never)]
 pub fn refill(here: &mut NodeView, source: SourceIx, now: Time, events: &mut EventQueue) {
     let state = &mut here.hosts.sources[source];
@@ -170,8 +170,8 @@ pub fn refill(here: &mut NodeView, source: SourceIx, now: Time, events: &mut Eve
     }
 }
 
-/// Blocks a source of transfers whose NIC has no room: a lost frame would be missing in a transfer. Returns true if it
-/// blocks.
+/// Blocks a source of transfers if its NIC has no space: a lost frame would be missing from a transfer. Returns true if
+/// the source is blocked.
 #[cold]
 fn waits_for_room(here: &mut NodeView, source: SourceIx) -> bool {
     if !here.hosts.sources[source].source.is_active() || !nic_is_full(here, source) {
@@ -186,7 +186,8 @@ fn waits_for_room(here: &mut NodeView, source: SourceIx) -> bool {
     true
 }
 
-/// Lets sources fill the place of a frame that has left a NIC: first the one that pushed it, if it has a path here.
+/// Lets sources fill the place of a frame that has left a NIC. The source that pushed the frame is first, if it has a
+/// path here.
 #[inline(always)]
 pub fn feed_sources(
     here: &mut NodeView,
@@ -217,7 +218,7 @@ pub fn unblock_all(here: &mut NodeView, egress: PortIx, greedy: bool, now: Time,
     }
 }
 
-/// Resumes the blocked sources of a class of a port, as long as there is room; greedy sources only if `greedy`.
+/// Resumes the blocked sources of a class of a port while there is space; greedy sources only if `greedy`.
 #[inline(never)]
 fn unblock(
     here: &mut NodeView,
@@ -236,11 +237,11 @@ fn unblock(
             let limited = here.hosts.sources[source].limited;
             let Some(nic) = &mut here.links.nics[egress] else { return };
             if limited {
-                // The limiter of another may have room.
+                // The limiter of another source may have space.
                 nic.block(class, source);
                 continue;
             }
-            // There is still no room, or its next frame now goes elsewhere.
+            // There is still no space, or its next frame now leaves elsewhere.
             nic.block_again(class, source);
             return;
         }
@@ -254,7 +255,7 @@ fn unblock(
     }
 }
 
-/// Removes a source from the list of those that wait for a port. Returns true if it was there.
+/// Removes a source from those that wait for space at a port. Returns true if it was present.
 pub fn stop_waiting(here: &mut NodeView, egress: PortIx, source: SourceIx) -> bool {
     let Some(nic) = &mut here.links.nics[egress] else { return false };
     nic.forget(source)

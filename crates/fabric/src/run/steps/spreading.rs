@@ -1,4 +1,4 @@
-//! Path choice at work: frames whose next port each switch chooses (`choice`), among those of its forwarding table
+//! Path choice at run time: each switch selects the next port of a frame (`choice`) among those of its forwarding table
 //! (`forwarding`).
 
 use crate::run::state::buffers::Buffers;
@@ -13,8 +13,8 @@ use crate::spec::tuple::Tuple;
 use frame::{NodeId, PortId, Route, TrafficClass, members};
 use units::Time;
 
-/// The port through which a host with several links to a node sends a frame with this entropy value: planes in turn, but those whose
-/// link is down.
+/// Returns the port through which a host with several links to a node sends a frame with this entropy value: planes in
+/// turn, excluding failed links.
 pub fn striped_egress(here: &NodeView, node: NodeIx, destination: NodeId, entropy: u16) -> Option<PortIx> {
     let id = NodeId(here.numbering.first_node + node.number());
     let ports = here.routes.spreading.as_deref()?.table.lookup(id, destination).ports;
@@ -24,7 +24,8 @@ pub fn striped_egress(here: &NodeView, node: NodeIx, destination: NodeId, entrop
     up.next().or_else(|| in_turn.clone().next())
 }
 
-/// The port that a switch chooses for a frame, which may begin a detour there or end one, and its way from there; no port: it has arrived.
+/// Returns the port that a switch chooses for a frame, and the route from there; the frame may start or end a detour
+/// here. `None` for the port: the frame has arrived.
 #[inline(never)]
 pub fn onward(
     here: &mut NodeView,
@@ -40,7 +41,7 @@ pub fn onward(
     (choose_egress(here, node, path, (to, 0), now), Route::to(to))
 }
 
-/// The port of a frame that takes a detour, and the label of its group; `None`: its way is minimal from here on.
+/// Returns the port of a frame on a detour, and the label of its group; `None` if its path is minimal from here on.
 fn detour(
     here: &mut NodeView,
     node: NodeIx,
@@ -75,7 +76,7 @@ fn detour(
     Some((numbering.port_here(drawn.port), drawn.group + 1))
 }
 
-/// Bytes that wait at a port, or are still on their way to its link: an idle port is better than a busy one.
+/// Bytes queued at a port or not yet sent on its link: an idle port is preferred to a busy one.
 #[inline(always)]
 fn backlog(links: &Links, buffers: &Buffers, port: PortIx, now: Time) -> Backlog {
     let own = &links.ports[port];
@@ -86,7 +87,7 @@ fn backlog(links: &Links, buffers: &Buffers, port: PortIx, now: Time) -> Backlog
     Backlog { bytes: waiting + on_link, paused: own.waiting & own.stopped != 0 }
 }
 
-/// The port that a node chooses for a frame of a path; `None` if the frame has arrived.
+/// Returns the port that a node chooses for a frame of a path; `None` if the frame has arrived.
 #[inline(never)]
 pub fn choose_egress(
     here: &mut NodeView,
@@ -100,7 +101,7 @@ pub fn choose_egress(
         return None;
     }
     let Spreading { table, choosers, ends, .. } = here.routes.spreading.as_deref_mut()?;
-    // The table speaks of ports of the whole.
+    // Port numbers in the table are those of the whole fabric.
     let candidates = table.lookup(id, destination);
     let numbering = here.numbering;
     let local = |port: PortId| numbering.port_here(port);

@@ -1,7 +1,8 @@
 //! Stages of an egress port: mechanisms that a frame passes between its arrival at the port and the link.
 //!
-//! Each is a type in a file of its own, named in the list of [`stages`](crate::run::state::stages), which says when it is consulted and in
-//! which order. A port has the stages whose features it has. A frame that finds none of them consulted goes past all.
+//! Each stage is a type in a file of its own, named in the list of [`stages`](crate::run::state::stages), which
+//! determines the order of stages and when each is consulted. A port has the stages whose features it has. A frame for
+//! which no stage is consulted bypasses all of them.
 
 mod accounting;
 mod blamed;
@@ -31,29 +32,30 @@ use units::Time;
 /// Outcome of a stage for a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The frame goes on, perhaps changed: marked, trimmed, with another priority.
+    /// The frame continues, possibly changed: marked, trimmed, or with another priority.
     Pass,
-    /// The frame goes on, and waits in its queue even if the port is free.
+    /// The frame continues, and is queued even if the port is idle.
     Wait,
     /// The frame is lost.
     Drop(Cause),
-    /// The stage has deferred a message because of the frame, which goes on behind it.
+    /// The stage has deferred a message because of the frame, which continues after it.
     Notify,
 }
 
 /// A mechanism at egress ports. Every hook does nothing by default.
 pub(crate) trait Stage {
-    /// Returns true if the ports of this node have the stage for the whole run. The default is false: `build` or an event sets the feature.
+    /// Returns true if the ports of this node have the stage for the whole run. The default is false: `build` or an
+    /// event sets the feature.
     fn is_at(_node: &NodeSpec) -> bool {
         false
     }
 
-    /// A frame arrives at its port, before it is determined whether it has to wait.
+    /// Called when a frame arrives at its port, before it is determined whether the frame has to wait.
     fn enter(_here: &mut NodeView, _at: &mut AtEgress, _now: Time, _events: &mut EventQueue) -> Verdict {
         Verdict::Pass
     }
 
-    /// A frame has to wait: takes room for it, or drops it.
+    /// Called when a frame has to wait. Reserves space for the frame, or drops it.
     fn take_room(
         _here: &mut NodeView,
         _at: &AtEgress,
@@ -63,13 +65,14 @@ pub(crate) trait Stage {
         Ok(())
     }
 
-    /// All stages have room for a frame, which enters its queue next.
+    /// Called when all stages have space for a frame, just before it enters its queue.
     fn admitted(_here: &mut NodeView, _at: &AtEgress, _now: Time) {}
 
-    /// A frame is about to leave, out of its queue if it has `waited`.
+    /// Called when a frame is about to leave; `waited`: out of its queue.
     fn leaves(_here: &mut NodeView, _at: &mut AtEgress, _waited: bool, _now: Time) {}
 
-    /// The transmission of a frame has begun. `waited`: it has waited, in a queue that held this with it.
+    /// Called when the transmission of a frame has started. `waited`: the frame, if it was queued, and the occupancy of
+    /// its queue including it.
     fn left(
         _here: &mut NodeView,
         _at: &AtEgress,
@@ -79,13 +82,13 @@ pub(crate) trait Stage {
     ) {
     }
 
-    /// A stage has dropped a frame that has come to its port.
+    /// Called when this or another stage has dropped a frame that arrived at its port.
     fn dropped(_here: &mut NodeView, _at: &AtEgress, _now: Time, _events: &mut EventQueue) {}
 }
 
 macro_rules! chain {
     ($($(#[$doc:meta])* $feature:ident: $($when:ident)|+ $(=> $module:ident::$stage:ident)?;)*) => {
-        /// The features of the stages that the ports of a node have for the whole run.
+        /// Returns the features of the stages that the ports of a node have for the whole run.
         pub(crate) fn of_node(node: &NodeSpec) -> PortFeatures {
             let mut features = PortFeatures::NONE;
             $($(
@@ -96,8 +99,8 @@ macro_rules! chain {
             features
         }
 
-        /// A frame comes to the stages of its port behind the one of feature `behind`, if any. Returns the last verdict, and the
-        /// feature of the stage that gave it.
+        /// Passes a frame through the stages of its port after that of feature `behind`, or through all of them.
+        /// Returns the last verdict, and the feature of the stage that returned it.
         #[inline(always)]
         pub(super) fn enter_stages(
             here: &mut NodeView,
@@ -120,7 +123,7 @@ macro_rules! chain {
             (waits, PortFeatures::NONE)
         }
 
-        /// Takes room for a frame that has to wait. Returns why it is lost if a stage has none.
+        /// Reserves space for a frame that has to wait. Returns the cause of its loss if a stage has no space.
         #[inline(always)]
         pub(super) fn take_room(
             here: &mut NodeView,
@@ -143,7 +146,7 @@ macro_rules! chain {
             Ok(())
         }
 
-        /// A frame is about to leave.
+        /// Notifies the stages of a frame that is about to leave.
         #[inline(always)]
         pub(super) fn leave_stages(here: &mut NodeView, at: &mut AtEgress, waited: bool, now: Time) {
             let features = here.links.ports[at.egress].features;
@@ -154,7 +157,7 @@ macro_rules! chain {
             )?)*
         }
 
-        /// The transmission of a frame has begun, which could have paused this very port.
+        /// Notifies the stages of a frame whose transmission has started. They may pause this port.
         #[inline(always)]
         pub(super) fn has_left_stages(
             here: &mut NodeView,
@@ -171,7 +174,7 @@ macro_rules! chain {
             )?)*
         }
 
-        /// A stage has dropped a frame.
+        /// Notifies the stages of a frame that one of them has dropped.
         #[cold]
         pub(super) fn dropped_by_stage(
             here: &mut NodeView,

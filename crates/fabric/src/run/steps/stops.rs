@@ -1,9 +1,8 @@
-//! Which classes of a port are stopped.
+//! The classes of a port that are stopped.
 //!
-//! Each reason is kept where it belongs: pauses in the control of the link, a failed link or switch with the port, a storm with its watchdog, a full
-//! replay buffer with link-level retry.
-//! [`update_stopped`] alone writes their union and notifies the scheduler: a reason that has ended is gone, whether or not a frame
-//! waits.
+//! Each reason is stored with its mechanism: pauses in the control of the link, a failed link or switch with the port,
+//! a storm with its watchdog, a full replay buffer with link-level retry. Only [`update_stopped`] writes their union,
+//! and notifies the scheduler. A reason that has ended is removed, even if no frame is queued.
 
 use crate::run::state::index::PortIx;
 use crate::run::state::port::PortFeatures;
@@ -12,7 +11,7 @@ use crate::run::steps::decision;
 use crate::run::steps::victims;
 use units::Time;
 
-/// Writes anew which classes of a port may not send.
+/// Recomputes which classes of a port may not send.
 #[inline(never)]
 pub fn update_stopped(here: &mut NodeView, port_id: PortIx, now: Time) {
     let classes = here.nodes[here.node_of[port_id]].classes;
@@ -28,7 +27,7 @@ pub fn update_stopped(here: &mut NodeView, port_id: PortIx, now: Time) {
     if cold.down != 0 {
         stopped = u32::MAX;
     }
-    // A watchdog checks the queues, too.
+    // A watchdog checks the queues as well.
     let changes = cold.watch.is_some() || retry != 0 || cold.down != 0;
     cold.stops_until = if changes { Time::ZERO } else { cold.control.unchanged_until(now) };
     let free = port.stopped & !stopped != 0;
@@ -36,7 +35,7 @@ pub fn update_stopped(here: &mut NodeView, port_id: PortIx, now: Time) {
         decision::on_stopped(here, port_id, stopped, now);
     }
     if free {
-        // Before a frame leaves: the queued flows have been held back.
+        // Read before a frame leaves: the queued flows have been held back.
         let before = here.probes.pauses_ended();
         let cold = &mut here.links.cold[port_id];
         cold.control.run_out(now, |ended| here.probes.pause_ended(port_id, ended));
@@ -57,6 +56,6 @@ pub fn look_at_stops(here: &mut NodeView, port_id: PortIx, now: Time) {
     debug_assert_eq!(
         here.links.cold[port_id].control.stopped(here.nodes[here.node_of[port_id]].classes, now),
         here.links.ports[port_id].stopped,
-        "what is stopped has changed unheard"
+        "the stopped classes changed without an update"
     );
 }

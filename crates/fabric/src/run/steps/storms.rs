@@ -33,7 +33,7 @@ pub fn note_stuck(here: &mut NodeView, port: PortIx, classes: u32, now: Time, ev
     }
 }
 
-/// Calls `note_stuck` for those of these classes that are still stopped.
+/// Calls `note_stuck` for the classes that are still stopped.
 #[cold]
 pub fn note_still_stuck(here: &mut NodeView, port: PortIx, classes: u32, now: Time, events: &mut EventQueue) {
     let stuck = classes & here.links.ports[port].stopped;
@@ -49,7 +49,7 @@ pub fn note_change(here: &mut NodeView, port: PortIx, now: Time, events: &mut Ev
     let Some(watch) = &mut cold.watch else { return };
     let map = here.links.ports[port].classes;
     for class in (0..map.classes() as u8).map(TrafficClass) {
-        // A pause ended by a failed link may have been over for long.
+        // A pause ended by a failed link may have expired long ago.
         let at = (cold.control.until(map.priorities(class)) + watch.spec.restoration).max(now);
         if watch.queues[class.at()].is_storming() && watch.arm(at) {
             events.push(Event::bare(Kind::Watchdog, at, port));

@@ -1,9 +1,11 @@
-//! Tags and notices: rate limiters put them on frames, receivers remove them, and congestion points write and send them.
+//! Tags and notices: rate limiters add tags to frames, receivers remove them, and congestion points write them and send
+//! notices.
 //!
-//! A tag lies beside the payload of the frame, and makes it longer until its receiver takes it off. A rate-discovery tag
-//! then returns to the limiter as a control frame, along the links of the path, if the host returns tags. So do the levels
-//! found along a path, in frames of their own: a probe is a control frame with nothing but a tag. Its receiver answers, and
-//! then as often as the probe requests. Other tags have no effect after the receiver.
+//! A tag is stored next to the payload of the frame, and adds to its length until the receiver removes it. A
+//! rate-discovery tag then returns to the limiter as a control frame, along the links of the path, if the host returns
+//! tags. The levels measured along a path also return, in frames of their own: a probe is a control frame that contains
+//! only a tag. Its receiver answers it, and then as often as the probe requests. Other tags have no effect after the
+//! receiver.
 
 use crate::run::state::event::{Event, EventQueue, News};
 use crate::run::state::headers::Carried;
@@ -16,8 +18,8 @@ use frame::{Frame, Heading, LevelsOn, PRIORITIES, PathId, PathNews, Priority, Ro
 use queueing::Feedback;
 use units::{Amount, BitRate, Time};
 
-/// Removes the tag of a frame at the end of its path; returns the frame without it, or `None` if it was a tag alone. Returns
-/// a tag that a limiter waits for.
+/// Removes the tag of a frame at the end of its path; returns the frame without the tag, or `None` if it was only a
+/// tag. Sends back a tag that a limiter waits for.
 pub fn take_tag(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) -> Option<Frame> {
     let (bare, tag) = here.headers.untag(frame);
     match tag {
@@ -44,7 +46,8 @@ fn return_tag(here: &mut NodeView, frame: &Frame, tag: Tag, now: Time, events: &
     }
 }
 
-/// Returns the port through which the receiver of a frame sends `back` to its sender, and `back` with its route; `None` if there is none.
+/// Returns the port through which the receiver of a frame sends `back` to its sender, and `back` with its route; `None`
+/// if there is none.
 pub fn way_back(
     here: &mut NodeView,
     node: NodeIx,
@@ -55,7 +58,7 @@ pub fn way_back(
     if let Heading::Backward(_) = frame.route.heading()
         && let Some((egress, route)) = replies::way_from(here, frame.path.0, None)
     {
-        // From the beginning of the path to its far end.
+        // From the start of the path to its far end.
         return Some((egress, Frame { route, created: now, ..back }));
     }
     replies::answer(here, node, frame, back, now)
@@ -85,7 +88,7 @@ fn answer_probe(here: &mut NodeView, probe: &Frame, news: PathNews, now: Time, e
     schedule_news(port, probe, news.every, news.more, now, events);
 }
 
-/// Schedules the reports that follow. Their parameters are in the event, and not stored at the receiver.
+/// Schedules the following reports. Their parameters are stored in the event, not at the receiver.
 fn schedule_news(port: PortIx, probe: &Frame, every: Time, more: u16, now: Time, events: &mut EventQueue) {
     if more > 0 {
         let (path, route) = (probe.path, probe.route);
@@ -110,7 +113,7 @@ pub fn news_due(here: &mut NodeView, port: PortIx, due: News, now: Time, events:
     schedule_news(port, &frame, due.every, due.times - 1, now, events);
 }
 
-/// Returns the occupancy of the receive buffers of a port of a host, in thousandths: that of the fullest.
+/// Returns the occupancy of the fullest receive buffer of a host's port, in thousandths.
 fn received_level(here: &NodeView, port: PortIx) -> u32 {
     let levels = (0..PRIORITIES as u8).map(|priority| {
         let (held, limit) = here.received_so_far(port, Priority(priority));

@@ -1,8 +1,8 @@
 //! In-band telemetry: values that the egress ports of switches write into packets that request them.
 //!
-//! A port writes when the transmission of a data packet begins, with the queue behind it at that time. Stamps lie beside the
-//! header of their packet (`headers`), and are freed with it. Bytes count as on the wire. Without queue pairs that use
-//! telemetry there is no such state, and no port is marked for it.
+//! A port writes when the transmission of a data packet begins, including the length of the queue behind it at that
+//! time. Stamps are stored next to the header of their packet (`headers`), and are freed with it. Bytes are counted as
+//! on the wire. Without queue pairs that use telemetry, this state does not exist, and no port is marked for it.
 
 use crate::run::state::index::PortIx;
 use crate::run::state::view::NodeView;

@@ -1,17 +1,17 @@
-//! Ties: decisions between frames of different sources that come to a queue in the same picosecond.
+//! Ties: decisions between frames of different sources that arrive at a queue in the same picosecond.
 //!
-//! In real fabrics no two frames arrive at the same time. Here they do, when sources have clocks that are equal to the
-//! picosecond and send in step: then the order in which ports are handled decides which of them is lost, and it decides the
-//! same way each time. That is no property of the mechanisms. So such decisions are counted, and a result includes how many
-//! of its losses are of this kind.
+//! In real fabrics, no two frames arrive at exactly the same time. Here they do, if sources have clocks that are equal
+//! to the picosecond and send in step. The order in which ports are processed then decides which frame is lost, in the
+//! same way each time. This is an artefact, not a property of the mechanisms. Such decisions are therefore counted, and
+//! a result shows how many of its losses are of this kind.
 //!
-//! Inexact clocks move such frames apart by a few nanoseconds. Where each host sends by its own clock, that distance grows,
-//! and the order changes; where sending is clocked by answers, it stays, and so does the order. So frames closer to each
-//! other than clocks alone move them apart count as ties (`crates/fabric/src/build/ties.rs`).
+//! Inexact clocks separate such frames by a few nanoseconds. If each host sends by its own clock, the distance grows,
+//! and the order changes; if answers clock the sending, the distance stays, and so does the order. Frames closer to
+//! each other than the distance that clocks alone cause therefore count as ties (`crates/fabric/src/build/ties.rs`).
 //!
-//! Two decisions are counted: the refusal of a frame by a limit while a frame of another source has just entered the same
-//! memory, and a pause with targets under the same condition. Frames that are refused together are not counted, as none of
-//! them would have been taken in another order.
+//! Two decisions are counted: the refusal of a frame by a limit while a frame of another source has just entered the
+//! same memory, and a pause with targets under the same condition. Frames that are refused together are not counted,
+//! because none of them would have been accepted in another order.
 
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::losses::Cause;
@@ -61,7 +61,7 @@ pub fn note_tied_pause(
     here.links.cold[egress].counts.ties += u64::from(tied);
 }
 
-/// Returns true if a frame from another source began to wait in a queue at the same time, within clock tolerances.
+/// Returns true if a frame from another source was enqueued at the same time, within clock tolerances.
 fn other_came(here: &NodeView, queue: QueueIx, frame: &Frame, now: Time) -> bool {
     let source = |frame: &Frame| here.routes.path_source[frame.path.at()];
     let mut last = here.buffers.last_frames(queue);

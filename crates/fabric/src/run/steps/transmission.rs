@@ -1,4 +1,4 @@
-//! A frame goes onto the link of a port, and is counted.
+//! Transmission of a frame on the link of a port, and its counters.
 
 use crate::run::state::event::{EventQueue, Kind};
 use crate::run::state::faults::{meets, strikes};
@@ -14,7 +14,7 @@ use crate::run::steps::retry;
 use frame::Frame;
 use units::Time;
 
-/// Puts a frame on the link; the transmitter is free.
+/// Sends a frame on the link; the transmitter is idle.
 #[inline(always)]
 pub fn transmit(here: &mut NodeView, egress: PortIx, frame: Frame, now: Time, events: &mut EventQueue) {
     let port = &mut here.links.ports[egress];
@@ -26,14 +26,14 @@ pub fn transmit(here: &mut NodeView, egress: PortIx, frame: Frame, now: Time, ev
     count_sent(here, egress, &frame, features, now);
 }
 
-/// Puts a frame on the idle link of a port, without calling the stages that observe departures.
+/// Sends a frame on the idle link of a port, without calling the stages that observe departures.
 #[inline(always)]
 pub fn transmit_unfed(here: &mut NodeView, egress: PortIx, frame: Frame, now: Time, events: &mut EventQueue) {
     put_on_link(here, egress, frame, now, events);
     here.links.passed.count(egress, &frame);
 }
 
-/// The rest of [`transmit`] at a port that faults may hit, or where frames get another priority or tag: they are
+/// The rest of [`transmit`] at a port that faults may affect, or where frames get another priority or tag. Frames are
 /// counted by the priority of the queue that they leave.
 #[cold]
 #[inline(never)]
@@ -66,7 +66,7 @@ pub(super) fn transmit_faulted(
     }
 }
 
-/// Puts a frame on the link of a port: its transmission begins then, when the transmitter is free.
+/// Sends a frame on the link of a port. Its transmission starts at `begins`, when the transmitter is idle.
 #[inline(always)]
 pub fn put_on_link(here: &mut NodeView, egress: PortIx, frame: Frame, begins: Time, events: &mut EventQueue) {
     let port = &mut here.links.ports[egress];
@@ -80,7 +80,7 @@ pub fn put_on_link(here: &mut NodeView, egress: PortIx, frame: Frame, begins: Ti
     events.send(arrival, || here.links.neighbours[egress]);
 }
 
-/// A transmission has begun: counts it, and defers what may take the place of the frame.
+/// Counts a frame whose transmission has started, and defers the refill of its place.
 #[inline(always)]
 pub fn count_sent(here: &mut NodeView, egress: PortIx, frame: &Frame, features: PortFeatures, now: Time) {
     here.links.passed.count(egress, frame);
@@ -94,7 +94,7 @@ pub fn count_sent(here: &mut NodeView, egress: PortIx, frame: &Frame, features: 
     }
 }
 
-/// Returns true if a control ordered set of this length in bytes, sent from `began` to `ended`, does not arrive.
+/// Returns true if a control ordered set of this length in bytes, sent from `began` to `ended`, is lost.
 #[cold]
 pub fn ordered_set_is_lost(
     here: &mut NodeView,
@@ -109,14 +109,14 @@ pub fn ordered_set_is_lost(
         || strikes(&schedule.bit_errors, began, bytes * 8, &mut schedule.bits)
 }
 
-/// Returns true if a pause frame or an update of credits of this length in bytes, sent from `began` on to act at
+/// Returns true if a pause frame or a credit update of this length in bytes, sent from `began` on and taking effect at
 /// `acts`, is lost.
 #[cold]
 pub fn pause_is_lost(here: &mut NodeView, egress: PortIx, (began, acts): (Time, Time), bytes: u64) -> bool {
     let schedule = here.faults.schedules.get_mut(egress.at()).and_then(Option::as_deref_mut);
     let Some(schedule) = schedule else { return false };
     let (ended, delay) = (here.links.ports[egress].busy_until, here.links.cold[egress].delay);
-    // A pause that is on its way to its effect when the link goes down is forgotten like one in force.
+    // A pause that has not taken effect when the link goes down is discarded like one in force.
     schedule.loss_cause(began, ended, delay, acts).is_some()
         || meets(&schedule.outages, began, acts)
         || strikes(&schedule.pause_losses, began, 1, &mut schedule.pauses)

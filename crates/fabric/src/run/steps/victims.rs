@@ -11,8 +11,8 @@ use crate::run::steps::limiter_places;
 use frame::{ClassMap, Priority, TrafficClass};
 use units::Time;
 
-/// Returns the priorities that a pause holds back: its own, and those of the same class that are not paused themselves,
-/// which count for the lowest of the `paused` ones.
+/// Returns the priorities that a pause holds back: its own, and those of the same class that are not paused themselves.
+/// The latter count for the lowest of the `paused` priorities.
 fn held_back_by(priority: u8, paused: u32, classes: ClassMap) -> u32 {
     let own = 1 << priority;
     let together = classes.numbers_of(classes.class(Priority(priority)));
@@ -51,7 +51,7 @@ pub fn standing(here: &NodeView, stopped: Stopped, end: Time) -> Vec<(u32, Time)
     victims.present
 }
 
-/// Reads the flows held back by a pause of a priority that is over at `end` into `present`, by flow.
+/// Reads the flows held back by a pause of a priority that ends at `end` into `present`, sorted by flow.
 fn look(here: &NodeView, victims: &mut Victims, line: &mut Line, stopped: Stopped, paused: u32, end: Time) {
     let Stopped { port, priority, bypass } = stopped;
     victims.begin();
@@ -112,7 +112,7 @@ fn look_at_bypassed(
     victims.present.sort_unstable();
 }
 
-/// Returns the list that holds all frames for a queue, if there is only one, and their number.
+/// Returns the list that holds all frames for a queue and their number, if there is a single list.
 fn in_one_list(here: &NodeView, queue: QueueIx) -> Option<Found<'_>> {
     let node = &here.nodes[here.node_of[here.links.place_of_queue(queue).0]];
     let [list] = here.buffers.lists(queue) else { return None };
@@ -120,7 +120,7 @@ fn in_one_list(here: &NodeView, queue: QueueIx) -> Option<Found<'_>> {
     node.architecture.crossbar().is_none().then_some(Found { list, frames, left: None })
 }
 
-/// Returns the bypass queue of a class, if it is one list.
+/// Returns the bypass queue of a class, if it is a single list.
 fn in_one_bypass(here: &NodeView, queue: QueueIx) -> Option<Found<'_>> {
     let node = &here.nodes[here.node_of[here.links.place_of_queue(queue).0]];
     let (list, frames, left) = here.buffers.one_bypass(queue)?;
@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn one_entry_from_the_first_pause_to_the_last() {
         let mut place = PausedPlace::default();
-        // Pauses from 10, 20, 30 and 40 us. Flow 1 is queued there all the time, 2 leaves after the second, 3 arrives in the
-        // third and stays, 4 is away in between.
+        // Pauses from 10, 20, 30 and 40 us. Flow 1 is queued throughout, flow 2 leaves after the second pause, flow 3
+        // arrives in the third and stays, flow 4 is absent in between.
         place.ended(us(10), &[(1, us(5)), (2, us(9)), (4, us(11))], Time::ZERO);
         place.ended(us(20), &[(1, us(5)), (2, us(9))], Time::ZERO);
         place.ended(us(30), &[(1, us(29)), (3, us(31)), (4, us(30))], Time::ZERO);
@@ -168,8 +168,8 @@ mod tests {
     }
 
     proptest! {
-        /// A line that reads only new entries finds the queued flows, and the arrival times of those that came since the
-        /// last reading.
+        /// Reading only new entries finds the queued flows, and the arrival times of those that arrived since the last
+        /// reading.
         #[test]
         fn a_line_knows_what_reading_the_whole_queue_would(
             steps in prop::collection::vec((0u8..4, 0u32..5, 0u8..2, 0u64..3), 1..200), counts: bool,
@@ -221,7 +221,7 @@ mod tests {
         let frame = |path| Frame { path: PathId(path), ..Frame::default() };
         pool.push(&mut list, &frame(0), us(5), None);
         assert_eq!(look(&list, &pool, 3), [0]);
-        assert_eq!(look(&list, &pool, 3), [0], "it still stands there");
+        assert_eq!(look(&list, &pool, 3), [0], "the flow is still queued");
         pool.pop(&mut list);
         pool.push(&mut list, &frame(1), us(5), None);
         assert_eq!(look(&list, &pool, 4), [1]);
@@ -231,7 +231,7 @@ mod tests {
     fn a_pause_holds_back_what_shares_its_queue() {
         let separate = ClassMap::SEPARATE;
         assert_eq!(held_back_by(3, 1 << 3, separate), 1 << 3);
-        // All in one queue: a priority that is not paused itself is counted once.
+        // With all priorities in one queue, a priority that is not paused itself is counted once.
         let one = ClassMap::SHARED;
         assert_eq!(held_back_by(3, 0b11000, one), 0b1110_1111);
         assert_eq!(held_back_by(4, 0b11000, one), 0b0001_0000);

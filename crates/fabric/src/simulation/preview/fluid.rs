@@ -1,71 +1,71 @@
 //! Max-min fair rates of fluid flows over links whose classes have shares.
 //!
-//! A flow uses a *resource*, the class of a port, with so many bits on the link for each of its own. Of a port the strict classes are
-//! served first; the others share what is left by weight, and what a class does not use is shared by those that can. Within a class flows
-//! share max-min fairly. How much a class uses depends on the other ports of its flows: the shares are found by repetition, from classes
-//! that use all they may.
+//! A flow uses a *resource* (a class of a port) with a given number of bits on the link for each of its own. The strict
+//! classes of a port are served first; the others share the rest by weight, and the unused part of a share is divided
+//! among those that can use it. Flows of a class share max-min fairly. The demand of a class depends on the other ports
+//! of its flows: the shares are found by iteration, starting from classes that use as much as they can.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Repetitions after which shares are taken as they are.
+/// Maximum number of iterations, after which the shares are accepted.
 const MAX_ROUNDS: usize = 16;
-/// Relative change of a rate that counts as none.
+/// Relative change of a rate below which it counts as converged.
 const SMALL: f64 = 1e-9;
 
 /// A class of a port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Resource {
-    /// The port, which has a capacity.
+    /// The port, whose capacity the resource shares.
     pub port: u32,
-    /// Share of the class; `None`: it is strict, and served before all that are not and before lower classes.
+    /// Weight of the class; `None` for strict priority, which precedes all weighted and all lower classes.
     pub weight: Option<f64>,
     /// Its class.
     pub class: u8,
 }
 
-/// The resources of a flow, with the bits of each for a bit of the flow.
+/// The resources of a flow, with the number of bits on each per bit of the flow.
 pub(crate) type Usage = Box<[(u32, f64)]>;
 
-/// Ports and their classes.
+/// Ports and their classes, with the state of the computation.
 #[derive(Debug, Default)]
 pub(crate) struct Fluid {
-    /// By port, its rate in bits per second.
+    /// Rate of each port in bit/s.
     pub capacity: Vec<f64>,
     pub resources: Vec<Resource>,
-    /// By port and class, the resource.
+    /// Index of the resource of each port and class.
     pub numbers: BTreeMap<(u32, u8), u32>,
-    /// By port, its resources.
+    /// Resources of each port.
     by_port: Vec<Vec<u32>>,
-    /// Resources in use; by resource, its place among them.
+    /// Resources in use. `place` is the index of each resource among them.
     in_use: Vec<u32>,
     place: Vec<u32>,
-    /// By place, where the flows of the resource begin in `users`, and at the end their number.
+    /// By index among those in use, the start of the resource's flows in `users`; followed by the total.
     starts: Vec<u32>,
     users: Vec<u32>,
     heap: BinaryHeap<Reverse<(u64, u32)>>,
-    /// By resource: what flows without a rate use for a bit of each, and what is left for them.
+    /// By resource, the total use per bit by flows without a rate. `left` is the remaining capacity for them.
     open: Vec<f64>,
     left: Vec<f64>,
-    /// By resource, what its flows used in the last round; infinite: as much as they may.
+    /// By resource, the rate used by its flows in the last iteration; infinite if they are limited only here.
     demand: Vec<f64>,
 }
 
-/// In place of a place: not in use.
+/// Index of a resource that is not in use.
 const UNUSED: u32 = u32::MAX;
 
-/// A number that orders floating-point values of at least 0.
+/// Returns an integer with the order of non-negative floating-point values.
 fn key(value: f64) -> u64 {
     value.max(0.0).to_bits()
 }
 
 impl Fluid {
-    /// Ports of these rates, in bits per second, without classes.
+    /// Creates ports with these rates in bit/s, without classes.
     pub fn new(capacity: Vec<f64>) -> Fluid {
         Fluid { capacity, ..Fluid::default() }
     }
 
-    /// The rate of each flow, in bits per second.
+    /// Computes the rate of each flow in bit/s.
     pub fn solve(&mut self, flows: &[&Usage], rates: &mut Vec<f64>) {
         self.find_in_use(flows);
         let mut before: Vec<f64> = Vec::new();
@@ -129,7 +129,7 @@ impl Fluid {
         }
     }
 
-    /// Divides the capacity of each port among its classes. Returns true if several classes meet anywhere.
+    /// Divides the capacity of each port among its classes. Returns true if any port has several classes.
     fn share_ports(&mut self) -> bool {
         let mut several = false;
         let Fluid { capacity, resources, by_port, in_use, place, left, demand, .. } = self;
@@ -157,14 +157,14 @@ impl Fluid {
             let weight = |own: u32| resources[own as usize].weight.unwrap_or(0.0);
             let mut others: Vec<u32> = classes.clone();
             others.retain(|&own| resources[own as usize].weight.is_some());
-            // By weight, in ascending order of demand over share.
+            // Weighted classes, in ascending order of demand over share.
             others.sort_by(|&a, &b| {
                 (demand[a as usize] / weight(a)).total_cmp(&(demand[b as usize] / weight(b)))
             });
             let mut weights: f64 = others.iter().map(|&own| weight(own)).sum();
             for own in others {
                 let share = rest * weight(own) / weights;
-                // A flow with less demand keeps its claim to its share if its demand grows.
+                // A class with less demand keeps its claim to its share, in case its demand grows.
                 left[own as usize] = share;
                 rest -= share.min(demand[own as usize]);
                 weights -= weight(own);
@@ -173,7 +173,7 @@ impl Fluid {
         several
     }
 
-    /// Progressive filling: the resource with the lowest level gives all of its flows that level.
+    /// Progressive filling: the resource with the lowest level assigns this rate to all of its flows.
     fn fill(&mut self, flows: &[&Usage], rates: &mut Vec<f64>) {
         rates.clear();
         rates.resize(flows.len(), -1.0);
@@ -191,7 +191,7 @@ impl Fluid {
         };
         let entry = |own: u32| Reverse((key(level(self, own)), own));
         heap.extend(self.in_use.iter().filter(|&&own| users(self, own) > 1).map(|&own| entry(own)));
-        // Of the resources that a flow has for itself, the slowest alone can hold it.
+        // Of the resources that only one flow uses, only the slowest can limit it.
         for usage in flows {
             let alone = usage.iter().map(|own| own.0).filter(|&own| users(self, own) == 1);
             heap.extend(alone.map(entry).max());
@@ -203,7 +203,7 @@ impl Fluid {
                 continue;
             }
             let now = level(self, own);
-            // Levels only rise as others are served.
+            // Levels only rise as other flows get their rates.
             if key(now) > at {
                 heap.push(Reverse((key(now), own)));
                 continue;
@@ -242,7 +242,7 @@ impl Fluid {
 mod tests {
     use super::*;
 
-    /// Ports with capacities, and their classes: port, class, weight.
+    /// Creates ports with these capacities, and their classes: port, class, weight.
     fn fluid(capacity: &[f64], classes: &[(u32, u8, Option<f64>)]) -> Fluid {
         let resources = classes.iter().map(|&(port, class, weight)| Resource { port, weight, class });
         Fluid { capacity: capacity.to_vec(), resources: resources.collect(), ..Fluid::default() }
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn flows_of_one_class_share_max_min() {
-        // The parking lot: a flow over both links, one over each.
+        // The parking lot: one flow over both links, and one over each.
         let mut own = fluid(&[10.0, 40.0], &[(0, 0, None), (1, 0, None)]);
         assert_eq!(rates(&mut own, &[&[0, 1], &[0], &[1]]), [5.0, 5.0, 35.0]);
         assert_eq!(rates(&mut own, &[&[0], &[0], &[0], &[0]]), [2.5; 4]);
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn classes_share_by_weight_and_leave_what_they_do_not_use() {
-        // Class 1 has three parts of four, and a bottleneck elsewhere.
+        // Class 1 has three quarters of a port, and a bottleneck elsewhere.
         let classes = [(0, 0, Some(1.0)), (0, 1, Some(3.0)), (1, 1, Some(1.0))];
         let mut own = fluid(&[100.0, 50.0], &classes);
         assert_eq!(rates(&mut own, &[&[0], &[1]]), [25.0, 75.0]);

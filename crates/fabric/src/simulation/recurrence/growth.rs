@@ -1,6 +1,7 @@
-//! Visits of all counters of a run, by which periods that are left out are counted.
+//! Visits of all counters of a run, to count skipped periods.
 //!
-//! Everything is visited in the order of its number in the whole fabric, so that a visit does not depend on the number of threads.
+//! Counters are visited in the order of their numbers in the whole fabric, so that a visit does not depend on the
+//! number of threads.
 
 use crate::run::state::fingerprint::Fingerprint;
 use crate::run::state::ledger::Ledger;
@@ -17,7 +18,7 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Returns true if the second of two periods, between three boundaries, has added what the first one has.
+    /// Returns true if the growth in the second of two periods, between three boundaries, equals that in the first.
     pub fn repeats([first, second, third]: [&Snapshot; 3], period: Time) -> bool {
         let repeats = |((first, second), third): ((&Fingerprint, &Fingerprint), &Fingerprint)| {
             let mut next = *second;
@@ -30,7 +31,8 @@ impl Snapshot {
 }
 
 impl Simulation {
-    /// The counters at the beginning of a period, which is now and may be left out as often as that. Series record it.
+    /// Returns the counters at the start of a period, which is now. Series record the period, which may be skipped this
+    /// many times.
     pub(super) fn period_begins(&mut self, period: Time, periods: u64) -> Growth {
         let now = self.now();
         self.shards.iter_mut().for_each(|shard| shard.world.probes.record_period(now, period, periods));
@@ -39,7 +41,7 @@ impl Simulation {
         growth
     }
 
-    /// The counters and fingerprints now, to be compared with those of other boundaries.
+    /// Returns the present counters and fingerprints, for comparison with those at other boundaries.
     pub(super) fn snapshot(&mut self) -> Snapshot {
         let mut counters = Growth::new(self.now());
         self.visit_counters(&mut counters);
@@ -48,7 +50,7 @@ impl Simulation {
         Snapshot { counters, fingerprints }
     }
 
-    /// Returns how many periods of this time may be left out, as far as series have recorded one.
+    /// Returns the maximum number of periods of this length that may be skipped, as far as series have recorded one.
     pub(super) fn recorded_periods(&self, period: Time) -> u64 {
         self.shards.iter().map(|shard| shard.world.probes.recorded_periods(period)).min().unwrap_or(0)
     }
@@ -58,12 +60,12 @@ impl Simulation {
         self.shards.iter().any(|shard| shard.world.probes.records_period())
     }
 
-    /// The period that series record will not be left out.
+    /// Discards the period that series record, which will not be skipped.
     pub(super) fn forget_period(&mut self) {
         self.shards.iter_mut().for_each(|shard| shard.world.probes.forget_period());
     }
 
-    /// Counts as many periods, of this time together, as if they had been simulated after the one that ends now.
+    /// Counts skipped periods, with this total time, as if they had been simulated after the period that ends now.
     pub(super) fn leave_out(&mut self, mut growth: Growth, periods: u64, takes: Time) {
         let before = self.frame_hops();
         growth.repeat(self.now(), (periods, takes));
@@ -147,7 +149,7 @@ impl Simulation {
         }
     }
 
-    /// Visits the ledgers of all parts, each of which has the losses at its own ports.
+    /// Visits the ledgers of all parts. Each has the losses at its own ports.
     fn visit_ledgers(&mut self, growth: &mut Growth) {
         let mut all = Ledger::default();
         self.shards.iter().for_each(|shard| all.absorb(&shard.world.ledger));

@@ -1,4 +1,4 @@
-//! States of a run at the boundaries of a job, and the recurrence that they have.
+//! States of a run at the boundaries of a job, and their recurrence.
 
 use super::growth::Snapshot;
 use super::{MISSES, RAREST, UNKNOWN};
@@ -11,11 +11,11 @@ pub(super) struct Mark {
     pub iteration: usize,
     pub at: Time,
     pub digest: Digest,
-    /// Iterations that have begun at all ranks, by job.
+    /// Iterations that have started at all ranks, by job.
     pub begun: Vec<usize>,
-    /// The counters then, if the state was that of an earlier mark and iterations are to be skipped.
+    /// Counters at the boundary, if the state recurs and iterations are to be skipped.
     pub counters: Option<Growth>,
-    /// Counters and fingerprints then, if repetitions are to be checked.
+    /// Counters and fingerprints at the boundary, if repetitions are to be checked.
     pub snapshot: Option<Snapshot>,
 }
 
@@ -26,74 +26,77 @@ pub(super) struct JobHistory {
     pub due: Option<(usize, Time)>,
     /// The first recurrence that was confirmed.
     pub found: Option<Recurrence>,
-    /// The recurrence that the state of the last digest has confirmed, and the mark with which its last period began.
+    /// The recurrence confirmed by the state of the last digest, and the mark at which its last period began.
     pub current: Option<(Recurrence, usize)>,
-    /// Equal states were followed by different times.
+    /// True if equal states were followed by different times.
     pub contradicted: bool,
-    /// The first iteration before which counters have not grown by as much as in the period before.
+    /// The first iteration before which the growth of counters differed from that in the previous period.
     pub uneven: Option<usize>,
-    /// States with a part that has no class.
+    /// Number of states with an unsupported part.
     pub unknown: usize,
 }
 
 /// A recurrence of the state at the boundaries of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recurrence {
-    /// The first iteration at whose begin the state was one that came again.
+    /// The first iteration whose initial state recurred.
     pub first: usize,
-    /// Iterations of the job in a period.
+    /// Number of iterations of the job in a period.
     pub period: usize,
-    /// Time of a period.
+    /// Duration of a period.
     pub takes: Time,
-    /// Iterations of all jobs in a period.
+    /// Number of iterations in a period, by job.
     pub of_jobs: Vec<usize>,
-    /// Iterations of the job that had begun at all ranks when the recurrence was confirmed, and when that was.
+    /// Number of iterations that had started at all ranks when the recurrence was confirmed. `at` is the time of
+    /// confirmation.
     pub confirmed: usize,
     pub at: Time,
 }
 
 impl JobHistory {
-    /// Returns true if states are still looked at: until a recurrence is found, unless that `goes_on` to be skipped or checked.
+    /// Returns true if digests are still taken: until a recurrence is found, or, with `goes_on`, beyond that for
+    /// skipping or checking.
     pub fn is_open(&self, goes_on: bool) -> bool {
         (goes_on || self.found.is_none()) && !self.contradicted && self.unknown < UNKNOWN
     }
 
-    /// Returns true if the state at the beginning of this iteration is looked at, as far as that goes by the states so far.
+    /// Returns true if, by the states so far, a digest is taken at the start of this iteration.
     pub fn takes(&self, iteration: usize, has_budget: bool) -> bool {
         let last = self.marks.last().map_or(0, |mark| mark.iteration);
-        // Once two states are equal, the next period decides.
+        // Once two states are equal, the next period confirms or refutes the recurrence.
         let matched = self.matched().is_some();
-        // Without a budget the distance grows with the number of those in vain.
+        // Without a budget, the distance grows with the number of digests without a match.
         let step = if has_budget { 1 } else { 1 << (self.marks.len() / MISSES).min(RAREST) };
         self.due.is_none() && iteration >= last + if matched { 1 } else { step }
     }
 
-    /// Returns how many marks ago the state was that of the last mark; `None`: never before.
+    /// Returns how many marks ago the state was equal to that of the last mark; `None` if it never was.
     pub fn matched(&self) -> Option<usize> {
         let (last, earlier) = self.marks.split_last()?;
         earlier.iter().rev().position(|one| one.digest == last.digest).map(|between| between + 1)
     }
 
-    /// Time of the period from as many marks ago to the last one, and its iterations of all jobs.
+    /// Duration of the period that ends with the last mark and spans this many marks, and its iterations by job.
     pub fn last_period(&self, marks: usize) -> (Time, Vec<usize>) {
         let [from, to] = [&self.marks[self.marks.len() - 1 - marks], &self.marks[self.marks.len() - 1]];
         (to.at - from.at, from.begun.iter().zip(&to.begun).map(|(from, to)| to - from).collect())
     }
 
-    /// Notes the counters at the last mark, whose state was that of the mark so many before, and forgets those before the period.
+    /// Records the counters at the last mark, whose state equals that of `period` marks before, and discards the
+    /// counters before the period.
     pub fn note(&mut self, counters: Growth, period: usize) {
         let last = self.marks.len() - 1;
         self.marks[last].counters = Some(counters);
         self.marks[..last.saturating_sub(period)].iter_mut().for_each(|mark| mark.counters = None);
     }
 
-    /// Takes the counters at the begin of the period that the last mark has confirmed, with that.
+    /// Takes the recurrence that the last mark has confirmed, with the counters at the start of its period.
     pub fn take_confirmed(&mut self) -> Option<(Recurrence, Growth)> {
         let (recurrence, begin) = self.current.clone()?;
         Some((recurrence, self.marks[begin].counters.take()?))
     }
 
-    /// Adds a snapshot to the last mark, compares the last period with the one before, and forgets older snapshots.
+    /// Adds a snapshot to the last mark, compares the last two periods, and discards older snapshots.
     pub fn compare(&mut self, snapshot: Snapshot) {
         let Some(last) = self.marks.len().checked_sub(1) else { return };
         let Mark { digest, iteration, at, .. } = self.marks[last];

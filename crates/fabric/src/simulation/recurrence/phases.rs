@@ -1,10 +1,12 @@
-//! Recurrence of the state of a run at the phases of a ring: its steps, of which each repeats the one before but for a shift in time.
+//! Recurrence of the state of a run at the phases of a ring: its steps, each of which repeats the previous one shifted
+//! in time.
 //!
-//! A phase begins when the first lane of rank 0 sends its message. The state is taken an eighth of a phase later, at consecutive phases,
-//! with labels and positions that count from the phase. Once a second period has confirmed that the state recurs, all ranks leave out
-//! as many periods as there are before the foremost lane would have begun its last phase. Each iteration is looked at anew.
+//! A phase starts when the first lane of rank 0 sends its message. The state is taken an eighth of a phase later, at
+//! consecutive phases, with labels and positions relative to the phase. Once a second period has confirmed that the
+//! state recurs, all ranks skip as many periods as remain before the last phase of the foremost lane. Each iteration is
+//! examined independently.
 //!
-//! It is done for a run with one job, whose blocks are equal.
+//! This applies to runs with a single job, whose blocks are equal.
 
 use super::state::State;
 use super::{JobHistory, MISSES, Mark};
@@ -14,53 +16,53 @@ use jobs::PhaseProgress;
 use recurrence::Growth;
 use units::Time;
 
-/// Iterations without a recurrence after which none is looked at.
+/// Number of iterations without a recurrence after which no more are examined.
 const VAIN: u32 = 3;
-/// Least time between two digests: shorter phases are not all looked at.
+/// Minimum time between two digests: of shorter phases, not all have one.
 const LEAST: Time = Time::from_us(1);
-/// Looks in a row at which no phase has begun, after which an iteration is given up.
+/// Number of consecutive checks without the start of a phase, after which an iteration is given up.
 const IDLE_LOOKS: u32 = 32;
-/// Least number of phases of which some can be left out.
+/// Minimum number of phases of an iteration, for any to be skipped.
 const FEWEST: u32 = 6;
 
-/// Looks for recurrences at phases of the only job.
+/// State of the search for recurrences at phases of the only job.
 #[derive(Debug, Default)]
 pub(super) struct PhaseWatch {
     open: Option<Looking>,
-    /// The iteration that was looked at last, and iterations so far in which no recurrence was found.
+    /// The iteration examined last. `vain` is the number of iterations so far without a recurrence.
     last: Option<usize>,
     vain: u32,
-    /// Why none was found in the last iteration.
+    /// Reason why none was found in the last iteration.
     why: String,
 }
 
-/// A look at an iteration.
+/// Examination of an iteration.
 #[derive(Debug)]
 struct Looking {
     iteration: usize,
-    /// Time of a phase, and from its begin to its digest.
+    /// Duration of a phase. The digest follows its start by `offset`.
     takes: Time,
     offset: Time,
-    /// Time of the next look or digest.
+    /// Time of the next check or digest.
     next: Time,
-    /// The phase whose digest is due at that time.
+    /// The phase whose digest is due at `next`.
     due: Option<u32>,
-    /// Looks in a row at which no phase had begun.
+    /// Number of consecutive checks at which no phase had started.
     idle: u32,
     history: JobHistory,
     /// The state of the last digest.
     state: State,
-    /// End of the period of phases that is recorded now, or was last.
+    /// End of the latest recorded period of phases.
     recorded_until: Time,
 }
 
 impl PhaseWatch {
-    /// Time of the next look or digest.
+    /// Time of the next check or digest.
     pub fn next(&self) -> Time {
         self.open.as_ref().map_or(Time::NEVER, |own| own.next)
     }
 
-    /// Ends the look at an iteration.
+    /// Ends the examination of an iteration.
     pub fn stop(&mut self) {
         self.open = None;
     }
@@ -72,7 +74,7 @@ impl PhaseWatch {
 }
 
 impl Looking {
-    /// Schedules what follows at `now`, with this progress of the first rank.
+    /// Schedules the next step of the examination, given the progress of the first rank at `now`.
     fn schedule(&mut self, progress: PhaseProgress, now: Time) {
         let last = self.history.marks.last().map_or(0, |mark| mark.iteration);
         let at = progress.began[0] + self.offset;
@@ -82,7 +84,7 @@ impl Looking {
         self.idle = if is_new { 0 } else { self.idle + 1 };
     }
 
-    /// Schedules the look at the phase after one whose digest has just been taken.
+    /// Schedules the check for the phase after the one whose digest has just been taken.
     fn schedule_next(&mut self, now: Time) {
         let phases = LEAST.ps().div_ceil(self.takes.ps());
         self.due = None;
@@ -91,7 +93,7 @@ impl Looking {
 }
 
 impl Simulation {
-    /// Begins to look at the phases of an iteration of the only job, if that has begun a second one.
+    /// Starts to examine the phases of an iteration of the only job, if it has started its second phase.
     pub(super) fn look_for_phases(&mut self) {
         let watch = &self.recurrence.phases;
         let looks = self.spec.guards.skip == Skip::Phases && self.spec.guards.until.is_none();
@@ -136,7 +138,7 @@ impl Simulation {
         self.recurrence.phases.open = Some(looking);
     }
 
-    /// Takes the digest of a phase, or looks whether the next one has begun, if it is time to.
+    /// Takes the digest of a phase, or checks whether the next phase has started, if due.
     pub(super) fn watch_phases(&mut self) {
         let now = self.now();
         let Some(mut looking) = self.recurrence.phases.open.take_if(|own| own.next <= now) else { return };
@@ -160,7 +162,7 @@ impl Simulation {
         let (iteration, digest, begun) = (phase as usize, state.digest(), vec![phase as usize]);
         let mark = Mark { iteration, at: now, digest, begun, counters: None, snapshot: None };
         let is_consistent = looking.history.add(mark);
-        debug_assert!(is_consistent, "equal states are followed by equal times");
+        debug_assert!(is_consistent, "equal states are followed by equal periods");
         if !is_consistent {
             self.recurrence.phases.vain = VAIN;
             return self.close_phases("equal states were followed by different times");
@@ -187,7 +189,7 @@ impl Simulation {
         self.recurrence.phases.open = Some(looking);
     }
 
-    /// Ends the look at an iteration, for this reason.
+    /// Ends the examination of an iteration, for this reason.
     fn close_phases(&mut self, why: impl Into<String>) {
         self.recurrence.phases.close(why);
         if self.now() >= self.recurrence.recorded_until {
@@ -195,8 +197,8 @@ impl Simulation {
         }
     }
 
-    /// Periods that the foremost lane of the open iteration has left to begin, and that fit into the run; false while two iterations are
-    /// open.
+    /// Number of periods that the foremost lane of the open iteration has not started yet and that fit into the run;
+    /// the flag is false while two iterations are open.
     fn phases_left(&self, period: u32, takes: Time) -> (u64, bool) {
         let ranks = self.ranks();
         let iterations = ranks.iter().map(|own| own.machine.times().len());
@@ -208,7 +210,7 @@ impl Simulation {
         (u64::from(left).min(time), is_one)
     }
 
-    /// Leaves out as many periods of the open iteration as there are.
+    /// Skips the remaining periods of the open iteration.
     fn skip_phases(&mut self, period: u32, takes: Time, counters: Growth) {
         let recorded = self.recorded_periods(takes);
         let (periods, is_one) = self.phases_left(period, takes);
@@ -226,7 +228,8 @@ impl Simulation {
         self.leave_out(counters, periods, takes);
     }
 
-    /// Why no phase was skipped in the last iteration that was looked at; empty if some were, or if none was.
+    /// Reason why no phase was skipped in the last iteration that was examined; empty if some were, or if no iteration
+    /// was examined.
     pub(super) fn phases_not_skipped(&self) -> &str {
         &self.recurrence.phases.why
     }

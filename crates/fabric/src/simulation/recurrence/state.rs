@@ -1,7 +1,8 @@
 //! Digests of the parts of a state.
 //!
-//! Everything is identified by its number in the whole fabric, so that a digest does not depend on the number of threads. Scheduled
-//! calls are left out where a timer or a state machine says when the next one is due: one that comes too early does nothing.
+//! Everything is identified by its number in the whole fabric, so that a digest does not depend on the number of
+//! threads. Scheduled calls are omitted if a timer or a state machine determines when the next one is due: a call that
+//! comes too early has no effect.
 
 use crate::Whole;
 use crate::run::fabric::Fabric;
@@ -35,7 +36,7 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// Its name, for one and for several.
+    /// Its name, in the singular or plural.
     pub fn name(self, several: bool) -> &'static str {
         match (self, several) {
             (Part::Rank, false) => "rank",
@@ -56,13 +57,13 @@ impl Part {
     }
 }
 
-/// The digests of a state by part and number. Those of frames in flight to one place are added up.
+/// The digests of a state by part and number. Those of frames in flight to one place are summed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct State {
     parts: Vec<((Part, u64), Digest)>,
-    /// Words that were visited: the work of taking the digest.
+    /// Number of words visited: the work of taking the digest.
     pub words: u64,
-    /// Why no other state equals this one; `None`: it may.
+    /// Reason why no other state can equal this one; `None` if one can.
     pub unknown: Option<&'static str>,
 }
 
@@ -73,7 +74,7 @@ impl State {
         self.parts.push(((part, number), walk.digest()));
     }
 
-    /// Puts all parts in order, and adds up those of one place.
+    /// Sorts all parts, and sums those of one place.
     fn complete(&mut self) {
         self.parts.sort_unstable();
         self.parts.dedup_by(|next, first| {
@@ -85,7 +86,7 @@ impl State {
         });
     }
 
-    /// The digest of the whole.
+    /// The digest of the whole state.
     pub fn digest(&self) -> Digest {
         let mut walk = Walk::new(Time::ZERO);
         for &((part, number), digest) in &self.parts {
@@ -95,14 +96,14 @@ impl State {
         walk.digest()
     }
 
-    /// Kinds of parts that differ from those of another state, each with their number.
+    /// Describes the kinds of parts that differ from those of another state, with their numbers.
     pub fn names_of_different(&self, other: &State) -> String {
         let parts = self.differs(other).into_iter();
         let parts: Vec<_> = parts.map(|(part, many)| format!("{many} {}", part.name(many > 1))).collect();
         parts.join(", ")
     }
 
-    /// By kind of part, how many differ from those of another state.
+    /// Number of parts of each kind that differ from those of another state.
     fn differs(&self, other: &State) -> Vec<(Part, usize)> {
         let [own, others]: [BTreeMap<_, _>; 2] =
             [self, other].map(|state| state.parts.iter().copied().collect());
@@ -114,15 +115,15 @@ impl State {
     }
 }
 
-/// By path, the packet from which the numbers on it count; `None`: it has no queue pair.
+/// By path, the packet number to which the numbers on the path are relative; `None` if it has no queue pair.
 type Bases = Vec<Option<u64>>;
 
-/// Work beside the words of a part, in words.
+/// Overhead of visiting a part, in words.
 const PART: u64 = 16;
 
 impl Simulation {
-    /// Takes the digests of the present state, of which nothing is ahead of its time. Labels and positions of the only job count from a
-    /// phase of its collective.
+    /// Takes the digests of the present state, in which no step is ahead of its time. Labels and positions of the only
+    /// job are relative to a phase of its collective.
     pub(super) fn state(&mut self, phase: u32) -> State {
         if let Some(workers) = &mut self.workers {
             workers.deliver(&mut self.shards);
@@ -165,7 +166,7 @@ fn note_bases(part: &Fabric, bases: &mut Bases) {
 }
 
 fn rank(own: &RankState, behind: usize, start: &Walk, state: &mut State) {
-    // Its timer follows from its machine.
+    // Its timer follows from its state machine.
     let RankState { job, number, port: _, machine, ends: _, times: _, wakes_at: _, deferred: _ } = own;
     let mut walk = start.clone();
     machine.walk(&mut walk);
@@ -257,7 +258,7 @@ fn walk_port(links: &Links, hosts: &Hosts, port: PortIx, walk: &mut Walk) {
     }
 }
 
-/// Visits what the hosts of a part have beside connections and ranks.
+/// Visits the state of hosts in a part other than connections and ranks.
 fn walk_hosts(hosts: &Hosts, whole: Whole, walk: &mut Walk) {
     let Hosts {
         sources,
@@ -289,7 +290,7 @@ fn walk_hosts(hosts: &Hosts, whole: Whole, walk: &mut Walk) {
 }
 
 fn walk_endpoint(own: &EndpointState, bases: &Bases, start: &Walk, state: &mut State) {
-    // Its calls follow from its machine.
+    // Its calls follow from its state machine.
     let EndpointState {
         endpoint,
         number,
@@ -322,7 +323,7 @@ fn walk_endpoint(own: &EndpointState, bases: &Bases, start: &Walk, state: &mut S
     state.add(part, (*number).into(), &walk);
 }
 
-/// Visits a frame, whose numbers count from those of its queue pair.
+/// Visits a frame, with packet numbers relative to those of its queue pair.
 fn walk_frame(frame: &Frame, headers: &Headers, bases: &Bases, walk: &mut Walk) {
     let Frame { created, path, route, word, bytes, flags } = frame;
     walk.instant(*created);
@@ -343,7 +344,7 @@ fn walk_frame(frame: &Frame, headers: &Headers, bases: &Bases, walk: &mut Walk) 
     }
 }
 
-/// Visits an event. Those that a timer or a machine stands for are left out.
+/// Visits an event. Events that a timer or a state machine represents are omitted.
 fn walk_event(
     event: &Event,
     headers: &Headers,

@@ -4,40 +4,40 @@ use flow_control::phy::{Phy, PhyName};
 use keys::{Remark, Remarks};
 use units::{BitRate, Bytes, Length, LineCode, Time, WireClock};
 
-/// The slowest and the fastest link.
+/// Minimum rate of a link. `FASTEST` is the maximum.
 const SLOWEST: BitRate = BitRate::from_bps(1_000_000);
 const FASTEST: BitRate = BitRate::from_gbps(1600);
-/// Longer than to the moon and back: a slip of the unit.
+/// Maximum delay, more than to the moon and back: a longer one is probably an error of the unit.
 const LONGEST_DELAY: Time = Time::from_ms(10_000);
-/// The cable of a rack.
+/// Default length: a cable within a rack.
 pub(super) const DEFAULT_LENGTH: Length = Length::from_m(2);
 
-/// The line overhead of Ethernet: preamble and start delimiter (8 B), shortest gap (12 B).
+/// Line overhead of Ethernet: preamble and start delimiter (8 B), minimum gap (12 B).
 pub(super) const fn ethernet_overhead() -> Bytes {
     Bytes::new(frame::LINE_OVERHEAD_BYTES)
 }
 
-/// Rate, delay and overhead of links, as written.
+/// Rate, delay and overhead of links, as configured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cable {
     /// Rate in each direction.
     pub rate: BitRate,
-    /// Line code, which makes the rate a signalling rate.
+    /// Line code, with which the rate is a signalling rate.
     pub line_code: Option<LineCode>,
     /// One-way delay of the cable.
     pub delay: Option<Time>,
     /// Length of the cable.
     pub length: Option<Length>,
-    /// Delay of the two interfaces together, if it is stated.
+    /// Delay of the two interfaces together, if configured.
     pub interface_delay: Option<Time>,
-    /// PHY, which sets that delay in its place.
+    /// PHY, which determines the interface delay instead.
     pub phy: Option<PhyName>,
-    /// Bytes around each frame.
+    /// Overhead bytes per frame.
     pub overhead: Bytes,
 }
 
 impl Cable {
-    /// Ethernet of this rate, with this delay of cable and interfaces.
+    /// Creates an Ethernet cable of this rate, with this delay of cable and interfaces.
     pub const fn new(rate: BitRate, delay: Time) -> Cable {
         Cable {
             rate,
@@ -49,36 +49,36 @@ impl Cable {
             overhead: ethernet_overhead(),
         }
     }
-    /// A cable at another rate, if one is given.
+    /// Returns the cable with another rate, if given.
     #[must_use]
     pub fn at(self, rate: Option<BitRate>) -> Cable {
         Cable { rate: rate.unwrap_or(self.rate), ..self }
     }
-    /// A cable of another length, if one is given.
+    /// Returns the cable with another length, if given.
     #[must_use]
     pub fn of_length(self, length: Option<Length>) -> Cable {
         if length.is_some() { Cable { delay: None, length, ..self } } else { self }
     }
-    /// A cable between other PHYs, if they are given; their delay replaces that of the interfaces.
+    /// Returns the cable with other PHYs, if given; their delay replaces that of the interfaces.
     #[must_use]
     pub fn between(self, phy: Option<PhyName>) -> Cable {
         if phy.is_some() { Cable { interface_delay: None, phy, ..self } } else { self }
     }
-    /// Returns true if neither a PHY nor a delay of the interfaces is stated: scenarios then have the default PHY.
+    /// Returns true if neither a PHY nor an interface delay is configured: scenarios then use the default PHY.
     pub fn leaves_out_phy(&self) -> bool {
         self.phy.is_none() && self.interface_delay.is_none()
     }
-    /// The rate of data.
+    /// The data rate.
     pub fn data_rate(&self) -> BitRate {
         data_rate(self.rate, self.line_code)
     }
-    /// One-way delay of cable and interfaces, without what a PHY adds.
+    /// One-way delay of cable and interfaces, without the delay of a PHY.
     pub fn delay(&self) -> Time {
         self.cable_delay().saturating_add(self.interface_delay.unwrap_or_default())
     }
     /// One-way delay of the cable alone.
     pub fn cable_delay(&self) -> Time {
-        // 5 ps a millimetre; a length near the end of the range would overflow.
+        // 5 ps per millimetre; a length near the end of the range would overflow.
         let of_fibre = |length: Length| {
             if length.mm() > u64::MAX / 16 { LONGEST_DELAY * 2 } else { length.fibre_delay() }
         };
@@ -89,7 +89,7 @@ impl Cable {
         self.phy.and_then(|name| name.at(self.data_rate()))
     }
 
-    /// Returns errors of the cable. Places begin in the table with its keys; `keys` are those of its
+    /// Returns the errors of the cable. Paths begin in the table with its keys; the argument holds the keys of its
     /// rate, length and PHY.
     pub(super) fn errors(&self, [rate_key, length_key, phy_key]: [&str; 3]) -> Vec<Remark> {
         let mut errors = Vec::new();
@@ -142,17 +142,17 @@ impl Cable {
     }
 }
 
-/// Returns the rate for data of a given rate.
+/// Returns the data rate for a configured rate.
 pub fn data_rate(rate: BitRate, line_code: Option<LineCode>) -> BitRate {
     line_code.map_or(rate, |code| code.data_rate(rate))
 }
 
-/// Returns the PHY that links of a rate have by default: the usual one, if any is known.
+/// Returns the default PHY of links of a rate: the usual one, if any is known.
 pub fn default_phy(rate: BitRate) -> PhyName {
     Phy::usual_at(rate).map_or(PhyName::Absent, |phy| PhyName::Named(phy.name))
 }
 
-/// Checks the rate of a link, which with a line code is that on the wire; returns errors, or warnings.
+/// Checks the rate of a link, which is the rate on the wire if there is a line code. Returns errors, or warnings.
 pub fn check_rate(rate: BitRate, line_code: Option<LineCode>) -> Remarks {
     let data = data_rate(rate, line_code);
     let accepted = "expected a rate from \"1 Mb/s\" to \"1.6 Tb/s\"";
@@ -177,7 +177,7 @@ pub fn check_rate(rate: BitRate, line_code: Option<LineCode>) -> Remarks {
     Ok(Vec::new())
 }
 
-/// Declares a table of these keys and those of its links. Keys behind `optional` have no value unless one is given.
+/// Declares a table with these keys and the keys of its links. Keys after `optional` have no value by default.
 macro_rules! with_cable {
     (
         $(#[$doc:meta])* $name:ident { $($(#[$key_doc:meta])* $key:ident: $type:ty,)* }
@@ -212,7 +212,7 @@ macro_rules! with_cable {
         }
 
         impl $name {
-            /// These keys, with this cable.
+            /// Creates the table with these keys and this cable.
             pub fn new($($key: $type,)* cable: crate::spec::topology::Cable) -> $name {
                 let crate::spec::topology::Cable { rate, line_code, delay, length, interface_delay, phy, overhead } = cable;
                 $name { $($key,)* $($($other: None,)*)? rate, line_code, delay, length, interface_delay, phy, overhead }
@@ -242,7 +242,7 @@ macro_rules! with_cable {
 }
 pub(super) use with_cable;
 
-/// The links of a tier, from three keys of a table: rate, length and PHY.
+/// Creates the links of a tier from three keys of a table: rate, length and PHY.
 macro_rules! tier {
     ($keys:expr, $rate:ident, $length:ident, $phy:ident) => {
         crate::spec::topology::OtherLinks {

@@ -31,7 +31,7 @@ pub(super) fn size(switches: u64, hosts_per_switch: u64) -> Option<Size> {
     Some(Size { nodes, links: nodes })
 }
 
-/// Switches in a row with their hosts; the switches.
+/// Adds switches in a row with their hosts; returns the switches.
 pub(super) fn draw(switches: u64, hosts_per_switch: u64, cable: Cable, graph: &mut Graph) -> Vec<NodeId> {
     let mut ids = Vec::new();
     for s in 0..switches {

@@ -1,11 +1,11 @@
-//! Dragonflies, Slim Flies, tori and rails: numbers of their nodes and links, and what is refused.
+//! Tests of dragonflies, Slim Flies, tori and rails: numbers of nodes and links, and invalid keys.
 
 use super::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 const CABLE: Cable = Cable::new(BitRate::from_gbps(400), Time::from_ns(25));
 
-/// The links between switches, by name.
+/// Neighbours of each switch among the switches, by name.
 fn between_switches(graph: &Graph) -> BTreeMap<&str, BTreeSet<&str>> {
     let node = |id: NodeId| &graph.nodes[id.at()];
     let mut neighbours: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -20,7 +20,7 @@ fn between_switches(graph: &Graph) -> BTreeMap<&str, BTreeSet<&str>> {
     neighbours
 }
 
-/// The most links between two switches.
+/// Maximum distance between two switches, in links.
 fn diameter(neighbours: &BTreeMap<&str, BTreeSet<&str>>) -> usize {
     let from = |&first: &&str| {
         let (mut seen, mut now, mut hops) = (BTreeSet::from([first]), vec![first], 0);
@@ -38,7 +38,7 @@ fn diameter(neighbours: &BTreeMap<&str, BTreeSet<&str>>) -> usize {
     neighbours.keys().map(from).max().unwrap_or(0)
 }
 
-/// Numbers of hosts, of switches and of all links; no two nodes have one name.
+/// Numbers of hosts, of switches and of all links. Asserts that names are unique.
 fn numbers(graph: &Graph) -> (usize, usize, usize) {
     let names: BTreeSet<&str> = graph.nodes.iter().map(|node| node.name.as_str()).collect();
     assert_eq!(names.len(), graph.nodes.len());
@@ -66,7 +66,7 @@ fn slim_flies_have_the_diameter_and_the_degree_of_their_paper() {
         assert!(neighbours.values().all(|own| own.len() as i64 == degree), "q = {q}");
         assert_eq!((neighbours.len() as u64, diameter(&neighbours)), (2 * q * q, 2), "q = {q}");
     }
-    // The 50 switches of q = 5 are the graph of Hoffman and Singleton: 7 links each, and no circle of fewer than 5.
+    // The 50 switches of q = 5 form the Hoffman-Singleton graph: 7 links each, and no cycle shorter than 5.
     let graph = SlimFly::new(5, 4, CABLE).graph().unwrap();
     assert_eq!(numbers(&graph), (200, 50, 200 + 175));
     let neighbours = between_switches(&graph);
@@ -113,7 +113,8 @@ fn a_balanced_dragonfly_has_a_link_between_each_two_groups() {
             if let (Some((i, x)), Some((j, y))) = (place(name(link.a)), place(name(link.b)))
                 && i != j
             {
-                // The arrangement of htsim: global link `steps` - 1 of group i arrives at link groups - steps - 1 of group j.
+                // The arrangement of htsim: global link `steps` - 1 of group i arrives at link groups - steps - 1 of
+                // group j.
                 let steps = (j + groups - i) % groups;
                 assert_eq!((x, y), ((steps - 1) / h, (groups - steps - 1) / h));
             }
@@ -124,7 +125,7 @@ fn a_balanced_dragonfly_has_a_link_between_each_two_groups() {
 #[test]
 fn fewer_groups_have_more_links_between_them() {
     let graph = Dragonfly { groups: Some(3), ..Dragonfly::new(1, 4, 2, CABLE) }.graph().unwrap();
-    // Eight global links a group, four to each other group.
+    // Eight global links per group, four to each other group.
     assert_eq!(numbers(&graph), (12, 12, 12 + 3 * 6 + 3 * 4));
     assert!(between_switches(&graph).values().all(|own| own.len() == 3 + 2));
     let size = |groups| Dragonfly { groups, ..Dragonfly::new(1, 4, 2, CABLE) }.graph();
@@ -182,7 +183,7 @@ fn rails_meet_in_spines_and_planes_in_nics() {
     // Spectrum-X: 4,096 NICs, 64 leaves of 64, 64 spines.
     let graph = Rails::new(8, 64, 8, 64, CABLE).graph().unwrap();
     assert_eq!(numbers(&graph), (4096, 128, 4096 + 64 * 64));
-    // HPN 7.0: 15,360 NICs with two links, 120 leaves and 120 spines a plane.
+    // HPN 7.0: 15,360 NICs with two links, 120 leaves and 120 spines per plane.
     let hpn = Rails { planes: Some(2), ..Rails::new(15, 128, 8, 120, CABLE) }.graph().unwrap();
     assert_eq!(numbers(&hpn), (15360, 480, 2 * 15360 + 2 * 120 * 120));
     let small = Rails { planes: Some(2), ..Rails::new(2, 2, 2, 1, CABLE) }.graph().unwrap();

@@ -1,15 +1,17 @@
-//! The dragonfly: groups of fully linked switches, each pair of groups joined by global links. With `a` switches a group and
-//! `h` global links a switch there are up to a·h + 1 groups; a balanced dragonfly has a = 2p = 2h for p hosts a switch.
+//! The dragonfly: groups of fully linked switches, with global links between each pair of groups. With `a` switches per
+//! group and `h` global links per switch, there are up to a·h + 1 groups; a balanced dragonfly has a = 2p = 2h for p
+//! hosts per switch.
 //!
-//! Global link t of a group (its switch t / h) leads t + 1 groups further, and arrives there at the switch of link
-//! groups - t - 2, so that link t of one end is link groups - 2 - t of the other. With fewer groups than a·h + 1, each pair of groups has
-//! a·h / (groups - 1) links, rounded down: the links of the k-th round stand behind those of the first. Links beyond that are not used.
+//! Global link t of a group (at its switch t / h) leads t + 1 groups further, and arrives there at the switch of link
+//! groups - t - 2, so that link t of one end is link groups - 2 - t of the other. With fewer groups than a·h + 1, each
+//! pair of groups has a·h / (groups - 1) links, rounded down: the links of the k-th round follow those of the first.
+//! Links beyond that are not used.
 //!
-//! Source: Kim, Dally, Scott and Abts, Technology-driven, highly-scalable dragonfly topology (ISCA 2008, §3); the arrangement of global
-//! links is the circulant one that htsim's `dragonfly_topology.cpp` has, too.
+//! Source: Kim, Dally, Scott and Abts, Technology-driven, highly-scalable dragonfly topology (ISCA 2008, §3); the
+//! circulant arrangement of global links is also that of htsim's `dragonfly_topology.cpp`.
 //!
-//! Paths are minimal: at most one link to a switch of the group, one global link, one link in the other group. A global link costs as
-//! much as three others, so that no path over two of them is as cheap.
+//! Paths are minimal: at most one link to a switch of the group, one global link, one link in the other group. The cost
+//! of a global link is that of three others, so that no path over two of them is as cheap.
 //!
 //! Not modelled: groups that are not fully linked.
 
@@ -47,18 +49,18 @@ with_cable! {
     }
 }
 
-/// A path over two global links costs more than local, global, local.
+/// Cost of a global link, such that a path over two of them costs more than local, global, local.
 const GLOBAL_COST: u32 = 3;
 
-/// Numbers of a dragonfly whose keys are right.
+/// Numbers of a dragonfly with valid keys.
 struct Shape {
     groups: u64,
-    /// Global links between two groups.
+    /// Number of global links between two groups.
     rounds: u64,
 }
 
 impl Dragonfly {
-    /// Global links of a group.
+    /// Number of global links of a group.
     fn of_group(&self) -> Option<u64> {
         self.switches_per_group.checked_mul(self.global_links)
     }

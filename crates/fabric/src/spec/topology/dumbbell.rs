@@ -30,7 +30,7 @@ with_cable! {
 impl Dumbbell {
     fn bottleneck(&self) -> OtherLinks {
         let links = tier!(self, bottleneck_rate, bottleneck_length, bottleneck_phy);
-        // A delay of cable and interfaces takes the place of that of the PHY of the other links.
+        // A configured delay of cable and interfaces replaces that of the other links' PHY.
         let phy = self.bottleneck_phy.or(self.bottleneck_delay.map(|_| PhyName::Absent));
         OtherLinks { phy: (links.phy.0, phy), ..links }
     }

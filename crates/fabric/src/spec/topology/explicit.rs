@@ -1,4 +1,4 @@
-//! A fabric that is described link by link.
+//! A fabric described link by link.
 
 use super::{
     Cabled, Graph, GraphNode, MAX_LINKS, MAX_NODES, MOST_ERRORS, NodeRole, Shape, by_rate, check_ports,
@@ -44,7 +44,7 @@ with_cable! {
 }
 
 impl ExplicitLink {
-    /// Returns errors of the rate of the second direction.
+    /// Returns the errors of the rate in the second direction.
     fn reverse_rate_errors(&self) -> Vec<Remark> {
         let Some(rate) = self.reverse_rate else { return Vec::new() };
         let wrong = check_rate(rate, self.line_code).err().map(|why| why.within("reverse_rate"));
@@ -84,7 +84,7 @@ impl Shape for Explicit {
     fn fill(&mut self) -> Vec<&'static Phy> {
         let mut phys = Vec::new();
         for link in &mut self.links {
-            // A PHY has one rate in both directions.
+            // A PHY has equal rates in both directions.
             if link.reverse_rate.is_some_and(|rate| rate != link.rate) && link.cable().leaves_out_phy() {
                 link.phy = Some(PhyName::Absent);
             }
@@ -136,12 +136,12 @@ impl Shape for Explicit {
     }
 }
 
-/// A graph in the making, and what is wrong with it so far.
+/// A graph under construction, and its errors so far.
 #[derive(Default)]
 struct Drawing {
     graph: Graph,
     names: BTreeMap<String, NodeId>,
-    /// The key and the entry that name each node.
+    /// The key and the index of the entry that names each node.
     written: Vec<(&'static str, usize)>,
     errors: Vec<Remark>,
 }
@@ -226,7 +226,7 @@ impl Drawing {
         Ok(())
     }
 
-    /// The nodes that an end of a link names: one, or those of a range.
+    /// Returns the nodes named by an end of a link: one, or those of a range.
     fn ends(&self, text: &str) -> Result<Vec<NodeId>, Remark> {
         let find = |name: &str| {
             self.names.get(name).copied().ok_or_else(|| {
@@ -245,7 +245,7 @@ impl Drawing {
 
 const NAME_HELP: &str = "expected letters without spaces, *, quotes, brackets or \"all\"; several names are a range like \"h0..h31\"";
 
-/// Names must not look like patterns or lists, and must fit a column of a result.
+/// Returns true if a name is valid: it must not look like a pattern or a list, and must fit a column of a result.
 pub fn is_name(name: &str) -> bool {
     let fits = |c: char| !c.is_control() && !c.is_whitespace() && !"*\"'[]{},".contains(c);
     !name.is_empty() && name.len() <= 200 && name != "all" && name.chars().all(fits)

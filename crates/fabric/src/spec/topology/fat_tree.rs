@@ -3,7 +3,7 @@
 //!
 //! Source: Al-Fares, Loukissas and Vahdat, A scalable, commodity data center network architecture (SIGCOMM 2008, §2.2).
 //!
-//! Not modelled: its two-level routing tables; pods that are only partly built.
+//! Not modelled: the two-level routing tables of the source; partially built pods.
 
 use super::{Cable, Count, Graph, OtherLinks, Regular, Size, Tier, at_least, tier, with_cable};
 use flow_control::phy::PhyName;
@@ -58,7 +58,7 @@ impl Regular for FatTree {
         Err(Remark::about("k", format!("k = {} is odd", self.k), help))
     }
     fn tiers(&mut self) -> Vec<Tier<'_>> {
-        // A stated PHY below holds above, too.
+        // A PHY configured for the lower level also applies to the upper one.
         if self.uplink_phy.is_some() {
             return Vec::new();
         }

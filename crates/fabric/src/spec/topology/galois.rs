@@ -1,21 +1,21 @@
-//! Finite fields of a few elements, as graphs are built from them.
+//! Finite fields of a few elements, for the construction of graphs.
 //!
-//! An element of GF(p^n) is the number whose digits to base p are the coefficients of its polynomial. Products are taken modulo the first
-//! monic irreducible polynomial, in the order of these numbers.
+//! An element of GF(p^n) is the number whose digits to base p are the coefficients of its polynomial. Products are
+//! taken modulo the first monic irreducible polynomial, in the order of these numbers.
 
 use std::collections::BTreeSet;
 
-/// GF(q).
+/// The finite field GF(q).
 #[derive(Clone, Debug)]
 pub struct Galois {
-    /// The prime.
+    /// The characteristic p, a prime.
     prime: u64,
-    /// Coefficients of the polynomial that products are taken modulo, without its leading 1; one for a field of a prime.
+    /// Coefficients of the modulus of products, without its leading 1; a single one for a prime field.
     modulus: Vec<u64>,
 }
 
 impl Galois {
-    /// The field of `q` elements; `None` if `q` is not a power of a prime.
+    /// Creates the field of `q` elements; `None` if `q` is not a power of a prime.
     pub fn new(q: u64) -> Option<Galois> {
         let prime = (2..=q).find(|&divisor| q.is_multiple_of(divisor))?;
         let mut degree = 0;
@@ -29,7 +29,7 @@ impl Galois {
         if degree == 1 {
             return Some(Galois { prime, modulus: vec![0] });
         }
-        // A field is what has a generator; there are few polynomials to try.
+        // The first modulus for which a generator exists yields a field; there are few polynomials to try.
         let fields = (0..q).map(|number| Galois { prime, modulus: digits(number, prime, degree) });
         fields.into_iter().find(|field| field.primitive(q).is_some())
     }
@@ -73,7 +73,7 @@ impl Galois {
         }
         self.number(&product[..degree])
     }
-    /// The powers of an element from 1 on, before they repeat.
+    /// The powers of an element from 1 on, up to the first repetition.
     pub fn powers(&self, of: u64) -> Vec<u64> {
         let (mut powers, mut seen) = (Vec::new(), BTreeSet::new());
         let mut next = 1;
@@ -83,7 +83,7 @@ impl Galois {
         }
         powers
     }
-    /// The first element whose powers are all but 0, `q` being the number of elements.
+    /// The first primitive element, whose powers are all elements but 0; `q` is the number of elements.
     pub fn primitive(&self, q: u64) -> Option<u64> {
         (1..q).find(|&element| {
             let powers = self.powers(element);

@@ -1,4 +1,4 @@
-//! Leaves and spines.
+//! The leaf-spine topology.
 
 use super::{Cable, Count, Graph, OtherLinks, Regular, Size, Tier, at_least, tier, with_cable};
 use flow_control::phy::PhyName;

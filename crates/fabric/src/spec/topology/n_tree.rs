@@ -1,7 +1,7 @@
 //! The k-ary n-tree: kⁿ hosts and n levels of kⁿ⁻¹ switches with k ports down and k ports up (none up in the highest
-//! level). Host p hangs on switch p / k of the lowest level; switches of levels l and l + 1 are joined if their numbers
-//! agree in all digits but digit l. That is the bidirectional multistage network (BMIN) with a perfect shuffle between
-//! levels, its switches by other numbers (a test in `topology.rs` has which).
+//! level). Host p is linked to switch p / k of the lowest level. Switches of levels l and l + 1 are linked if their
+//! numbers agree in all digits except digit l. This is the bidirectional multistage network (BMIN) with a perfect
+//! shuffle between levels, with its switches renumbered (a test in `topology.rs` has the mapping).
 //!
 //! Source: Petrini and Vanneschi, k-ary n-trees: high performance networks for massively parallel architectures (IPPS
 //! 1997, §2), the digits numbered as in Martinez (2006).
@@ -39,7 +39,7 @@ with_cable! {
 }
 
 impl NTree {
-    /// Hosts, and switches of a level.
+    /// Number of hosts, and number of switches per level.
     fn widths(&self) -> Option<(u64, u64)> {
         let power = |n: u64| self.k.checked_pow(u32::try_from(n).ok()?);
         Some((power(self.n)?, power(self.n.checked_sub(1)?)?))
@@ -61,7 +61,7 @@ impl Regular for NTree {
         let core = has_own.then(|| self.core_link().or(self.uplink()));
         std::iter::once(self.uplink()).chain(core).collect()
     }
-    /// Keys of links that so few levels do not have are errors.
+    /// Rejects keys of links that a tree with so few levels does not have.
     fn check(&self) -> Result<(), Remark> {
         for (links, least) in [(self.uplink(), 2), (self.core_link(), 3)] {
             if !links.is_empty() && (1..least).contains(&self.n) {
@@ -73,7 +73,7 @@ impl Regular for NTree {
         Ok(())
     }
     fn tiers(&mut self) -> Vec<Tier<'_>> {
-        // A stated PHY below holds above, too.
+        // A PHY configured for the lower levels also applies to the highest one.
         if self.uplink_phy.is_some() {
             return Vec::new();
         }

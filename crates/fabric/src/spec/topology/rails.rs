@@ -1,10 +1,11 @@
-//! Rails: servers of several NICs, of which the n-th of every server of a segment is linked to the same leaf. Leaves are joined by spines.
-//! With planes, each NIC has a link to a leaf of each plane; planes meet in NICs alone (dual ToR, multi-plane NICs).
+//! Rails: servers with several NICs. The n-th NICs of all servers of a segment are linked to one leaf, and spines
+//! connect the leaves. With planes, each NIC has a link to a leaf of each plane, and only the NICs connect the planes
+//! (dual ToR, multi-plane NICs).
 //!
-//! Each NIC is a host of its own: what goes from GPU to GPU within a server is not in this fabric.
+//! Each NIC is a separate host: traffic between the GPUs of a server is not in this fabric.
 //!
-//! Source: Qian et al., Alibaba HPN: a data center network for large language model training (SIGCOMM 2024, §5 and §6); NVIDIA, Spectrum-X
-//! reference architecture (rail-optimized).
+//! Source: Qian et al., Alibaba HPN: a data center network for large language model training (SIGCOMM 2024, §5 and §6);
+//! NVIDIA, Spectrum-X reference architecture (rail-optimized).
 //!
 //! Not modelled: links between the NICs of a server (NVLink); cores above the spines.
 
@@ -72,7 +73,7 @@ impl Regular for Rails {
     fn draw(&self, cable: Cable, graph: &mut Graph) {
         let of_plane = |plane: u64| if self.planes() > 1 { format!("{plane}.") } else { String::new() };
         let uplink = self.uplink().cable(cable);
-        // By plane.
+        // Leaves by plane.
         let mut leaves: Vec<Vec<NodeId>> = vec![Vec::new(); self.planes() as usize];
         for segment in 0..self.segments {
             for rail in 0..self.rails {

@@ -1,14 +1,16 @@
-//! The Slim Fly: the graph of McKay, Miller and Širáň with 2q² switches and diameter 2, for a power q = 4w + δ of a prime, δ one of -1, 0, 1.
+//! The Slim Fly: the graph of McKay, Miller and Širáň with 2q² switches and diameter 2, for a power q = 4w + δ of a
+//! prime, δ one of -1, 0, 1.
 //!
-//! Switches are (0, x, y) and (1, m, c) over GF(q), ξ being its first primitive element. (0, x, y) is linked to (0, x, y') if
-//! y - y' is in X, (1, m, c) to (1, m, c') if c - c' is in X', and (0, x, y) to (1, m, c) if y = m·x + c. X are
-//! the even powers of ξ and X' the odd ones for δ = 1 and 0; for δ = -1 they are those of which half are even and half odd (`generators`). A switch has
-//! (3q - δ)/2 links to others; with hosts for all bandwidth it has half as many hosts, rounded up.
+//! Switches are (0, x, y) and (1, m, c) over GF(q); ξ is its first primitive element. (0, x, y) is linked to (0, x, y')
+//! if y - y' is in X, (1, m, c) to (1, m, c') if c - c' is in X', and (0, x, y) to (1, m, c) if y = m·x + c. For δ = 1
+//! and 0, X contains the even powers of ξ and X' the odd ones; for δ = -1, half of each are even and half odd
+//! (`generators`). A switch has (3q - δ)/2 links to others; for full bandwidth it has half as many hosts, rounded up.
 //!
-//! Source: Besta and Hoefler, Slim Fly: a cost effective low-diameter network topology (SC 2014, §2.1); Hafner, Geometric
-//! realisation of the graphs of McKay-Miller-Širáň (2004).
+//! Source: Besta and Hoefler, Slim Fly: a cost effective low-diameter network topology (SC 2014, §2.1); Hafner,
+//! Geometric realisation of the graphs of McKay-Miller-Širáň (2004).
 //!
-//! Not modelled: other graphs near the Moore bound. Paths are shortest paths; two switches that are not linked mostly have one.
+//! Not modelled: other graphs near the Moore bound. Paths are shortest paths; between two switches that are not linked,
+//! there is mostly only one.
 
 use super::galois::Galois;
 use super::{Cable, Count, Graph, OtherLinks, Regular, Size, Tier, at_least, tier, with_cable};
@@ -41,7 +43,7 @@ with_cable! {
     }
 }
 
-/// The largest field: 32,768 switches of 192 links to each other.
+/// Maximum field size: 32,768 switches with 192 links to each other.
 const MOST: u64 = 1 << 7;
 
 impl SlimFly {
@@ -51,7 +53,7 @@ impl SlimFly {
     fn global(&self) -> OtherLinks {
         tier!(self, global_rate, global_length, global_phy)
     }
-    /// Links of a switch to others of its group.
+    /// Number of links of a switch to others of its group.
     fn local_degree(&self) -> u64 {
         if self.q % 4 == 3 { self.q.div_ceil(2) } else { self.q / 2 }
     }

@@ -17,7 +17,7 @@ impl Regular for Star {
     fn size(&self) -> Option<Size> {
         Some(Size { nodes: self.hosts.checked_add(1)?, links: self.hosts })
     }
-    /// Host i hangs on port i.
+    /// Host i is at port i.
     fn draw(&self, cable: Cable, graph: &mut Graph) {
         let switch = graph.switch("sw".into(), 1);
         for i in 0..self.hosts {

@@ -1,16 +1,17 @@
-//! The torus: switches at the points of a grid of one or more dimensions, each linked to its two neighbours in every dimension, the
-//! last of a row to the first. A dimension of 2 has one link between its two switches, not two.
+//! The torus: switches at the points of a grid of one or more dimensions, each linked to its two neighbours in every
+//! dimension, with a link from the last switch of a row to the first. A dimension of size 2 has one link between its
+//! two switches, not two.
 //!
 //! Source: Dally and Towles, Principles and practices of interconnection networks (2004, §5.1: k-ary n-cubes).
 //!
-//! Not modelled: dimension-order routing. Paths are shortest paths, which over the links that close a row can wait for each
-//! other in a circle (§14.2); `check` warns of it where frames are paused.
+//! Not modelled: dimension-order routing. Paths are shortest paths, which over the links that close a row can wait for
+//! each other in a cycle (§14.2); `check` warns of it if frames are paused.
 
 use super::{Cable, Count, Graph, Regular, Size, at_least, with_cable};
 use frame::NodeId;
 use keys::Remark;
 
-/// More are not built in hardware.
+/// Maximum number of dimensions: hardware with more is not built.
 const MOST_DIMENSIONS: usize = 6;
 
 with_cable! {
@@ -27,7 +28,7 @@ impl Torus {
     fn switches(&self) -> Option<u64> {
         self.dimensions.iter().try_fold(1u64, |all, &one| all.checked_mul(one))
     }
-    /// Links between the switches: a ring in each row of each dimension.
+    /// Number of links between the switches: a ring in each row of each dimension.
     fn rings(&self, switches: u64) -> Option<u64> {
         let of_dimension = |&size: &u64| if size == 2 { switches / 2 } else { switches };
         self.dimensions.iter().map(of_dimension).try_fold(0u64, u64::checked_add)
@@ -70,7 +71,7 @@ impl Regular for Torus {
             graph.hosts_below(switch, number * self.hosts_per_switch, self.hosts_per_switch, cable);
             switches.push(switch);
         }
-        // How far apart neighbours of a dimension are in the order of the switches.
+        // Distance of neighbours in a dimension, in the order of the switches.
         let mut step = 1;
         for &size in self.dimensions.iter().rev() {
             for number in 0..count {

@@ -1,12 +1,12 @@
 //! Waits of bypass queues.
 //!
-//! The bypass queue of a class lacks credits while it holds frames and none of those at its head, of several lists one each,
-//! has the credits that it needs. Ordered frames of the class may go on meanwhile. It waits from when its link was idle
-//! first until there are credits, except for the time in which its class waits as a whole: that is a wait of the class,
-//! which holds back all of its frames. So no time counts twice.
+//! The bypass queue of a class lacks credits while it holds frames and none of its head frames (one per list) has the
+//! credits that it needs. Ordered frames of the class may continue to leave. A wait lasts from the first time at which
+//! the link is idle until credits arrive. It excludes the time in which the whole class waits, which counts as a wait
+//! of the class; no time counts twice.
 //!
-//! When credits arrive, the port selects the next frame of the class again, also while it sends one: a bypassed frame goes
-//! before the frames that would have passed it.
+//! When credits arrive, the port selects the next frame of the class again, even during a transmission: a bypassed
+//! frame goes before the frames that would have passed it.
 //!
 //! No frame leaves a bypass queue that lacks credits. The frames in it at the end of the wait have been held back
 //! (`victims`).
@@ -23,17 +23,17 @@ pub(in crate::run) struct BypassWaits([BypassWait; CHANNELS]);
 /// Waits of the bypass queue of a class.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::run) struct BypassWait {
-    /// The lowest priority of the class in the channel whose credits lack.
+    /// The lowest priority of the class in the channel that lacks credits.
     priority: u8,
-    /// Since when the queue or its class waits, if one does.
+    /// Start of the current wait of the queue or its class, if any.
     since: Time,
     /// End of the last wait.
     ended: Time,
 }
 
 impl CreditState {
-    /// Updates the wait of a class's bypass queue, which lacks credits for this frame, or for none; its class waited
-    /// `before`, or not. The link is idle from `free` on. Returns a wait that has ended.
+    /// Updates the wait of a class's bypass queue, which lacks credits for this frame (`None`: for no frame). `before`:
+    /// the whole class was waiting. The link is idle from `free` on. Returns a wait that has ended.
     pub(in crate::run) fn note_bypass(
         &mut self,
         class: usize,
@@ -58,7 +58,7 @@ impl CreditState {
             wait.since = free.max(now);
             return None;
         }
-        // Its class waited as a whole; its ordered frames go on again, without the bypass queue.
+        // The whole class was waiting; its ordered frames resume without the bypass queue.
         let resumes = before && !still && began < now;
         resumes.then(|| {
             let over = wait.over(began);
@@ -67,7 +67,8 @@ impl CreditState {
         })
     }
 
-    /// Returns the wait of a bypass queue whose lowest priority is this: its begin, and its end if its class waits.
+    /// Returns the start of the wait of the bypass queue with this lowest priority, and its end if the whole class
+    /// waits.
     pub fn bypass_wait_in_force(&self, priority: u8) -> Option<(Time, Time)> {
         let waits = self.bypass_waits.as_ref()?;
         let class = members(self.held).find(|&class| waits.0[class].priority == priority)?;
@@ -75,7 +76,7 @@ impl CreditState {
         Some((waits.0[class].since, end))
     }
 
-    /// Returns true if the bypass queue of a class waits, or has waited at any time since then.
+    /// Returns true if the bypass queue of a class waits, or has waited at any time since `since`.
     pub fn has_bypass_waited(&self, class: u8, since: Time, now: Time) -> bool {
         let Some(waits) = &self.bypass_waits else { return false };
         let BypassWait { since: began, ended, .. } = waits.0[usize::from(class)];

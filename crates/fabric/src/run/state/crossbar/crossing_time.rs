@@ -5,12 +5,12 @@ use units::{BitRate, Time};
 
 const PS_A_BYTE_AT_1_BPS: u64 = 8_000_000_000_000;
 
-/// Returns the picoseconds that a byte takes on a link of this rate, if they are whole; else 0.
+/// Returns the time of a byte on a link of this rate in picoseconds, if it is an integer; otherwise 0.
 pub(super) fn whole_ps_per_byte(rate: BitRate) -> u64 {
     if PS_A_BYTE_AT_1_BPS.is_multiple_of(rate.bps()) { PS_A_BYTE_AT_1_BPS / rate.bps() } else { 0 }
 }
 
-/// Returns the crossing time of a frame, by the rate of the fastest link of the switch.
+/// Returns the crossing time of a frame. `rate` is that of the fastest link of the switch.
 pub(crate) fn time_to_cross(rate: BitRate, speedup: Speedup, bytes: u16) -> Time {
     crossing_time(whole_ps_per_byte(rate), rate, speedup, bytes)
 }

@@ -1,5 +1,4 @@
-//! Frames of a crossbar by output and class, from their arrival at an input until they leave: what waits at inputs, crosses, and
-//! waits at the output.
+//! Frames of a crossbar by output and class, from their arrival at an input until they leave the switch.
 
 use crate::run::state::crossbar::Crossbar;
 use crate::run::state::index::PortIx;
@@ -8,12 +7,12 @@ use frame::{Occupancy, TrafficClass};
 use queueing::Refusal;
 
 impl Crossbar {
-    /// Returns the frames of a class for a port.
+    /// Returns the occupancy of a class for a port.
     pub fn held_for(&self, egress: PortIx, class: TrafficClass) -> Occupancy {
         self.through[self.nth(egress) * self.classes + class.at()]
     }
 
-    /// Returns the frames of a class for a port, mutably; `None` if nothing measures them.
+    /// Returns the occupancy of a class for a port, mutably; `None` if nothing measures it.
     #[inline(always)]
     pub(in crate::run) fn held_for_mut(
         &mut self,
@@ -27,17 +26,17 @@ impl Crossbar {
         Some(&mut self.through[at])
     }
 
-    /// Returns the frames of all classes for a port.
+    /// Returns the occupancy of all classes for a port.
     pub fn held_for_port(&self, egress: PortIx) -> Occupancy {
         sum(self.through[self.nth(egress) * self.classes..][..self.classes].iter())
     }
 
-    /// Returns all frames of the switch.
+    /// Returns the occupancy of the whole switch.
     pub fn held_in_all(&self) -> Occupancy {
         sum(self.through.iter())
     }
 
-    /// Returns the limit of the buffer that has no room for a frame of a class for a port, if any.
+    /// Returns the buffer limit that refuses a frame of a class for a port, if any.
     #[cold]
     pub(in crate::run) fn refusal(&self, egress: PortIx, class: TrafficClass, bytes: u16) -> Option<Cause> {
         let held = |limit| match limit {

@@ -1,4 +1,4 @@
-//! Frames that wait in a crossbar, and their outputs: for tables, forensics and the deadlock detector.
+//! Access to the frames that wait in a crossbar, and to their outputs: for tables, forensics and the deadlock detector.
 
 use crate::run::state::crossbar::{Crossbar, of};
 use crate::run::state::index::PortIx;
@@ -8,14 +8,14 @@ use queueing::Room;
 use units::Time;
 
 impl Crossbar {
-    /// Returns, for each frame that waits at an input, since when it waits, and its length.
+    /// Returns the start of the wait and the length of each frame at an input.
     pub fn waiting_at<'a>(&'a self, input: usize, pool: &'a Pool) -> impl Iterator<Item = (Time, u16)> + 'a {
         let each = self.lists.len() / self.ports;
         of(pool, &self.lists[input * each..][..each])
     }
 
-    /// Returns the output and class with most waiting bytes of these classes at an input. A frame behind another one counts
-    /// for the output of that one.
+    /// Returns the output and class for which most bytes of these classes wait at an input. A frame behind another one
+    /// counts for the output of that frame.
     pub fn most_requested(
         &self,
         ingress: PortIx,
@@ -73,8 +73,8 @@ impl Crossbar {
         lists.flat_map(|list| pool.iter(list)).filter(move |one| one.across == Some(egress))
     }
 
-    /// Returns the frames at inputs that wait, themselves or behind other frames, for an output without room, each with its
-    /// ingress port.
+    /// Returns the frames at inputs that wait for an output without space, directly or behind other frames, each with
+    /// its ingress port.
     pub fn stuck_behind<'a>(
         &'a self,
         egress: PortIx,

@@ -1,11 +1,12 @@
 //! Arrivals at hosts that only count them.
 //!
-//! Where no endpoint answers and nothing takes time, a frame is only counted at its destination, and in the series of its
-//! flow. It needs no event for that: it is counted as of its arrival when its transmission begins, if that is before the end
-//! of the run window ([`NodeView::horizon`]). No state of the host is read before then. The frames of a receiver come
-//! through one link, and are counted in their order: while one of them is on its way as an event, the others are as well.
+//! If no endpoint answers and no processing takes time, a frame is only counted at its destination, and in the series
+//! of its flow. It needs no event for that: it is counted with its arrival time when its transmission begins, if the
+//! arrival is before the end of the run window ([`NodeView::horizon`]). No state of the host is read before that time.
+//! The frames of a receiver arrive over one link and are counted in order: while one of them is in flight as an event,
+//! later ones become events as well.
 //!
-//! The ports to such hosts are determined when the fabric is built (`build/ahead/arrivals.rs`).
+//! The builder selects the ports to such hosts (`build/ahead/arrivals.rs`).
 
 use crate::run::state::index::PortIx;
 use crate::run::state::view::NodeView;
@@ -13,8 +14,8 @@ use frame::{Flags, Frame, PathId};
 use measure::Passage;
 use units::Time;
 
-/// Counts a frame to a host that only counts arrivals, ahead of its arrival; returns false if it needs an event. The
-/// arguments are fields of the frame, which then need not lie in memory.
+/// Counts a frame to a host that only counts arrivals, ahead of its arrival. Returns false if the frame needs an event.
+/// The arguments are fields of the frame, which therefore need not be in memory.
 #[inline(never)]
 pub fn count_ahead(
     here: &mut NodeView,
@@ -43,14 +44,15 @@ pub fn count_ahead(
     false
 }
 
-/// Records the arrival of a frame that is only counted, in the hash of its receiver, independent of when it is counted.
+/// Adds the arrival of a frame that is only counted to the hash of its receiver. The result does not depend on when it
+/// is counted.
 #[inline(always)]
 pub fn note_received(here: &mut NodeView, frame: &Frame, now: Time) {
     is_here(here, frame);
     here.hosts.receiver(frame.path).note(frame, now);
 }
 
-/// Notes the arrival of a frame for which later ones of its receiver may have waited.
+/// Records the arrival of a frame that later frames of its receiver were not allowed to overtake.
 #[inline(always)]
 pub fn is_here(here: &mut NodeView, frame: &Frame) {
     let receiver = here.hosts.receiver(frame.path);

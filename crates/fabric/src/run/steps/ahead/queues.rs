@@ -1,20 +1,20 @@
-//! Frames that wait and are sent ahead of their time.
+//! Queued frames that are sent ahead of their time.
 //!
-//! At many ports it is certain when a waiting frame will leave: nothing can pause the port, no other class can go first, no
-//! stage is consulted. Such a frame is scheduled when it begins to wait, and needs no decision of its own, which is one of
-//! two events of a frame that waits. Its arrival at the peer is scheduled for the time at which it would have arrived
-//! anyway. It stays in its queue, *committed*, until its transmission begins; its departure is then applied, as of that
-//! time, before the queue is read: [`settle`].
+//! At many ports, the departure time of a queued frame is certain: nothing can pause the port, no other class can go
+//! first, and no stage is consulted. Such a frame is scheduled when it is enqueued, and needs no decision event, which
+//! is one of the two events of a queued frame. Its arrival at the peer is scheduled for the time at which it would have
+//! arrived anyway. The frame stays in its queue, *committed*, until its transmission starts; its departure is then
+//! applied, as of that time, before the queue is read: [`settle`].
 //!
-//! These ports are determined when the fabric is built (`build/ahead.rs`). A port of a node that sends pauses is none of
-//! them: an XON is due at a departure, and cannot be sent afterwards. Neither is a port that receives pauses, obeyed or not:
-//! each pause makes the port read its queue.
+//! The builder selects these ports (`build/ahead.rs`). Ports of a node that sends pauses are excluded: an XON is due at
+//! a departure, and cannot be sent afterwards. So are ports that receive pauses, obeyed or not: each pause makes the
+//! port read its queue.
 //!
 //! A queue may have a limit: committed frames count until they leave.
 //!
-//! A queue manager may observe the frames that arrive at such a port; it is notified of departures late if it only records
-//! them. A value that it writes into the tag of a departing frame is not known in advance: such a frame waits for a
-//! decision.
+//! A queue manager may observe the frames that arrive at such a port. It is notified of departures late, if it only
+//! records them. A value that it writes into the tag of a departing frame is not known in advance, so such a frame
+//! waits for a decision.
 
 use crate::run::state::admitted::AtEgress;
 use crate::run::state::ahead::MOST;
@@ -48,14 +48,14 @@ pub fn settle(here: &mut NodeView, egress: PortIx, now: Time) {
     }
 }
 
-/// Returns true if the queue manager of a class may have to be notified of departures up to `now`: rarely, unless it needs
-/// every one.
+/// Returns true if the queue manager of a class may have to be notified of departures up to `now`. This is rare, unless
+/// it observes every departure.
 #[inline(always)]
 fn observes_departures(here: &NodeView, egress: PortIx, class: TrafficClass, now: Time) -> bool {
     here.links.passed.of(egress, class.at()).heard_from() <= now && here.links.cold[egress].notes_departures
 }
 
-/// Variant of `settle` for departures of which no queue manager has to be notified.
+/// Variant of `settle` for departures that no queue manager has to observe.
 #[inline(always)]
 fn settle_deferred(here: &mut NodeView, egress: PortIx, now: Time) {
     let port = &mut here.links.ports[egress];
@@ -76,7 +76,7 @@ fn settle_deferred(here: &mut NodeView, egress: PortIx, now: Time) {
     }
 }
 
-/// Variant of `settle` for a queue manager that records departures, and may have to be notified of these.
+/// Variant of `settle` for a queue manager that records departures and may have to be notified of these.
 #[inline(never)]
 fn settle_noting(here: &mut NodeView, egress: PortIx, now: Time) {
     loop {
@@ -114,13 +114,13 @@ pub fn committed(here: &NodeView, port: PortIx) -> impl Iterator<Item = &Waiting
     queue.into_iter().flat_map(committed)
 }
 
-/// Returns the end of the frame on the link of a port: those sent ahead follow it without a gap.
+/// Returns the end of the frame on the link of a port. Frames sent ahead follow it without a gap.
 pub fn on_link_until(here: &NodeView, port: PortIx) -> Time {
     let next = committed(here, port).next().map(|waiting| waiting.leaves);
     next.unwrap_or(here.links.ports[port].busy_until)
 }
 
-/// Handles a frame at a port that sends ahead, where frames wait, or seem to.
+/// Handles a frame at a port that sends ahead and has, or appears to have, queued frames.
 #[inline(never)]
 pub fn enqueue_ahead(
     here: &mut NodeView,
@@ -145,7 +145,7 @@ pub fn enqueue_managed_ahead(
     now: Time,
     events: &mut EventQueue,
 ) {
-    // The class of the waiting frames, if there are any: no other is in use here.
+    // The class of the queued frames, if there are any: no other class is in use here.
     let class = here.links.ports[egress].classes.class(frame.priority());
     if observes_departures(here, egress, class, now) {
         settle(here, egress, now);
@@ -159,7 +159,7 @@ pub fn enqueue_managed_ahead(
     }
 }
 
-/// Sends a frame at once, or commits it for a known time.
+/// Sends a frame immediately, or commits it for a known time.
 #[inline(always)]
 fn go_ahead(
     here: &mut NodeView,
@@ -211,7 +211,8 @@ pub fn enqueue_admitted_ahead(here: &mut NodeView, at: AtEgress, now: Time, even
     stand_ahead(here, (egress, class), frame, ingress, !frame.flags.is_tagged(), now, events);
 }
 
-/// Adds a frame to the queue of a port that sends ahead: with a known time, or, unless `known`, for a decision.
+/// Adds a frame to the queue of a port that sends ahead: with a known departure time, or, unless `known`, for a later
+/// decision.
 #[inline(always)]
 fn stand_ahead(
     here: &mut NodeView,
@@ -267,13 +268,13 @@ pub fn decide_ahead(here: &mut NodeView, egress: PortIx, now: Time, events: &mut
     if port.waiting == 0 {
         return;
     }
-    assert!(port.busy_until == now, "what waits is committed, or the port decides when it is free");
+    assert!(port.busy_until == now, "queued frames are committed, or the port decides when it becomes idle");
     let queue = port.waiting_queue();
     let mut slot = here.buffers.queues[queue].list.head();
     while let Some(next) = slot
         && here.buffers.queues[queue].committed < MOST
     {
-        // The tag of the first is known now, because it leaves now.
+        // The tag of the first frame is known, because it leaves now.
         let Port { features, busy_until, .. } = here.links.ports[egress];
         let stamped = features.has(PortFeatures::MANAGED) && here.buffers.pool.is_tagged(next);
         if stamped && busy_until > now {
@@ -288,7 +289,7 @@ pub fn decide_ahead(here: &mut NodeView, egress: PortIx, now: Time, events: &mut
     if slot.is_some() {
         decision::arm(here, egress, at, events);
     }
-    // The first leaves at once, with its tag if any.
+    // The first frame leaves now, with its tag if any.
     if here.links.cold[egress].notes_departures {
         settle_noting(here, egress, now);
     } else {

@@ -1,12 +1,12 @@
-//! A greedy source that is alone at its NIC.
+//! A greedy source that is the only one at its NIC.
 //!
-//! Its frames leave back to back, and each that leaves makes room for the next. Only a pause or the source itself can change
-//! that. A pause acts some time after it was sent. So a decision of such a port is valid for all frames whose transmission
-//! begins before a pause can act that is not known yet: several of them go at one decision, each as of its own time, and
-//! none has to be taken back.
+//! Its frames leave back to back, and each departure makes space for the next frame. Only a pause or the source itself
+//! can change that. A pause takes effect some time after it was sent. A decision of such a port is therefore valid for
+//! all frames whose transmission starts before any pause that is not yet known can take effect: several frames are sent
+//! by one decision, each at its own time, and none has to be taken back.
 //!
-//! These NICs are determined when the fabric is built (`build/ahead/sole_source.rs`). The other end of the link notifies the
-//! NIC of each pause that it sends. No other state reads the NIC before the last of these frames has left.
+//! The builder selects these NICs (`build/ahead/sole_source.rs`). The other end of the link notifies the NIC of each
+//! pause that it sends. No other state reads the NIC before the last of these frames has left.
 
 use crate::run::state::ahead::MOST;
 use crate::run::state::ahead::sole_source::SoleGreedySource;
@@ -19,7 +19,7 @@ use crate::run::steps::transmission;
 use frame::Frame;
 use units::Time;
 
-/// Decides the next transmissions of the port of a sole source, which is idle, and not paused.
+/// Decides the next transmissions of an idle port with a sole source, which is not paused.
 #[inline(never)]
 pub fn decide_lone_ahead(
     here: &mut NodeView,
@@ -39,7 +39,7 @@ pub fn decide_lone_ahead(
     let mut frame = here.buffers.leave(queue, now, true).frame;
     assert!(
         here.buffers.queues[queue].occupancy.frames == 0,
-        "of a lone source more than a frame waits: this is a bug in the simulator"
+        "a sole source has several frames queued: this is a bug in the simulator"
     );
     let (mut at, mut sent) = (now, 0);
     let next = loop {
@@ -63,7 +63,7 @@ pub fn decide_lone_ahead(
     }
 }
 
-/// Handles the departure of a frame of a sole source: the next one enters its NIC.
+/// Handles the departure of a frame of a sole source. The next frame enters its NIC.
 #[inline(always)]
 fn next_of_lone(here: &mut NodeView, source: SourceIx, now: Time) -> Option<Frame> {
     let state = &mut here.hosts.sources[source];

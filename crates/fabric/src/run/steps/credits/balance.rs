@@ -1,4 +1,4 @@
-//! Credit state of a port, and the credits by which it is overdrawn.
+//! Access to the credit state of a port, and the failure of an overdrawn counter.
 
 use crate::run::state::credits::CreditState;
 use crate::run::state::index::PortIx;

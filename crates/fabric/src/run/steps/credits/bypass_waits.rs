@@ -8,7 +8,7 @@ use crate::run::steps::victims;
 use frame::{TrafficClass, members};
 use units::Time;
 
-/// Records which bypass queues among these classes lack credits. The classes of `before` waited as a whole until now.
+/// Records which bypass queues among these classes lack credits. The classes in `before` waited as a whole until now.
 #[inline(never)]
 pub fn note_bypasses(
     here: &mut NodeView,

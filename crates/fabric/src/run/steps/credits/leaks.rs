@@ -1,8 +1,8 @@
-//! Credits of frames that are lost on a link. The sending end advertises its count of consumed credits periodically (CC_Update of
-//! Ultra Ethernet), and the receiving end frees the credits of frames that never arrived.
+//! Restoring the credits of frames that are lost on a link. The sending end advertises its count of consumed credits
+//! periodically (CC_Update of Ultra Ethernet), and the receiving end frees the credits of frames that never arrived.
 //!
-//! Nothing is scheduled while no credits are missing. Messages leave at multiples of the period; the next one replaces one that
-//! is lost.
+//! No event is scheduled while no credits are missing. Messages leave at multiples of the period; a lost message is
+//! superseded by the next.
 
 use crate::run::state::event::{Event, EventQueue};
 use crate::run::state::index::PortIx;
@@ -12,10 +12,11 @@ use crate::run::steps::transmission;
 use flow_control::credit::COUNTS;
 use units::Time;
 
-/// Length in bytes of a CC_Update, which the sending end transmits.
+/// Length in bytes of a CC_Update, sent by the transmitting end.
 const MESSAGE_BYTES: u64 = 64;
 
-/// A frame that took credits is lost on its way to a port. They count as held there until the next message.
+/// Records the loss of a frame in flight to a port. The credits that it consumed count as held there until the next
+/// message.
 pub fn note(
     here: &mut NodeView,
     port: PortIx,
@@ -35,7 +36,7 @@ pub fn note(
     await_message(here, port, now, events);
 }
 
-/// The next message comes when it has crossed the link.
+/// Schedules the arrival of the next message.
 fn await_message(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let crossing = {
         let (hot, cold) = (&here.links.ports[port], &here.links.cold[port]);
@@ -51,7 +52,7 @@ fn await_message(here: &mut NodeView, port: PortIx, now: Time, events: &mut Even
     }
 }
 
-/// A message has come, if it was not lost: the credits of lost frames are free.
+/// Handles the arrival of a message, if it was not lost: frees the credits of lost frames.
 #[cold]
 pub fn restore(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let fires = |here: &mut NodeView| {
@@ -61,7 +62,7 @@ pub fn restore(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQ
     if fires(here) != Some(true) {
         return;
     }
-    // Errors of the link are alike in both directions.
+    // Errors of the link affect both directions equally.
     if transmission::ordered_set_is_lost(here, port, MESSAGE_BYTES, (now, now)) {
         return await_message(here, port, now, events);
     }

@@ -1,12 +1,12 @@
-//! Credit updates: how freed credits are advertised to the sending end of a link.
+//! Credit updates: advertise freed credits to the sending end of a link.
 //!
-//! An update is sent if it takes time on the link, if faults may hit it, or if it goes to another thread. It then has an event
-//! when it is due and one when it takes effect. All other updates are polled and have no events. The granting end stores each
-//! update with the time at which it takes effect. The sending end polls when a frame lacks credits by its own count, and again
-//! at the effect of each further update while a frame lacks credits.
+//! An update is sent if it takes time on the link, if faults may affect it, or if the other end is in another thread.
+//! It then has an event when it is due and another when it takes effect. All other updates are polled and have no
+//! events. The granting end stores each update with the time at which it takes effect. The sending end polls when a
+//! frame lacks credits by its own count, and again at the effect of each further update while a frame lacks credits.
 //!
-//! Both ways give the same trajectory. An update that takes effect before a time was due at least one look-ahead earlier, so
-//! a poll finds every credit freed by then. Credits freed later belong to the next update.
+//! Both variants give the same trajectory. An update that takes effect before a given time was due at least one
+//! look-ahead earlier, so a poll finds every credit freed by then. Credits freed later belong to the next update.
 
 use crate::run::across::ahead;
 use crate::run::state::credits::updates::NEXT;
@@ -23,7 +23,7 @@ use flow_control::credit::Freed;
 use frame::Frame;
 use units::Time;
 
-/// Frees the credits of a frame that has left the buffer of `ingress`; an update that is due now advertises them as well.
+/// Frees the credits of a frame that has left the buffer of `ingress`. An update that is due now also advertises them.
 #[inline(always)]
 pub fn credits_free(here: &mut NodeView, ingress: PortIx, frame: &Frame, now: Time, events: &mut EventQueue) {
     let at = free(here, ingress, frame, now, now);
@@ -32,8 +32,8 @@ pub fn credits_free(here: &mut NodeView, ingress: PortIx, frame: &Frame, now: Ti
     }
 }
 
-/// Variant of `credits_free` after all updates that are due now, for a buffer that no other frame can leave at the same time.
-/// An update that it makes due is sent without an event.
+/// Variant of `credits_free`, called after all updates that are due now, for a buffer that no other frame can leave at
+/// the same time. An update that becomes due is sent without an event.
 #[inline(always)]
 pub fn credits_free_last(
     here: &mut NodeView,
@@ -88,7 +88,7 @@ pub fn counted_free(
     }
 }
 
-/// Frees credits of one count; see `free`.
+/// Frees credits of one counter; see `free`.
 #[inline(always)]
 fn free_counted(
     here: &mut NodeView,
@@ -131,7 +131,7 @@ fn poll_at(here: &mut NodeView, port: PortIx, at: Time, events: &mut EventQueue)
     }
 }
 
-/// Schedules the poll of a port of which a frame lacks credits, at the effect of the next update.
+/// Schedules a poll of the port, at which a frame lacks credits, for the effect of the next update.
 #[inline(never)]
 pub fn await_update(here: &mut NodeView, port: PortIx, events: &mut EventQueue) {
     let Some(other) = ahead::credits_across(here, port) else { return };
@@ -142,7 +142,8 @@ pub fn await_update(here: &mut NodeView, port: PortIx, events: &mut EventQueue) 
     }
 }
 
-/// Reads what has taken effect; false: nothing has. What does so now comes before all else but decisions.
+/// Applies the updates that have taken effect. Returns false if there are none. Updates that take effect now precede
+/// all events except decisions.
 #[inline(never)]
 pub fn read_updates(here: &mut NodeView, port: PortIx, now: Time) -> bool {
     let before = if here.deciding { now } else { now + NEXT };
@@ -158,7 +159,7 @@ pub fn read_updates(here: &mut NodeView, port: PortIx, now: Time) -> bool {
     any
 }
 
-/// The time of an update has come.
+/// Handles the due time of an update.
 pub fn update_due(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let Some(credits) = balance::credits_mut(here, port) else { return };
     if !credits.update.fires(now) || !credits.receiver.owes() {
@@ -172,7 +173,7 @@ pub fn update_due(here: &mut NodeView, port: PortIx, now: Time, events: &mut Eve
     decision::try_transmit(here, port, now, events);
 }
 
-/// Puts an update that takes time on the link; the transmitter is free.
+/// Sends an update that takes time on the link; the transmitter is idle.
 pub fn transmit_update(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
     let Some(credits) = balance::credits_mut(here, egress) else { return };
     let bytes = u64::from(credits.spec.update_bytes);
@@ -187,7 +188,7 @@ pub fn transmit_update(here: &mut NodeView, egress: PortIx, now: Time, events: &
     send_update(here, egress, now, ends, events);
 }
 
-/// No update waits for the transmitter of a port; a pause frame may.
+/// Records that no update is pending at the transmitter of a port; a pause frame may be.
 fn update_goes(here: &mut NodeView, port: PortIx) {
     let control = &mut here.links.cold[port].control;
     control.credits_mut().into_iter().for_each(|credits| credits.update_waits = false);
@@ -195,7 +196,7 @@ fn update_goes(here: &mut NodeView, port: PortIx) {
     here.links.ports[port].features.set(PortFeatures::PAUSE_WAITING, pause_waits);
 }
 
-/// The frame whose transmission has just begun carries an update.
+/// Attaches an update to the frame whose transmission has just started.
 #[inline(never)]
 pub fn send_along(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
     let Some(credits) = balance::credits_mut(here, egress) else { return };
@@ -204,7 +205,7 @@ pub fn send_along(here: &mut NodeView, egress: PortIx, now: Time, events: &mut E
     let port = &mut here.links.ports[egress];
     port.busy_until += port.clock.advance(bytes);
     let ends = port.busy_until;
-    // One that waits is not needed any more.
+    // A pending update is superseded.
     update_goes(here, egress);
     send_update(here, egress, now, ends, events);
     if let Some(credits) = balance::credits_mut(here, egress) {
@@ -212,10 +213,10 @@ pub fn send_along(here: &mut NodeView, egress: PortIx, now: Time, events: &mut E
     }
 }
 
-/// An update leaves, the last bit of it at `ends`.
+/// Sends an update, whose last bit leaves at `ends`.
 fn send_update(here: &mut NodeView, port: PortIx, now: Time, ends: Time, events: &mut EventQueue) {
     let Some(credits) = balance::credits_mut(here, port) else { return };
-    // None overtakes the one that a frame carries, nor another that had to wait for that.
+    // No update overtakes one that a frame carries, nor one that was delayed by that.
     let mut leaves = ends;
     if credits.left > Time::ZERO {
         leaves = ends.max(credits.left + NEXT);
@@ -242,7 +243,7 @@ fn send_update(here: &mut NodeView, port: PortIx, now: Time, ends: Time, events:
     }
 }
 
-/// An update was lost: it is due again then.
+/// Schedules a lost update again, for this time.
 #[cold]
 fn send_again(here: &mut NodeView, port: PortIx, lost: Freed, at: Time, events: &mut EventQueue) {
     let Some(credits) = balance::credits_mut(here, port) else { return };
@@ -252,7 +253,7 @@ fn send_again(here: &mut NodeView, port: PortIx, lost: Freed, at: Time, events: 
     }
 }
 
-/// An update takes effect.
+/// Applies an update that takes effect.
 #[inline(never)]
 pub fn receive_credits(here: &mut NodeView, port: PortIx, freed: Freed, now: Time, events: &mut EventQueue) {
     let Some(credits) = balance::credits_mut(here, port) else { return };
@@ -265,7 +266,7 @@ pub fn receive_credits(here: &mut NodeView, port: PortIx, freed: Freed, now: Tim
     retry_classes_without_credits(here, port, now, events);
 }
 
-/// Polls the other end when an update takes effect.
+/// Polls the other end at the time at which an update takes effect.
 #[inline(never)]
 pub fn look_for_credits(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     if balance::credits_mut(here, port).is_some_and(|credits| credits.published.poll.fires(now)) {
@@ -294,7 +295,7 @@ fn retry_classes_without_credits(here: &mut NodeView, port: PortIx, now: Time, e
     }
 }
 
-/// Schedules the next poll if a frame still lacks credits; otherwise stops notifications from the other end.
+/// Schedules the next poll if a frame still lacks credits. Otherwise, the other end stops scheduling polls.
 #[inline(always)]
 fn poll_again(here: &mut NodeView, port: PortIx, events: &mut EventQueue) {
     let credits = here.links.cold[port].control.credits();

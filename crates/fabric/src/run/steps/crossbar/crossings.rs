@@ -21,7 +21,7 @@ use frame::{Frame, FrameKind, TrafficClass};
 use queueing::Crossing;
 use units::Time;
 
-/// Handles a frame that arrives at a switch with a crossbar, or begins its way there.
+/// Handles a frame that arrives at a switch with a crossbar, or originates there.
 #[inline(never)]
 pub fn enter_crossbar(
     here: &mut NodeView,
@@ -57,7 +57,7 @@ pub fn enter_crossbar(
     let node = here.node_of[egress];
     let Some(bar) = here.nodes[node].architecture.crossbar_mut() else { return };
     let (input, output) = (bar.nth(ingress), bar.nth(egress));
-    // A bypassable frame waits in the ordered list only while others do.
+    // A bypassable frame waits in the ordered list only while other frames do.
     let mut lane = bar.lane(class, &frame);
     if lane != class.at() && !bar.lists[bar.list(input, output, class.at())].is_empty() {
         lane = class.at();
@@ -65,7 +65,7 @@ pub fn enter_crossbar(
     let list = bar.list(input, output, lane);
     let is_first = bar.lists[list].is_empty();
     if is_first && bar.crosses_at_once(input, output, lane, frame.bytes, now) && events.is_last_of(now) {
-        // All other possible pairs have been matched: the match is this frame.
+        // All other possible pairs have been matched, so the match consists of this frame.
         bar.inputs[input].pass(frame.bytes);
         let crossing = Crossing { input, output, class: lane };
         bar.arbiter.grant_alone(crossing);
@@ -74,7 +74,7 @@ pub fn enter_crossbar(
         check_matched(here, egress, now);
         return;
     }
-    // The list implies the input.
+    // The ingress port is implied by the list.
     here.buffers.pool.push(&mut bar.lists[list], &frame, now, Some(egress));
     bar.inputs[input].enter(frame.bytes);
     if is_first {
@@ -91,7 +91,8 @@ pub fn enter_crossbar(
     check_matched(here, egress, now);
 }
 
-/// Counts an arriving frame for its output: limits of the buffer and pauses by queues. Returns the limit that has no room for it.
+/// Counts an arriving frame for its output, for buffer limits and pauses by queue. Returns the limit that refuses it,
+/// if any.
 fn count_for_output(
     here: &mut NodeView,
     egress: PortIx,
@@ -115,7 +116,7 @@ fn count_for_output(
     Ok(())
 }
 
-/// Counts an arriving frame at its input, if pauses go by inputs. Returns false if it does not fit the headroom.
+/// Counts an arriving frame at its input, for pauses by ingress port. Returns false if it does not fit the headroom.
 fn count_for_input(
     here: &mut NodeView,
     egress: PortIx,
@@ -144,7 +145,7 @@ fn count_for_input(
     true
 }
 
-/// Checks with a search of every queue that no pair is left unmatched that could be matched now.
+/// Checks by an exhaustive search that no possible pair is left unmatched.
 #[cfg(debug_assertions)]
 fn check_matched(here: &NodeView, port: PortIx, now: Time) {
     let Some(bar) = here.nodes[here.node_of[port]].architecture.crossbar() else {
@@ -163,18 +164,18 @@ fn check_matched(here: &NodeView, port: PortIx, now: Time) {
         };
         assert!(
             bar.lane(bar.class_at(lane), &first.frame) == lane,
-            "a bypassable frame stands first among ordered ones"
+            "a bypassable frame is at the head of an ordered list"
         );
         let fits = bar.held[output * bar.lanes + lane] + needs <= bar.keys.output_buffer.get();
-        // A crossing that ends now may have an event later at this time.
-        assert!(!fits || bar.busy_until(input, output) >= now, "a frame that may cross does not");
+        // The event of a crossing that ends now may still be pending.
+        assert!(!fits || bar.busy_until(input, output) >= now, "a possible crossing has not been matched");
         let later = bar.busy_until(input, output) > now;
         let noticed = bar.outputs[bar.busy_longer(input, output)].noticed;
-        assert!(!later || noticed, "nobody will see that a frame may cross");
+        assert!(!later || noticed, "no event is scheduled for the end of the crossing");
     }
 }
 
-/// Matches inputs and outputs after all events of this time; the handling of this event ends with it.
+/// Schedules a match after all events of this time. It is the last step of this event.
 fn match_soon(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     if events.is_last_of(now) {
         match_now(here, port, events, now);
@@ -207,7 +208,7 @@ fn match_now(here: &mut NodeView, port: PortIx, events: &mut EventQueue, now: Ti
     let mut matches = std::mem::take(&mut bar.matches);
     bar.left_over = bar.arbiter.pick(&bar.requests, &mut matches);
     if bar.left_over {
-        // The end of any crossing may complete a pair that was left out.
+        // The end of any crossing may complete an omitted pair.
         for nth in 0..bar.outputs.len() {
             let port = bar.port(nth);
             if bar.outputs[nth].busy_until > now {
@@ -251,7 +252,7 @@ fn cross(here: &mut NodeView, port: PortIx, crossing: Crossing, now: Time, event
     }
 }
 
-/// Removes a frame, which arrived at a given time, from its input.
+/// Removes a frame, which arrived at the given time, from its input.
 fn set_off(
     here: &mut NodeView,
     port: PortIx,
@@ -268,8 +269,8 @@ fn set_off(
     let (ingress, egress) = (bar.port(input), bar.port(output));
     let (mut ends, early, class) = (now + bar.takes(frame.bytes), bar.cuts_through, bar.class_at(lane));
     if early {
-        // The last bit cannot cross before it has arrived. A crossing that starts after the whole frame has arrived is held
-        // no longer than its arrival took.
+        // The last bit cannot cross before it has arrived. The crossing of a frame that has arrived as a whole is
+        // extended by at most the duration of its arrival.
         let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
         let rest = if here.links.is_faster(egress, ingress) { 0 } else { rest };
         ends = ends.max(since + here.links.cold[ingress].arrives_by.span_floor(rest));
@@ -288,7 +289,7 @@ fn set_off(
     if features.has(PortFeatures::CREDITS) {
         updates::credits_free_last(here, ingress, frame, now, events);
     }
-    // Queues count it until it leaves the output.
+    // Counters of queues include the frame until it leaves the output.
     let by_queue = features.has(PortFeatures::EGRESS_ACCOUNTING);
     if features.has(PortFeatures::INGRESS_ACCOUNTING) && !by_queue {
         let mut waiting = Waiting::default();
@@ -318,7 +319,7 @@ pub fn crossed(here: &mut NodeView, egress: PortIx, now: Time, events: &mut Even
     check_matched(here, egress, now);
 }
 
-/// Schedules an event for an input and an output that are not both free: the end of the longer crossing.
+/// Schedules an event for the end of the longer of the two crossings that occupy an input and an output.
 fn notice_later(bar: &mut Crossbar, input: usize, output: usize, events: &mut EventQueue) {
     let longer = bar.busy_longer(input, output);
     let port = bar.port(longer);

@@ -1,11 +1,11 @@
-//! Frames that wait for an egress queue, in it or at the inputs of a crossbar.
+//! Frames waiting for an egress queue, in it or at the inputs of a crossbar.
 
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::pool::Waiting;
 use crate::run::state::view::NodeView;
 use frame::TrafficClass;
 
-/// Returns the frames that wait for a queue to send them: those in it, and those at inputs that are to cross to it.
+/// Returns the frames waiting for transmission by a queue: those in it, and those at inputs that will cross to it.
 pub fn frames_for(here: &NodeView, queue: QueueIx) -> impl Iterator<Item = &Waiting> {
     let (port, class) = here.links.place_of_queue(queue);
     let bar = here.nodes[here.node_of[port]].architecture.crossbar();
@@ -14,8 +14,8 @@ pub fn frames_for(here: &NodeView, queue: QueueIx) -> impl Iterator<Item = &Wait
     here.buffers.frames(queue).chain(at_inputs)
 }
 
-/// Returns the output that most frames of these priorities at an input wait for, as a queue, `own` if there are none; and
-/// whether it has room for more.
+/// Returns the output for which most frames of these priorities at an input wait, as a queue (`own` if there are none),
+/// and true if it has space for more.
 pub fn fills_input(
     here: &NodeView,
     ingress: PortIx,

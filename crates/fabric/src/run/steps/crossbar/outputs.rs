@@ -1,4 +1,4 @@
-//! Outputs of crossbars, and the room that a departing frame leaves there.
+//! Outputs of crossbars, and the space that departing frames free.
 
 use crate::run::state::crossbar::Crossbar;
 use crate::run::state::event::{Event, EventQueue, Kind};
@@ -14,8 +14,8 @@ pub fn crossbar_mut(here: &mut NodeView, port: PortIx) -> Option<&mut Crossbar> 
     here.nodes[here.node_of[port]].architecture.crossbar_mut()
 }
 
-/// Handles a frame that begins to leave the switch, or is dropped at its output, which has more room. Does nothing without a
-/// crossbar.
+/// Handles a frame that starts to leave the switch, or is dropped at its output, and frees space there. Does nothing
+/// without a crossbar.
 #[inline(always)]
 pub fn output_left(
     here: &mut NodeView,
@@ -44,7 +44,7 @@ pub fn output_left(
     }
 }
 
-/// Inputs and outputs are matched after all events of this time.
+/// Schedules a match of inputs and outputs after all events of this time.
 pub(super) fn match_later(bar: &mut Crossbar, now: Time, events: &mut EventQueue) {
     if bar.matching.arm(now) {
         events.push(Event::bare(Kind::Match, now, bar.first_port));

@@ -1,4 +1,4 @@
-//! Occupancy counters by ingress port or by egress queue, which decide pauses.
+//! Occupancy counters by ingress port or by egress queue, which determine pauses.
 
 use super::Stage;
 use crate::run::state::admitted::AtEgress;
@@ -21,7 +21,7 @@ impl Stage for Accounting {
         now: Time,
         events: &mut EventQueue,
     ) -> Result<(), Cause> {
-        // With a crossbar the frame is charged at the input.
+        // With a crossbar, the frame is charged at the input.
         if here.links.ports[at.egress].features.has(PortFeatures::CROSSBAR)
             || pausing::before_enqueue(here, at.egress, at.class, &at.frame, at.ingress, now, events)
         {
@@ -39,7 +39,7 @@ impl Stage for Accounting {
         now: Time,
         events: &mut EventQueue,
     ) {
-        // The output of a crossbar counts all that leaves.
+        // The output of a crossbar counts all departing frames.
         if let Some((waiting, before)) = waited
             && !here.links.ports[at.egress].features.has(PortFeatures::CROSSBAR)
         {

@@ -12,7 +12,7 @@ pub(super) struct Blamed;
 impl Stage for Blamed {
     #[inline(always)]
     fn admitted(here: &mut NodeView, at: &AtEgress, _now: Time) {
-        // A crossbar has counted it at its input.
+        // With a crossbar, the frame is counted at its input.
         if !here.links.ports[at.egress].features.has(PortFeatures::CROSSBAR) {
             culprits::enters_root(here, at.egress, at.class, &at.frame);
         }

@@ -1,4 +1,4 @@
-//! Credits of the link: a frame consumes them when it leaves, and returns those of the link that it came over.
+//! Credits of the link: a frame consumes them when it leaves, and returns those of its ingress link.
 
 use super::{Stage, Verdict};
 use crate::run::state::admitted::AtEgress;

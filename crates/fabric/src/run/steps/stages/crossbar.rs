@@ -1,4 +1,4 @@
-//! The output of a crossbar, where a frame that leaves makes room.
+//! The output of a crossbar, where a departing frame frees space.
 
 use super::Stage;
 use crate::run::state::admitted::AtEgress;

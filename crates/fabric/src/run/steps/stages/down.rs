@@ -1,4 +1,4 @@
-//! A link that is down, or a switch that is off: frames must not even wait.
+//! A failed link, or a switch that is off: frames may not be queued.
 
 use super::{Stage, Verdict};
 use crate::run::state::admitted::AtEgress;

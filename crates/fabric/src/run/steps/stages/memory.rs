@@ -1,4 +1,4 @@
-//! Limits of queues, and memory that the queues of a switch share.
+//! Limits of queues, and shared memory.
 
 use super::Stage;
 use crate::run::state::admitted::AtEgress;

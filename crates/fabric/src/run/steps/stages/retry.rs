@@ -1,4 +1,4 @@
-//! Link-level retry: a frame that has left may fill the replay buffer.
+//! Link-level retry: a departing frame may fill the replay buffer.
 
 use super::Stage;
 use crate::run::state::admitted::AtEgress;

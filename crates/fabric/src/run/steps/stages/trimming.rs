@@ -1,7 +1,8 @@
-//! Packet trimming: a frame that its queue has no room for loses its payload, and goes on in the queue of trimmed frames.
+//! Packet trimming: a frame that does not fit its queue loses its payload, and continues in the queue of trimmed
+//! frames.
 //!
 //! Keys, sources and limits of the model are in `queueing::TrimmingKeys`. No memory is charged for a frame before it is
-//! trimmed, and the trimmed frame is charged and released like any frame of its length and priority.
+//! trimmed. The trimmed frame is charged and released like any frame of its length and priority.
 
 use super::{Stage, Verdict};
 use crate::run::state::admitted::AtEgress;
@@ -17,7 +18,7 @@ use units::Time;
 
 pub(super) struct Trimming;
 
-/// A trimmed frame has no room in the queue of trimmed frames.
+/// Cause of the loss of a trimmed frame that does not fit the queue of trimmed frames.
 pub(crate) const NO_ROOM_TRIMMED: Cause = Cause::Stage(StageId::of(PortFeatures::TRIMMING));
 const NO_ROOM: Verdict = Verdict::Drop(NO_ROOM_TRIMMED);
 
@@ -52,7 +53,8 @@ impl Stage for Trimming {
     }
 }
 
-/// Returns true if a frame that was refused for this cause may be trimmed: a queue, a memory or a queue manager had no room for it.
+/// Returns true if a frame that was refused for this cause may be trimmed: a queue, a memory or a queue manager had no
+/// space for it.
 pub(crate) fn rescues(here: &NodeView, at: &AtEgress, cause: Cause) -> bool {
     let has_no_room = match cause {
         Cause::Queue
@@ -68,7 +70,7 @@ pub(crate) fn rescues(here: &NodeView, at: &AtEgress, cause: Cause) -> bool {
     has_no_room && at.trimmed_from.is_none() && trimming.is_some_and(|trimming| trimming.trims(at.class))
 }
 
-/// Trims a frame. Returns false if the queue of trimmed frames is longer than it may be.
+/// Trims a frame. Returns false if the queue of trimmed frames exceeds its limit.
 pub(crate) fn trim(here: &mut NodeView, at: &mut AtEgress) -> bool {
     let Some(trimming) = here.links.cold[at.egress].trimming.as_deref() else { return true };
     let cut = trimming.cut(&mut at.frame);
@@ -83,8 +85,8 @@ pub(crate) fn trim(here: &mut NodeView, at: &mut AtEgress) -> bool {
     has_room
 }
 
-/// Replaces the last frame of its queue, which is to be trimmed, by the new one. Only if the former is at least as long, at
-/// a port whose queues have no other limit (`audit/trimming.rs`).
+/// Replaces the last frame of a queue, which is to be trimmed, by the new frame. Requires that the former is at least
+/// as long, at a port whose queues have no other limit (`audit/trimming.rs`).
 fn take_place_of_last(here: &mut NodeView, at: &mut AtEgress, now: Time, events: &mut EventQueue) {
     let queue = here.links.ports[at.egress].queue(at.class);
     let before = here.buffers.queues[queue].occupancy;
@@ -95,7 +97,7 @@ fn take_place_of_last(here: &mut NodeView, at: &mut AtEgress, now: Time, events:
     at.frame = last.frame;
     if counts {
         pausing::after_dequeue(here, at.egress, at.class, &last, before, now, events);
-        // Its priority is lossy, so that no limit applies to its ingress counter.
+        // Its priority is lossy, so no limit applies to its ingress counter.
         let _ = pausing::before_enqueue(here, at.egress, at.class, &new, ingress, now, events);
     }
     egress::note_level(here, queue, now);
