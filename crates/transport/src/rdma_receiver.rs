@@ -14,8 +14,7 @@
 //! reordering the NAK names the packet; with go-back-N it is sent as soon as the packet is the next expected one. It is
 //! repeated only if the retransmission is trimmed too.
 //!
-//! Telemetry that switches have written into a data packet returns in its acknowledgement, or in that of a later
-//! packet.
+//! Telemetry in a data packet returns in its acknowledgement, or in that of a later packet.
 //!
 //! The notification point answers ECN-marked packets, even discarded ones, with congestion notification packets (CNPs):
 //! at most one per `cnp_gap` for each queue pair, source address, or NIC (`cnp_scope`). CNPs have their own priority,
@@ -25,8 +24,7 @@
 //! Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3 (notification point, 50
 //! us).
 //!
-//! Not modelled: as for `rdma_sender`; a CNP at the end of `cnp_gap` for a mark during the gap (some simulators send
-//! it).
+//! Not modelled: as for `rdma_sender`; a CNP at the end of `cnp_gap` for a mark during the gap.
 
 mod out_of_order;
 mod received;
@@ -198,8 +196,7 @@ impl RdmaReceiver {
     pub fn outcomes(&self) -> Option<Vec<TransferOutcome>> {
         self.reader.as_ref().map(|reader| reader.outcomes())
     }
-    /// For a transfer that is read: returns its queue pair, the index of its first READ there, and its number
-    /// of READs.
+    /// For a transfer that is read: returns its queue pair, the index of its first READ there, and its number of READs.
     pub fn place_of(&self, transfer: usize) -> Option<(u32, u32, u32)> {
         self.reader.as_ref()?.place_of(transfer)
     }

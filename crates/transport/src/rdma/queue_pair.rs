@@ -248,8 +248,7 @@ impl QueuePair {
         self.work_out();
     }
 
-    /// Appends a message with the verb of the queue pair. `awaited` is true if other transfers depend on its
-    /// completion.
+    /// Appends a message with the verb of the queue pair; `awaited` if other transfers depend on its completion.
     pub fn post(&mut self, transfer: u32, start: Time, bytes: u64, awaited: bool) {
         self.post_as(self.spec.verb.operation(), transfer, start, bytes, awaited);
     }

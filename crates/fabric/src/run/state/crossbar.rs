@@ -367,8 +367,7 @@ impl Crossbar {
         });
     }
 
-    /// Ends the crossing to an output. Returns the frame to be passed on, and true if another frame has waited for the
-    /// end.
+    /// Ends the crossing to an output. Returns the frame to pass on, and true if another frame waits for the end.
     pub(in crate::run) fn ended(&mut self, output: usize) -> (Option<(Frame, TrafficClass)>, bool) {
         let state = &mut self.outputs[output];
         state.noticed = false;
@@ -390,8 +389,7 @@ impl Crossbar {
         lanes
     }
 
-    /// Removes from these lanes the ordered ones whose bypass lane is included: nothing overtakes a bypassed frame that
-    /// has space.
+    /// Removes the ordered lanes whose bypass lane is included: nothing overtakes a bypassed frame that has space.
     #[inline(never)]
     fn bypassed_first(&self, lanes: u32) -> u32 {
         let bypassed = members(lanes >> self.classes << self.classes);
