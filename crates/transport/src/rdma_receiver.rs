@@ -21,8 +21,7 @@
 //! and the NIC sends them ahead of all other queued frames.
 //!
 //! Source: InfiniBand Architecture Specification volume 1 sections 9.7.3 to 9.7.5 (responder) and annex A17.9 (CNP); Y.
-//! Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3 (notification point, 50
-//! us).
+//! Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3 (CNPs, 50 us).
 //!
 //! Not modelled: as for `rdma_sender`; a CNP at the end of `cnp_gap` for a mark during the gap.
 
