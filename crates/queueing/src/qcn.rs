@@ -9,12 +9,11 @@
 //! A congestion point belongs to a queue or to a port. That of a port samples the frames of all its queues, regardless
 //! of priority, and measures their sum. Hagen, section 7.6, compares it with targeted PFC, which acts per priority.
 //!
-//! The host part is the reaction point, which controls a rate limiter. A CNM reduces the current rate by the fraction
-//! Gd |Fb|, at most 1/2; the rate before the cut becomes the target rate. A byte counter and a timer divide
-//! recovery into cycles. In each of the first F cycles (fast recovery) the current rate moves halfway to the target
-//! rate. While only one counter is past F (active increase), each cycle also raises the target rate by R_AI. When
-//! both are (hyper-active increase), the i-th cycle raises it by i R_HAI. A reaction point at line rate ends once its
-//! backlog is sent.
+//! The host part is the reaction point, which controls a rate limiter. A CNM cuts the current rate by Gd |Fb|, at most
+//! 1/2; the rate before the cut becomes the target rate. A byte counter and a timer divide recovery into cycles. Each of
+//! the first F cycles (fast recovery) moves the current rate halfway to the target rate. While one counter is past F
+//! (active increase), each cycle also raises the target rate by R_AI. When both are (hyper-active increase), the i-th
+//! cycle raises it by i R_HAI. A reaction point at line rate ends once its backlog is sent.
 //!
 //! Source: IEEE 802.1Q-2018, clauses 30 to 32 (802.1Qau), defaults of its MIB; R. Pan, B. Prabhakar and A. Laxmikantha,
 //! "QCN: quantized congestion notification", 2007, and the pseudo-code of 802.1au, revision 2, for the table of
