@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.measurements import of_result, rate_back
+from penstock.links import rate_back
+from penstock.measurements import of_result
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

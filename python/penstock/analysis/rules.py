@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import InputError
-from penstock.measurements import of_result, rate_back
+from penstock.links import rate_back
+from penstock.measurements import of_result
 from penstock.units import duration
 
 from . import connections, fairness

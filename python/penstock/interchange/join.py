@@ -15,7 +15,7 @@ import tomli_w
 
 from penstock.errors import InputError
 from penstock.library import Source, suggestion, toml
-from penstock.measurements import rate_from
+from penstock.links import rate_from
 from penstock.running import run_source
 
 from .fabric_links import fit_links

@@ -17,7 +17,7 @@ from penstock import _core
 from penstock.errors import InputError
 from penstock.laboratory.quantity import Quantity
 from penstock.library import Source
-from penstock.measurements import rate_back
+from penstock.links import rate_back
 from penstock.running import run_source
 
 from .piece import Assumed, Document, LinkClass, SharedMemory, plainest, size

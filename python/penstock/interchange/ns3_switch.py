@@ -10,7 +10,7 @@ from typing import Any
 import tomli_w
 
 from penstock.library import Source
-from penstock.measurements import rate_from
+from penstock.links import rate_from
 from penstock.running import run_source
 
 from .memory import link_headroom

@@ -13,8 +13,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
 from penstock import library
-from penstock.errors import ArgumentError, UnknownNameError
-from penstock.library import suggestion, text_of
+from penstock.errors import ArgumentError
+from penstock.library import text_of
 from penstock.units import visible
 
 from .keys import (
@@ -32,7 +32,7 @@ from .keys import (
     WatchdogKeys,
 )
 from .parts import FlowControl, Topology
-from .values import given, known, plain, spelled
+from .values import given, known, set_value, spelled
 
 if TYPE_CHECKING:
     from penstock.result import Result
@@ -377,16 +377,8 @@ class Scenario:
         >>> scenario.with_value("topology.star.hosts", 5).to_dict()["topology"]["star"]["hosts"]
         5
         """
-        *path, last = text_of("key", key).split(".")
         changed = self._copy()
-        table: Any = changed._model
-        for number, step in enumerate(path):
-            table = _entry(table, step, key, ".".join(path[:number]))
-        at: Any = _place(table, last, key, ".".join(path)) if isinstance(table, list) else last
-        if value is not None:
-            table[at] = plain(value, key)
-        elif isinstance(table, list) or at in table:
-            del table[at]
+        set_value(changed._model, text_of("key", key), value)
         return changed
 
     def to_dict(self) -> dict[str, Any]:
@@ -507,27 +499,3 @@ class Scenario:
             table = table[step]
         table.update(keys)
         return changed
-
-
-def _entry(table: Any, step: str, key: str, within: str) -> Any:
-    """The table or list at `step`, copied in its place, so that it can be changed."""
-    at: Any = _place(table, step, key, within) if isinstance(table, list) else step
-    found = table[at] if isinstance(table, list) else table.get(at, {})
-    if not isinstance(found, dict | list):
-        raise UnknownNameError(f"{key}: {step!r} is a value, not a table")
-    table[at] = copy.copy(found)
-    return table[at]
-
-
-def _place(entries: list[Any], step: str, key: str, within: str) -> int:
-    """Where an entry of the list `within` stands, by its name or number."""
-    names = [one.get("name") if isinstance(one, dict) else None for one in entries]
-    if step in names:
-        return names.index(step)
-    if step.isdecimal() and step in map(str, range(len(entries))):
-        return int(step)
-    known = [str(name) for name in names if name is not None]
-    raise UnknownNameError(
-        f"{key} goes through the list {within}, which has no entry {step!r}; expected a name or a number, "
-        f"such as {within}.{known[0] if known else 0}; {suggestion(step, known)}"
-    )

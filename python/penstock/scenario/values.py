@@ -1,14 +1,15 @@
-"""Conversion of Python values to TOML, and errors for unknown keywords."""
+"""Conversion of Python values to TOML, values by their path, and errors for unknown keywords."""
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from penstock.errors import ArgumentError
+from penstock.errors import ArgumentError, UnknownNameError
 from penstock.library import suggestion, text_of
 
 if TYPE_CHECKING:
@@ -129,3 +130,46 @@ def plain(value: Any, place: str) -> Any:
     if isinstance(value, dt.date | dt.time):
         return value
     raise ArgumentError(f"{place} is {value!r}; expected text, a number, true or false, a list or a table")
+
+
+def set_value(model: dict[str, Any], key: str, value: Any) -> None:
+    """Sets a value of a scenario, or removes it if it is ``None``; tables and lists on the path are copied.
+
+    Raises
+    ------
+    UnknownNameError
+        If the path goes through a list entry that does not exist.
+    """
+    *path, last = key.split(".")
+    table: Any = model
+    for number, step in enumerate(path):
+        table = _entry(table, step, key, ".".join(path[:number]))
+    at: Any = _place(table, last, key, ".".join(path)) if isinstance(table, list) else last
+    if value is not None:
+        table[at] = plain(value, key)
+    elif isinstance(table, list) or at in table:
+        del table[at]
+
+
+def _entry(table: Any, step: str, key: str, within: str) -> Any:
+    """The table or list at `step`, copied in its place, so that it can be changed."""
+    at: Any = _place(table, step, key, within) if isinstance(table, list) else step
+    found = table[at] if isinstance(table, list) else table.get(at, {})
+    if not isinstance(found, dict | list):
+        raise UnknownNameError(f"{key}: {step!r} is a value, not a table")
+    table[at] = copy.copy(found)
+    return table[at]
+
+
+def _place(entries: list[Any], step: str, key: str, within: str) -> int:
+    """Where an entry of the list `within` stands, by its name or number."""
+    names = [one.get("name") if isinstance(one, dict) else None for one in entries]
+    if step in names:
+        return names.index(step)
+    if step.isdecimal() and step in map(str, range(len(entries))):
+        return int(step)
+    known = [str(name) for name in names if name is not None]
+    raise UnknownNameError(
+        f"{key} goes through the list {within}, which has no entry {step!r}; expected a name or a number, "
+        f"such as {within}.{known[0] if known else 0}; {suggestion(step, known)}"
+    )
