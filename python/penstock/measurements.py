@@ -257,8 +257,7 @@ class Measurements:
         Examples
         --------
         >>> import penstock as ps
-        >>> ps.run("first-light").to_polars("flows").columns[:3]  # doctest: +SKIP
-        ['flow', 'class', 'source']
+        >>> flows = ps.run("first-light").to_polars("flows")  # doctest: +SKIP
         """
         try:
             import polars as pl

@@ -240,8 +240,7 @@ class Scenario:
         Examples
         --------
         >>> import penstock as ps
-        >>> scenario = ps.Scenario(duration="1 ms").topology.star(hosts=2, rate="10 Gb/s")
-        >>> scenario.link(llr="on").to_dict()["link"]
+        >>> ps.Scenario(duration="1 ms").link(llr="on").to_dict()["link"]
         {'llr': 'on'}
         """
         path = ("link",) if between is None else ("links", between)
