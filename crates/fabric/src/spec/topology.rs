@@ -38,7 +38,7 @@ macro_rules! topologies {
     ($($(#[doc = $doc:literal])+ $file:ident: $name:ident),* $(,)?) => {
         $(pub use $file::$name;)*
 
-        /// The shape of the fabric: exactly one of these.
+        /// Topology of the fabric: exactly one of these.
         #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum Topology {
@@ -58,29 +58,29 @@ macro_rules! topologies {
 }
 
 topologies! {
-    /// One switch `sw` with hosts `h0`, `h1`, ... around it.
+    /// Star: one switch `sw` with hosts `h0`, `h1`, ... around it.
     star: Star,
-    /// Two switches `left` and `right` with one link between them, hosts `l0`, ... and `r0`, ...
+    /// Dumbbell: two switches `left` and `right` with one link between them, hosts `l0`, ... and `r0`, ...
     dumbbell: Dumbbell,
-    /// Switches `sw0`, `sw1`, ... in a row; hosts `h{switch}.{i}`.
+    /// Chain: switches `sw0`, `sw1`, ... in a row; hosts `h{switch}.{i}`.
     chain: Chain,
-    /// Switches `sw0`, `sw1`, ... in a ring; hosts `h{switch}.{i}`.
+    /// Ring: switches `sw0`, `sw1`, ...; hosts `h{switch}.{i}`.
     ring: Ring,
-    /// Leaves `leaf0`, ..., each linked to each of the spines `spine0`, ...; hosts `h0`, ... numbered across the leaves.
+    /// Leaf-spine fabric: leaves `leaf0`, ..., each linked to each of the spines `spine0`, ...; hosts `h0`, ... numbered leaf by leaf.
     leaf_spine: LeafSpine,
-    /// The three-level fat tree of k-port switches (Al-Fares et al. 2008): `core0`, ..., `agg{pod}.{i}`, `edge{pod}.{i}`; hosts `h0`, ... in order.
+    /// Three-level fat tree of k-port switches (Al-Fares et al. 2008): `core0`, ..., `agg{pod}.{i}`, `edge{pod}.{i}`; hosts `h0`, ... in order.
     fat_tree: FatTree,
-    /// The k-ary n-tree (Petrini and Vanneschi 1997): switches `s{level}.{i}`, k^n hosts `h0`, ...
+    /// K-ary n-tree (Petrini and Vanneschi 1997): switches `s{level}.{i}`, k^n hosts `h0`, ...
     n_tree: NTree,
-    /// Rails (Spectrum-X, HPN 7.0): hosts `h{server}.{rail}`, the NICs of a rail at a leaf; one or more planes.
+    /// Rail-optimized fabric (Spectrum-X, HPN 7.0): hosts `h{server}.{rail}`, the NICs of a rail at the same leaf; one or more planes.
     rails: Rails,
-    /// The dragonfly (Kim et al. 2008): groups of fully linked switches `sw{group}.{i}`; hosts `h0`, ...
+    /// Dragonfly (Kim et al. 2008): groups of fully meshed switches `sw{group}.{i}`; hosts `h0`, ...
     dragonfly: Dragonfly,
-    /// The Slim Fly (Besta and Hoefler 2014): 2q^2 switches `sw{group}.{i}`, of which no two are more than two links apart; hosts `h0`, ...
+    /// Slim Fly (Besta and Hoefler 2014): 2q^2 switches `sw{group}.{i}`, of which no two are more than two links apart; hosts `h0`, ...
     slim_fly: SlimFly,
-    /// The torus: switches `sw{x}.{y}`, ... on a grid whose rows are closed; hosts `h0`, ...
+    /// Torus: switches `sw{x}.{y}`, ... on a grid with wrap-around links; hosts `h0`, ...
     torus: Torus,
-    /// Named hosts and switches, and each link.
+    /// Explicit fabric: named hosts and switches, and each link.
     explicit: Explicit,
 }
 
