@@ -57,37 +57,37 @@ pub enum Collective {
     SendReceive,
 }
 
-/// An algorithm of a collective.
+/// Algorithm of a collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Algorithm {
-    /// Around a ring: all-reduce, reduce-scatter, all-gather, broadcast.
+    /// Ring: all-reduce, reduce-scatter, all-gather, broadcast.
     Ring,
     /// Recursive halving, then doubling: all-reduce, reduce-scatter, all-gather.
     #[serde(alias = "halving-doubling")]
     HalvingDoubling,
-    /// The whole vector to each partner: all-reduce.
+    /// Recursive doubling, with the whole vector to each partner: all-reduce.
     #[serde(alias = "recursive-doubling")]
     RecursiveDoubling,
-    /// Two binary trees, each with half of the vector: all-reduce.
+    /// Double binary tree, each tree with half of the vector: all-reduce.
     #[serde(alias = "double-tree", alias = "double_binary_tree", alias = "double-binary-tree")]
     DoubleTree,
-    /// Within groups, then across them, then within them: all-reduce.
+    /// Hierarchical: within groups, then across them, then within them: all-reduce.
     Hierarchical,
-    /// A binomial tree: broadcast, reduce.
+    /// Binomial tree: broadcast, reduce.
     #[serde(alias = "tree")]
     Binomial,
-    /// One peer after the other, a different one for each rank: all-to-all.
+    /// Pairwise, to one peer after the other, a different one for each rank: all-to-all.
     Shifted,
-    /// All peers at once: all-to-all.
+    /// Direct, to all peers at once: all-to-all.
     Burst,
-    /// Log2 n rounds of blocks that are forwarded: all-to-all.
+    /// Bruck, in log2 n rounds in which blocks are forwarded: all-to-all.
     Bruck,
-    /// In ceil(log2 n) rounds: barrier.
+    /// Dissemination, in ceil(log2 n) rounds: barrier.
     Dissemination,
-    /// From each rank to the next: send_receive.
+    /// Pipeline, from each rank to the next: send_receive.
     Pipeline,
-    /// Reduced and replicated by aggregation units at switches: all-reduce, reduce, broadcast, barrier.
+    /// In-network reduction and replication by aggregation units at switches: all-reduce, reduce, broadcast, barrier.
     #[serde(alias = "in-network")]
     InNetwork,
 }

@@ -39,9 +39,9 @@ use units::{Available, Bytes, Or, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// Duration, seed and guards of the simulation.
+    /// Duration, warm-up, seeds and guards of the simulation.
     pub simulation: Simulation,
-    /// Recordings in addition to the totals.
+    /// Recorded time series, distributions and lists, in addition to the totals.
     #[serde(default)]
     pub probes: ProbesText,
     /// Topology of the fabric: one table, named after its kind.
@@ -84,7 +84,7 @@ pub struct Model {
     pub faults: Vec<Fault>,
 }
 
-/// Duration, seed and guards of the simulation.
+/// Duration, warm-up, seeds and guards of the simulation.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Simulation {

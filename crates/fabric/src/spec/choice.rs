@@ -85,7 +85,7 @@ pub enum PathChoice {
 pub struct Adaptive {
     /// Step size of the comparison of queue lengths: queues in the same step count as equal. A size in bytes, at least "1 B". Default: "8000 B".
     pub quantum: Bytes,
-    /// If true, a port whose class is paused ranks behind all ports that are not paused. Default: true.
+    /// If true, a port whose class is paused is selected only if all compared ports are paused. Default: true.
     pub pause: bool,
     /// If true, the switch compares two ports drawn at random instead of all ports (power of two choices). Default: false.
     pub two_choices: bool,

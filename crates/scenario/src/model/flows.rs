@@ -48,7 +48,7 @@ pub struct Flow {
     /// If true, frames that lack credits may be bypassed by other frames of their virtual channel (`channels` of credits, "B0" to "B7"). On a connection, this applies only to frames of the sender, not to the reverse direction. Default: false.
     #[serde(default)]
     pub bypassable: bool,
-    /// Length of frames, DA to FCS: a size with unit, 1 to 9238 B; or "imix"; or a table `uniform`, `bimodal`, `exponential`, `log_normal` or `empirical`. Default: "1522 B" (the largest tagged frame without jumbo support).
+    /// Length of frames, DA to FCS: a size with unit, 1 to 9238 B; or "imix"; or a table `uniform`, `bimodal`, `exponential`, `log_normal`, `bounded_pareto` or `empirical`. Default: "1522 B" (the largest tagged frame without jumbo support).
     #[serde(default = "full_frame")]
     pub frame: FrameText,
     /// Start time of the source. A time with unit. Default: "0 s".
