@@ -249,7 +249,7 @@ pub enum Role {
 pub struct HostSpec {
     /// Queues of the NIC.
     pub classes: ClassMap,
-    /// Scheduler of the egress queues.
+    /// Which queue sends.
     pub scheduler: scheduling::SchedulerSpec,
     /// Room of the NIC for each class; `None`: unlimited.
     pub queue_limit: Option<Amount>,
@@ -320,7 +320,7 @@ pub struct SwitchSpec {
     pub weights: Arc<Weights>,
     /// Queues a port.
     pub classes: ClassMap,
-    /// Scheduler of the egress queues.
+    /// Which queue sends.
     pub scheduler: scheduling::SchedulerSpec,
     /// Limits of the buffer.
     pub buffer: queueing::BufferSpec,

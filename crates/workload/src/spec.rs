@@ -113,7 +113,7 @@ pub enum Change {
 /// A source of traffic, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceSpec {
-    /// Arrival process of frames.
+    /// When frames are due.
     pub arrivals: Arrivals,
     /// Which bits the rate counts.
     pub rate_basis: RateBasis,

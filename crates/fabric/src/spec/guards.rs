@@ -13,7 +13,7 @@ pub struct GuardSpec {
     pub on_deadlock: OnDeadlock,
     /// Simulated time between two checks for deadlocks.
     pub deadlock_interval: Time,
-    /// Pause watchdog: detects pause storms at the egress queues of all switches.
+    /// Watches the egress queues of all switches for pause storms.
     pub watchdog: Option<WatchdogSpec>,
     /// Precision of the iteration times at which all jobs end; `None`: they run all of their iterations.
     pub until: Option<Precision>,
