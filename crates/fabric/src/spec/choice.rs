@@ -61,7 +61,7 @@ use units::{Bytes, Time};
 pub enum PathChoice {
     /// ECMP: one path per flow, by a hash of its five-tuple and the switch.
     Hash(Hashing),
-    /// Destination-modulo-k routing (D-mod-k): one path per destination, by the digits of its number.
+    /// D-mod-k: one path per destination, by the digits of its number.
     DModK,
     /// Packet spraying: a random port for each frame.
     Spray,
@@ -69,13 +69,13 @@ pub enum PathChoice {
     RoundRobin,
     /// The port with the fewest bytes queued; ties are broken at random.
     LeastQueued,
-    /// Flowlet switching: a random port for each burst of a flow.
+    /// Flowlet switching: a random port for each burst.
     Flowlet(Flowlet),
-    /// Adaptive routing: the port with the shortest queue, in coarse steps, among ports that are not paused.
+    /// Adaptive routing: the unpaused port with the shortest queue, in coarse steps.
     Adaptive(Adaptive),
     /// Valiant routing: through a random third group of a dragonfly (`detours.rs`).
     Valiant,
-    /// UGAL-L routing: through a random third group of a dragonfly if the minimal path has longer queues (`detours.rs`).
+    /// UGAL-L: through a random third group of a dragonfly if the minimal path has longer queues (`detours.rs`).
     Ugal(Ugal),
 }
 
@@ -129,11 +129,7 @@ impl Serialize for PathChoice {
 
 /// Those without keys, and what they are.
 const PLAIN: [(PathChoice, &str, &str); 5] = [
-    (
-        PathChoice::DModK,
-        "d_mod_k",
-        "Destination-modulo-k routing (D-mod-k): one path per destination, by the digits of its number.",
-    ),
+    (PathChoice::DModK, "d_mod_k", "D-mod-k: one path per destination, by the digits of its number."),
     (PathChoice::Spray, "spray", "Packet spraying: a random port for each frame."),
     (PathChoice::RoundRobin, "round_robin", "Ports in round-robin order, frame by frame."),
     (
@@ -185,19 +181,15 @@ impl JsonSchema for PathChoice {
         let hash = "ECMP: one path per flow, by a hash of its five-tuple and the switch.";
         let keyed = vec![
             Keyed::new::<Hashing>("hash", hash, generator),
-            Keyed::new::<Flowlet>(
-                "flowlet",
-                "Flowlet switching: a random port for each burst of a flow.",
-                generator,
-            ),
+            Keyed::new::<Flowlet>("flowlet", "Flowlet switching: a random port for each burst.", generator),
             Keyed::new::<Adaptive>(
                 "adaptive",
-                "Adaptive routing: the port with the shortest queue, in coarse steps, among ports that are not paused.",
+                "Adaptive routing: the unpaused port with the shortest queue, in coarse steps.",
                 generator,
             ),
             Keyed::new::<Ugal>(
                 "ugal",
-                "UGAL-L routing: through a random third group of a dragonfly if the minimal path has longer queues.",
+                "UGAL-L: through a random third group of a dragonfly if the minimal path has longer queues.",
                 generator,
             ),
         ];
