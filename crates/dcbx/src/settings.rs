@@ -12,11 +12,11 @@ use wire::{Error, Pcp, PrioritySet};
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "DcbxKeys")]
 pub struct Settings {
-    /// Enhanced transmission selection (ETS): configuration of the port, and recommendation to its peer.
+    /// Enhanced transmission selection (ETS): configuration of the port, and recommendation to its peer. Default: all keys at their defaults.
     pub ets: Ets,
-    /// Priority-based flow control (PFC): configuration of the port, and willingness to adopt that of its peer.
+    /// Priority-based flow control (PFC): configuration of the port, and willingness to adopt that of its peer. Default: all keys at their defaults.
     pub pfc: Pfc,
-    /// Application priorities, at most 168. They take precedence over those of the peer. Default: none.
+    /// Application priorities, at most 168. Entries take precedence over those of the peer. Default: none.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "all_different")]
     pub applications: Vec<Entry>,
     /// Tie break for PFC if both ends are willing: "lower_adopts" (the end with the lower MAC address adopts the settings of the other, as in lldpad) or "lower_wins" (the other end adopts). Both ends must have the same value. Default: "lower_adopts".

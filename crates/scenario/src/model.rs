@@ -41,7 +41,7 @@ use units::{Available, Bytes, Or, Time};
 pub struct Model {
     /// Duration, warm-up, seeds and guards of the simulation.
     pub simulation: Simulation,
-    /// Recorded time series, distributions and lists, in addition to the totals.
+    /// Recorded time series, distributions and lists, in addition to the totals. Default: all time series and pauses.
     #[serde(default)]
     pub probes: ProbesText,
     /// Topology of the fabric: one table, named after its kind.

@@ -58,29 +58,29 @@ macro_rules! topologies {
 }
 
 topologies! {
-    /// Star: one switch `sw` with hosts `h0`, `h1`, ... around it.
+    /// One switch `sw` with hosts `h0`, `h1`, ... around it.
     star: Star,
-    /// Dumbbell: two switches `left` and `right` with one link between them, hosts `l0`, ... and `r0`, ...
+    /// Two switches `left` and `right` with one link between them, hosts `l0`, ... and `r0`, ...
     dumbbell: Dumbbell,
-    /// Chain: switches `sw0`, `sw1`, ... in a row; hosts `h{switch}.{i}`.
+    /// Switches `sw0`, `sw1`, ... in a row; hosts `h{switch}.{i}`.
     chain: Chain,
-    /// Ring: switches `sw0`, `sw1`, ...; hosts `h{switch}.{i}`.
+    /// Switches `sw0`, `sw1`, ... in a ring; hosts `h{switch}.{i}`.
     ring: Ring,
-    /// Leaf-spine fabric: leaves `leaf0`, ..., each linked to each of the spines `spine0`, ...; hosts `h0`, ... numbered leaf by leaf.
+    /// Two-tier fabric: leaves `leaf0`, ..., each linked to each of the spines `spine0`, ...; hosts `h0`, ... numbered leaf by leaf.
     leaf_spine: LeafSpine,
-    /// Three-level fat tree of k-port switches (Al-Fares et al. 2008): `core0`, ..., `agg{pod}.{i}`, `edge{pod}.{i}`; hosts `h0`, ... in order.
+    /// Three-tier fabric of k-port switches (Al-Fares et al. 2008): `core0`, ..., `agg{pod}.{i}`, `edge{pod}.{i}`; hosts `h0`, ... in order.
     fat_tree: FatTree,
     /// K-ary n-tree (Petrini and Vanneschi 1997): switches `s{level}.{i}`, k^n hosts `h0`, ...
     n_tree: NTree,
     /// Rail-optimized fabric (Spectrum-X, HPN 7.0): hosts `h{server}.{rail}`, the NICs of a rail at the same leaf; one or more planes.
     rails: Rails,
-    /// Dragonfly (Kim et al. 2008): groups of fully meshed switches `sw{group}.{i}`; hosts `h0`, ...
+    /// Groups of fully meshed switches `sw{group}.{i}`, joined by global links (Kim et al. 2008); hosts `h0`, ...
     dragonfly: Dragonfly,
-    /// Slim Fly (Besta and Hoefler 2014): 2q^2 switches `sw{group}.{i}`, of which no two are more than two links apart; hosts `h0`, ...
+    /// Fabric of diameter 2 (Besta and Hoefler 2014): 2q^2 switches `sw{group}.{i}`; hosts `h0`, ...
     slim_fly: SlimFly,
-    /// Torus: switches `sw{x}.{y}`, ... on a grid with wrap-around links; hosts `h0`, ...
+    /// Grid of switches `sw{x}.{y}`, ... with wrap-around links; hosts `h0`, ...
     torus: Torus,
-    /// Explicit fabric: named hosts and switches, and each link.
+    /// Fabric described link by link: named hosts and switches, and each link.
     explicit: Explicit,
 }
 

@@ -144,7 +144,7 @@ pub struct Receive {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 s"))]
     pub interrupt_time: Option<Time>,
-    /// Changes during the simulation, in order of time. Default: none.
+    /// Changes of these settings during the simulation, in order of time. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<Vec<ReceiveStep>>,
 }
@@ -161,7 +161,7 @@ pub struct Send {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "unlimited"))]
     pub rate: Option<Or<BitRate, Unlimited>>,
-    /// Changes during the simulation, in order of time. Default: none.
+    /// Changes of these settings during the simulation, in order of time. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<Vec<SendStep>>,
 }

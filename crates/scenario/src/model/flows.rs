@@ -68,7 +68,7 @@ pub struct Flow {
     /// Maximum random delay of each frame, uniformly distributed from 0; frames keep their order, and their rate does not change. Not for greedy sources, which send whenever the link is free, nor for closed-loop sources (over TCP: `send_jitter`). A time with unit. Default: "0 s" (no jitter).
     #[serde(default = "at_start")]
     pub jitter: Time,
-    /// Changes during the simulation, in order of time. Default: none.
+    /// Changes of the source during the simulation, in order of time. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub script: Vec<Step>,
     /// UDP ports, or TCP ports of a closed-loop source: a table of `from` and `to`. Switches hash them (`path_choice`), and captures show them. Default: none (each flow has its own hash, drawn by its name from `path_seed`).

@@ -38,7 +38,7 @@ pub struct MapKeys {
 pub struct RemapKeys {
     /// Neighbours: a list of names, ranges or patterns of hosts and switches. Required.
     pub to: Vec<String>,
-    /// Map from old to new DSCP: a table of numbers, 0 to 63, like `{ 3 = 2, 4 = 6 }`; DSCPs that are not listed stay. A frame occupies the priority group of its old DSCP, waits in the queue of its new DSCP, and keeps its color. Required.
+    /// Map from old to new DSCP: a table of numbers, 0 to 63, like `{ 3 = 2, 4 = 6 }`; DSCPs that are not listed are unchanged. A frame occupies the priority group of its old DSCP, waits in the queue of its new DSCP, and keeps its color. Required.
     pub dscp: BTreeMap<String, u64>,
 }
 

@@ -53,7 +53,7 @@ pub struct HostSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "block"))]
     pub when_full: Option<WhenFull>,
-    /// Link-level flow control of these hosts: a mechanism by name, or a table of that name with its keys; or "off". Hosts react to the flow control of their link partners, and send their own if `receive` limits them. Default: the `flow_control` of the scenario.
+    /// Link-level flow control of these hosts, which react to it, and send it if `receive` limits them: a mechanism by name, or a table of that name with its keys; or "off". Default: the `flow_control` of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<FlowControl>,
     /// Receive processing of these hosts. Default: unlimited (as fast as frames arrive).
@@ -71,10 +71,10 @@ pub struct HostSettings {
     /// Congestion notification domain (IEEE 802.1Qau): the priorities with congestion notification at these stations, and the defence mode of their ports. Default: none (no CN-TAGs; all ports accept all priorities).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion_domain: Option<DomainKeys>,
-    /// DCBX at the ports of these stations: settings that both ends of a link exchange before the traffic starts. On each link, the result replaces `scheduler` and the priorities of flow control. Default: none (all settings apply as configured).
+    /// DCBX at the ports of these stations: settings that both ends of a link exchange before the traffic starts. On each link, the result of DCBX replaces `scheduler` and the priorities of flow control. Default: none (all settings apply as configured).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dcbx: Option<Settings>,
-    /// Maximum frequency error of each clock, in either direction; the error is drawn uniformly from the seed and the name of the station. A fast clock creates and sends frames faster in proportion; pauses, response times and utilisation use the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (synchronous sources stay synchronous; IEEE 802.3 allows 100 ppm).
+    /// Maximum frequency error of each clock, in either direction; the error is drawn uniformly from the seed and the name of the station. A station with a fast clock creates and sends frames faster in proportion; pauses, response times and utilisation use the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (synchronous sources stay synchronous; IEEE 802.3 allows 100 ppm).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 ppm"))]
     pub clock_tolerance: Option<ClockTolerance>,
@@ -132,10 +132,10 @@ pub struct SwitchSettings {
     /// Congestion notification domain (IEEE 802.1Qau): the priorities with congestion notification at these stations, and the defence mode of their ports. Default: none (no CN-TAGs; all ports accept all priorities).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion_domain: Option<DomainKeys>,
-    /// DCBX at the ports of these stations: settings that both ends of a link exchange before the traffic starts. On each link, the result replaces `scheduler` and the priorities of flow control. Default: none (all settings apply as configured).
+    /// DCBX at the ports of these stations: settings that both ends of a link exchange before the traffic starts. On each link, the result of DCBX replaces `scheduler` and the priorities of flow control. Default: none (all settings apply as configured).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dcbx: Option<Settings>,
-    /// Maximum frequency error of each clock, in either direction; the error is drawn uniformly from the seed and the name of the station. A fast clock creates and sends frames faster in proportion; pauses, response times and utilisation use the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (synchronous sources stay synchronous; IEEE 802.3 allows 100 ppm).
+    /// Maximum frequency error of each clock, in either direction; the error is drawn uniformly from the seed and the name of the station. A station with a fast clock creates and sends frames faster in proportion; pauses, response times and utilisation use the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (synchronous sources stay synchronous; IEEE 802.3 allows 100 ppm).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 ppm"))]
     pub clock_tolerance: Option<ClockTolerance>,
@@ -164,10 +164,10 @@ pub struct Buffer {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "unlimited"))]
     pub queue: Option<Or<Amount, Unlimited>>,
-    /// Dynamic thresholds of queues that share the memory of the switch, whose size is `total`. With ingress accounting, they replace `xoff`, `xon` and `headroom` of flow control. Default: none (fixed limits only).
+    /// Dynamic thresholds of queues that share the memory of the switch, whose size is `total`. With ingress accounting, the thresholds replace `xoff`, `xon` and `headroom` of flow control. Default: none (fixed limits only).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dynamic_threshold: Option<DynamicThreshold>,
-    /// Buffer pools, and profiles of priority groups and queues, as in switch configurations. Pauses then need ingress accounting, and `xoff`, `xon` and `headroom` of flow control have no effect. Default: none (fixed limits only).
+    /// Buffer pools, and profiles of priority groups and queues, as in switch configurations. Pauses need ingress accounting if pools are used, and `xoff`, `xon` and `headroom` of flow control have no effect. Default: none (fixed limits only).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryKeys>,
 }

@@ -4,7 +4,7 @@ use super::{Cable, Count, Graph, Regular, Size, at_least, with_cable};
 use frame::NodeId;
 
 with_cable! {
-    /// Chain: switches `sw0`, `sw1`, ... in a row, each linked to the next; hosts `h{switch}.{i}`, such as `h0.0`.
+    /// Switches `sw0`, `sw1`, ... in a row, each linked to the next; hosts `h{switch}.{i}`, such as `h0.0`.
     Chain {
         /// Number of switches. A count, at least 1. Required.
         switches: u64,

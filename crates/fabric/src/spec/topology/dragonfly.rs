@@ -20,7 +20,7 @@ use keys::Remark;
 use units::{BitRate, Length};
 
 with_cable! {
-    /// Dragonfly: groups of fully meshed switches `sw{group}.{i}`, such as `sw0.1`; hosts `h0`, ... in the order of the switches.
+    /// Groups of fully meshed switches `sw{group}.{i}`, such as `sw0.1`, joined by global links; hosts `h0`, ... in the order of the switches.
     Dragonfly {
         /// Number of hosts at each switch (p). A count, at least 1. Required.
         hosts_per_switch: u64,

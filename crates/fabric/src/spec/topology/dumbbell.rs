@@ -6,7 +6,7 @@ use keys::Remark;
 use units::{BitRate, Length, Time};
 
 with_cable! {
-    /// Dumbbell: two switches `left` and `right` with one link between them, hosts `l0`, ... and `r0`, ...
+    /// Two switches `left` and `right` with one link between them, hosts `l0`, ... and `r0`, ...
     Dumbbell {
         /// Number of hosts at the left switch. A count, 1 to 65535. Required.
         left: u64,

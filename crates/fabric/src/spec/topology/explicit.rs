@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use units::BitRate;
 
-/// Explicit fabric: named hosts and switches, and each link.
+/// Fabric described link by link: named hosts and switches, and each link.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Explicit {

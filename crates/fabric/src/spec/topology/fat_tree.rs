@@ -12,7 +12,7 @@ use keys::Remark;
 use units::{BitRate, Length};
 
 with_cable! {
-    /// Three-level fat tree of k-port switches: `core0`, ..., `agg{pod}.{i}` and `edge{pod}.{i}`, such as `edge0.1`; hosts `h0`, ... in order.
+    /// Three-tier fabric of k-port switches: `core0`, ..., `agg{pod}.{i}` and `edge{pod}.{i}`, such as `edge0.1`; hosts `h0`, ... in order.
     FatTree {
         /// Number of ports of each switch; the fabric has k^3/4 hosts. An even count, at least 2. Required.
         k: u64,

@@ -6,7 +6,7 @@ use frame::NodeId;
 use units::{BitRate, Length};
 
 with_cable! {
-    /// Leaf-spine fabric: each leaf `leaf0`, ... linked to each spine `spine0`, ...; hosts `h0`, ... numbered leaf by leaf.
+    /// Two-tier fabric: each leaf `leaf0`, ... linked to each spine `spine0`, ...; hosts `h0`, ... numbered leaf by leaf.
     LeafSpine {
         /// Number of leaves. A count, at least 1. Required.
         leaves: u64,

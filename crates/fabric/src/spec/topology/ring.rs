@@ -3,7 +3,7 @@
 use super::{Cable, Count, Graph, Regular, Size, at_least, chain, with_cable};
 
 with_cable! {
-    /// Ring: switches `sw0`, `sw1`, ..., each linked to the next and the last to the first; hosts `h{switch}.{i}`, such as `h0.0`.
+    /// Switches `sw0`, `sw1`, ... in a ring, each linked to the next and the last to the first; hosts `h{switch}.{i}`, such as `h0.0`.
     Ring {
         /// Number of switches. A count, at least 3 (with two, there would be two parallel links). Required.
         switches: u64,

@@ -18,7 +18,7 @@ use keys::Remark;
 use units::{BitRate, Length};
 
 with_cable! {
-    /// Slim Fly: switches `sw{group}.{i}`, such as `sw0.1`, in 2q groups of q; hosts `h0`, ... in the order of the switches.
+    /// Fabric of diameter 2: switches `sw{group}.{i}`, such as `sw0.1`, in 2q groups of q; hosts `h0`, ... in the order of the switches.
     SlimFly {
         /// Order of the finite field that defines the graph, which has 2q^2 switches. A prime power, 3 to 128, like 5, 7, 8, 9, 11 or 13. Required.
         q: u64,

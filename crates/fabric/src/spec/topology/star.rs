@@ -3,7 +3,7 @@
 use super::{Cable, Count, Graph, Regular, Size, at_least, with_cable};
 
 with_cable! {
-    /// Star: one switch `sw` with hosts `h0`, `h1`, ... around it.
+    /// One switch `sw` with hosts `h0`, `h1`, ... around it.
     Star {
         /// Number of hosts. A count, 1 to 65536 (the ports of one switch). Required.
         hosts: u64,
