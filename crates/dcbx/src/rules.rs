@@ -29,29 +29,29 @@ pub struct Administered {
     pub applications: Vec<Application>,
 }
 
-/// Which of two willing stations adopts.
+/// Station that adopts if both are willing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TieBreak {
-    /// The one with the numerically lower address adopts: so does lldpad.
+    /// The station with the numerically lower address adopts, as in lldpad.
     #[default]
     LowerAdopts,
-    /// The one with the numerically higher address adopts. Hagen 2012 says only that the lower one breaks the tie.
+    /// The station with the numerically higher address adopts. Hagen 2012 says only that the lower one breaks the tie.
     LowerWins,
 }
 
-/// Which DCBX an agent speaks.
+/// DCBX version of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Dialect {
-    /// That of the standard, and the older one beside it with a peer that speaks only that.
+    /// The standard, and an older version with a peer that supports only that.
     #[default]
     Either,
-    /// That of the standard alone.
+    /// The standard only (IEEE 802.1Q).
     Standard,
-    /// Version 1.01, before the standard, alone.
+    /// Version 1.01 only, from before the standard.
     Older,
-    /// Version 1.00, before that, alone.
+    /// Version 1.00 only, from before version 1.01.
     Oldest,
 }
 

@@ -7,23 +7,23 @@ use serde::{Deserialize, Deserializer, Serialize};
 use wire::ieee::{Algorithm, Application, EtsTable, PfcTlv, Selector};
 use wire::{Error, Pcp, PrioritySet};
 
-/// The settings of one port, or of all ports of a station.
+/// DCBX settings of one port, or of all ports of a station.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "DcbxKeys")]
 pub struct Settings {
-    /// ETS: what the port does, and what it recommends.
+    /// Enhanced transmission selection (ETS): configuration of the port, and recommendation to its peer. Default: all keys at their defaults.
     pub ets: Ets,
-    /// PFC: what the port has, and whether it adopts.
+    /// Priority-based flow control (PFC): configuration of the port, and willingness to adopt that of its peer. Default: all keys at their defaults.
     pub pfc: Pfc,
-    /// Priorities of applications, at most 168. They go before those of the peer. Default: none.
+    /// Application priorities, at most 168. Entries take precedence over those of the peer. Default: none.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "all_different")]
     pub applications: Vec<Entry>,
-    /// End that adopts the PFC of the other if both are willing: "lower_adopts" (the one with the lower address, as with lldpad) or "lower_wins" (the other one). Both ends must have the same value. Default: "lower_adopts".
+    /// Tie break for PFC if both ends are willing: "lower_adopts" (the end with the lower MAC address adopts the settings of the other, as in lldpad) or "lower_wins" (the other end adopts). Both ends must have the same value. Default: "lower_adopts".
     pub tie_break: TieBreak,
-    /// Version of DCBX: "standard", "older" (version 1.01), "oldest" (version 1.00), or "either": the standard, and an older version with a peer that supports only that. Default: "either".
+    /// DCBX version: "standard" (IEEE 802.1Q), "older" (version 1.01), "oldest" (version 1.00), or "either": the standard, and an older version with a peer that supports only that. Default: "either".
     pub dialect: Dialect,
-    /// Uplink: in a scenario the name of a neighbour, for `penstock dcbx run` an interface. All other ports advertise and recommend the operational settings of the uplink, and other settings of classes, shares and priorities are ignored. In a scenario these ports are not willing, and stations without a link to that neighbour advertise their own settings. Default: none (the standard has no such rule).
+    /// Uplink port: in a scenario the name of a neighbour, for `penstock dcbx run` an interface. All other ports advertise and recommend the operational settings of the uplink; their own classes, shares and priorities have no effect. In a scenario, these ports are not willing, and stations without a link to that neighbour advertise their own settings. Default: none (the standard has no such rule).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uplink: Option<String>,
 }
@@ -119,20 +119,20 @@ pub struct Ets {
     recommended: Option<Table>,
 }
 
-/// ETS, as a port exchanges it.
+/// ETS settings that a port exchanges.
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "DcbxEtsKeys")]
 struct EtsKeys {
-    /// If true, the port adopts the ETS settings that its peer recommends. Default: true (a station without settings adopts those of its switch).
+    /// Willing bit of ETS: if true, the port adopts the ETS settings that its peer recommends. Default: true (a station without settings adopts those of its switch).
     willing: bool,
-    /// Number of traffic classes of the port, 1 to 8. Default: 8.
+    /// Number of traffic classes of the port. A count, 1 to 8. Default: 8.
     #[schemars(range(min = 1, max = 8))]
     traffic_classes: u8,
-    /// ETS settings of the port unless it adopts others. Default: those of its scheduler; without a scenario, priority n in traffic class n, all strict.
+    /// ETS configuration of the port, unless it adopts a recommendation. Default: the configuration of its scheduler; without a scenario, priority n in traffic class n, all strict.
     #[serde(skip_serializing_if = "Option::is_none")]
     own: Option<Table>,
-    /// ETS settings that the port recommends to its peer. Default: none.
+    /// ETS recommendation to the peer. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     recommended: Option<Table>,
 }
@@ -175,22 +175,22 @@ impl TryFrom<EtsKeys> for Ets {
     }
 }
 
-/// Priorities, traffic classes, and how these are served.
+/// ETS table: traffic classes, their bandwidth shares and transmission selection algorithms.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "TableKeys", into = "TableKeys")]
 #[schemars(try_from = "TableKeys")]
 struct Table(EtsTable);
 
-/// Priorities, traffic classes, and how these are served.
+/// ETS table: traffic classes, their bandwidth shares and transmission selection algorithms.
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "DcbxTableKeys")]
 struct TableKeys {
     /// Traffic class of each of the eight priorities, 0 to 7. Default: priority n in class n.
     classes: [u8; 8],
-    /// Per cent of each traffic class, up to eight; those of ETS classes sum to 100. Default: none (0 each).
+    /// Bandwidth share of each traffic class, in per cent. Up to eight numbers; those of ETS classes sum to 100. Default: none (0 each).
     percent: Vec<u8>,
-    /// Transmission selection algorithm of each traffic class, up to eight: "strict", "credit_based_shaper", "ets" or "vendor". Default: none ("strict" each).
+    /// Transmission selection algorithm of each traffic class: "strict", "credit_based_shaper", "ets" or "vendor". Up to eight names. Default: none ("strict" each).
     algorithms: Vec<Algorithm>,
 }
 
@@ -240,22 +240,22 @@ pub struct Pfc {
     tlv: PfcTlv,
 }
 
-/// PFC, as a port exchanges it.
+/// PFC settings that a port exchanges.
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "DcbxPfcKeys")]
 struct PfcKeys {
     /// If true, the port sends and accepts the PFC TLV. Default: true.
     exchanged: bool,
-    /// If true, the port adopts the PFC priorities of its peer. Default: true (a station without settings adopts those of its switch).
+    /// Willing bit of PFC: if true, the port adopts the PFC priorities of its peer. Default: true (a station without settings adopts those of its switch).
     willing: bool,
-    /// Priorities with PFC unless the port adopts others, 0 to 7 each. Default: those of its flow control; without a scenario, none.
+    /// Priorities with PFC, 0 to 7 each, unless the port adopts others. Default: the priorities of its flow control; without a scenario, none.
     #[serde(skip_serializing_if = "Option::is_none")]
     priorities: Option<Vec<u8>>,
-    /// The number of priorities that can have PFC at the same time, 0 to 8. Default: 8.
+    /// PFC capability: number of priorities that can have PFC at the same time. A count, 0 to 8. Default: 8.
     #[schemars(range(min = 0, max = 8))]
     capability: u8,
-    /// The bit MBC, as it is sent. Default: false.
+    /// MACsec bypass capability (MBC) bit in the PFC TLV that the port sends. Default: false.
     macsec_bypass: bool,
 }
 
@@ -302,22 +302,22 @@ impl TryFrom<PfcKeys> for Pfc {
     }
 }
 
-/// The priority of an application.
+/// Application priority.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "EntryKeys", into = "EntryKeys")]
 #[schemars(try_from = "EntryKeys")]
 pub struct Entry(Application);
 
-/// The priority of an application, as a port exchanges it.
+/// Application priority that a port exchanges.
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "DcbxApplicationKeys")]
 struct EntryKeys {
     /// Field that identifies the application: "ether_type", "stream_port" (TCP, SCTP), "datagram_port" (UDP, DCCP), "port" (any of them) or "dscp". Required.
     selector: Selector,
-    /// EtherType (0: all that no other entry names), port, or code point 0 to 63. Required.
+    /// Value of that field: an EtherType (0: default priority, for traffic that no other entry names), a port, or a DSCP, 0 to 63. Required.
     protocol: u16,
-    /// Its priority, 0 to 7. Required.
+    /// Priority of the application. A whole number, 0 to 7. Required.
     #[schemars(range(min = 0, max = 7))]
     priority: u8,
 }

@@ -301,7 +301,7 @@ pub struct LimiterSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenFull {
-    /// Waits until a frame has left, then goes on (back-pressure; nothing is lost).
+    /// Waits until a frame has left (back-pressure; nothing is lost).
     Block,
     /// Drops the frame, counted as a drop in the NIC.
     Drop,
@@ -359,13 +359,13 @@ impl SwitchSpec {
     }
 }
 
-/// When a frame may leave a switch.
+/// Forwarding mode of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Forwarding {
-    /// After its last bit has arrived.
+    /// Store and forward: a frame may leave after its last bit has arrived.
     StoreAndForward,
-    /// After its first 64 B, unless the egress link is faster than the ingress link.
+    /// Cut-through: a frame may leave after its first 64 B have arrived, unless the egress link is faster than the ingress link.
     CutThrough,
 }
 
@@ -468,9 +468,9 @@ impl FlowSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnLosslessDrop {
-    /// Stops the run with the port, class, occupancy, threshold and the headroom that was needed.
+    /// Stops the run and reports port, class, occupancy, threshold and the headroom that was needed.
     #[default]
     Stop,
-    /// Is counted as a headroom violation.
+    /// Continues, and counts a headroom violation.
     Count,
 }

@@ -34,60 +34,60 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Collective {
-    /// Each rank ends with the sum of the vectors of all; `bytes` is the vector.
+    /// Each rank ends with the sum of the vectors of all ranks; `bytes` is the vector.
     #[serde(alias = "all-reduce", alias = "allreduce")]
     AllReduce,
     /// Each rank ends with its share of the sum; `bytes` is the whole vector.
     #[serde(alias = "reduce-scatter")]
     ReduceScatter,
-    /// Each rank ends with the shares of all; `bytes` is the whole output.
+    /// Each rank ends with the shares of all ranks; `bytes` is the whole output.
     #[serde(alias = "all-gather", alias = "allgather")]
     AllGather,
-    /// Each rank sends a different part to each; `bytes` is the send buffer of a rank.
+    /// Each rank sends a different part to each rank; `bytes` is the send buffer of a rank.
     #[serde(alias = "all-to-all", alias = "alltoall")]
     AllToAll,
     /// Each rank ends with the vector of rank `root`.
     Broadcast,
-    /// Rank `root` ends with the sum of the vectors of all.
+    /// Rank `root` ends with the sum of the vectors of all ranks.
     Reduce,
-    /// No rank goes on before all have come; it has no bytes.
+    /// No rank continues before all have arrived; it has no bytes.
     Barrier,
-    /// Each rank passes messages on to the next: the stages of a pipeline; `bytes` is all that the first rank sends.
+    /// Each rank sends messages to the next: the stages of a pipeline; `bytes` is the total that the first rank sends.
     #[serde(alias = "send-receive", alias = "sendrecv", alias = "pipeline")]
     SendReceive,
 }
 
-/// An algorithm of a collective.
+/// Algorithm of a collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Algorithm {
-    /// Around a ring: all-reduce, reduce-scatter, all-gather, broadcast.
+    /// Ring: all-reduce, reduce-scatter, all-gather, broadcast.
     Ring,
     /// Recursive halving, then doubling: all-reduce, reduce-scatter, all-gather.
     #[serde(alias = "halving-doubling")]
     HalvingDoubling,
-    /// The whole vector to each partner: all-reduce.
+    /// Recursive doubling, with the whole vector to each partner: all-reduce.
     #[serde(alias = "recursive-doubling")]
     RecursiveDoubling,
-    /// Two binary trees that each take half of the vector: all-reduce.
+    /// Double binary tree, each tree with half of the vector: all-reduce.
     #[serde(alias = "double-tree", alias = "double_binary_tree", alias = "double-binary-tree")]
     DoubleTree,
-    /// Within groups, then across them, then within: all-reduce.
+    /// Hierarchical: within groups, then across them, then within them: all-reduce.
     Hierarchical,
-    /// A binomial tree: broadcast, reduce.
+    /// Binomial tree: broadcast, reduce.
     #[serde(alias = "tree")]
     Binomial,
-    /// To one peer after the other, a different one for each rank: all-to-all.
+    /// Pairwise, to one peer after the other, a different one for each rank: all-to-all.
     Shifted,
-    /// To all peers at once: all-to-all.
+    /// Direct, to all peers at once: all-to-all.
     Burst,
-    /// In log2 n rounds of blocks that are passed on: all-to-all.
+    /// Bruck, in log2 n rounds in which blocks are forwarded: all-to-all.
     Bruck,
-    /// In ceil(log2 n) rounds: barrier.
+    /// Dissemination, in ceil(log2 n) rounds: barrier.
     Dissemination,
-    /// From each rank to the next: send_receive.
+    /// Pipeline, from each rank to the next: send_receive.
     Pipeline,
-    /// Added up by units at switches, and copied by them: all-reduce, reduce, broadcast, barrier.
+    /// In-network reduction and replication by aggregation units at switches: all-reduce, reduce, broadcast, barrier.
     #[serde(alias = "in-network")]
     InNetwork,
 }

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use units::Time;
 use workload::Nodes;
 
-/// Computation before each iteration: a time, or a list of times that iterations take in turn, from the first again after the last.
+/// Computation before each iteration: a time, or a list of times that iterations use in turn, starting again after the last.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ComputeTimes {
-    /// Of every iteration.
+    /// Time of every iteration.
     Each(Time),
-    /// Of iterations in turn.
+    /// Times that iterations use in turn.
     InTurn(Vec<Time>),
 }
 
@@ -48,13 +48,13 @@ impl Forms for ComputeTimes {
 }
 by_form!(ComputeTimes);
 
-/// Ranks whose computations take longer than those of others.
+/// Stragglers: ranks whose computations take longer.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StragglerKeys {
-    /// Their hosts: a host, "all" hosts, a pattern, or a list of these. Required.
+    /// Hosts of the stragglers: a host, "all" hosts, a pattern, or a list of these. Required.
     pub hosts: Nodes,
-    /// Factor of each of their computations, those of a schedule too. A number, 1 to 1000. Required.
+    /// Factor by which each of their computations is longer, including those of a schedule. A number, 1 to 1000. Required.
     #[schemars(range(min = 1.0, max = 1000.0))]
     pub slowdown: f64,
 }

@@ -26,60 +26,60 @@ fn is_zero(value: &u64) -> bool {
     *value == 0
 }
 
-/// Workload of a job: a collective, or a program.
+/// Workload of a job: a collective operation, a schedule or a list of messages.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadKeys {
-    /// The operation: "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "reduce", "barrier" or "send_receive" (from each rank to the next). Required, unless `goal`, `messages` or `session` is there.
+    /// Collective operation: "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "reduce", "barrier" or "send_receive" (from each rank to the next). Required, unless `goal`, `messages` or `session` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collective: Option<Collective>,
-    /// A GOAL schedule, text or binary, in place of a collective: its file, relative to the scenario. Rank i of the schedule is rank i of the job. Default: none.
+    /// GOAL schedule in place of a collective: the path of a text or binary file, relative to the scenario. Rank i of the schedule is rank i of the job. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
-    /// Messages at given times, in place of a collective: a CSV file with the columns start, from, to, bytes and compute, relative to the scenario. Default: none.
+    /// Message list in place of a collective: the path of a CSV file with the columns start, from, to, bytes and compute, relative to the scenario. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<String>,
-    /// The messages come from a session, which drives the run, in place of a collective: true or false. Default: false.
+    /// If true, a session that drives the run supplies the messages, in place of a collective. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub session: bool,
     /// Pairs of ranks that have connections: "used" (those of `messages`) or "all". Default: "used"; "all" with `session`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pairs: Option<Pairs>,
-    /// The longest message of a schedule whose send ends when the processor has handed it over; that of a longer one ends when it is acknowledged. A size with unit. Default: "65535 B" (S of LogGOPSim).
+    /// Eager limit of a schedule: the send of a message up to this length completes when the processor has handed it over, that of a longer one when it is acknowledged. A size with unit. Default: "65535 B" (S of LogGOPSim).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eager: Option<Bytes>,
-    /// Algorithm of the operation: "ring", "halving_doubling", "recursive_doubling", "double_tree", "hierarchical" or "in_network" (all_reduce); "ring" or "halving_doubling" (reduce_scatter, all_gather); "shifted", "burst" or "bruck" (all_to_all); "binomial", "ring" or "in_network" (broadcast); "binomial" or "in_network" (reduce); "dissemination" or "in_network" (barrier); "pipeline" (send_receive). Default: the first of its operation.
+    /// Algorithm of the operation: "ring", "halving_doubling", "recursive_doubling", "double_tree", "hierarchical" or "in_network" (all_reduce); "ring" or "halving_doubling" (reduce_scatter, all_gather); "shifted", "burst" or "bruck" (all_to_all); "binomial", "ring" or "in_network" (broadcast); "binomial" or "in_network" (reduce); "dissemination" or "in_network" (barrier); "pipeline" (send_receive). Default: the first one listed for the operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<Algorithm>,
-    /// Bytes of the whole vector (all_reduce, reduce_scatter, broadcast, reduce), of the whole output (all_gather), of the send buffer of a rank (all_to_all), or all that passes from rank to rank (send_receive). A size with unit, at most 16 TiB. Required with `collective`, but for a barrier.
+    /// Bytes of the whole vector (all_reduce, reduce_scatter, broadcast, reduce), of the whole output (all_gather), of the send buffer of a rank (all_to_all), or of all data passed from rank to rank (send_receive). A size with unit, at most 16 TiB. Required with `collective`, except for a barrier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Bytes>,
-    /// Equal pieces of the bytes that run concurrently, as a pipeline; micro-batches of send_receive. A count, 1 to 65536. Default: 1.
+    /// Number of equal chunks of the data that are processed concurrently, as a pipeline; micro-batches of send_receive. A count, 1 to 65536. Default: 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 65536))]
     pub chunks: u64,
-    /// Ranks of a group of "hierarchical", which are consecutive: the GPUs of a server. A count above 1 that divides the number of ranks. Required for "hierarchical".
+    /// Group size of "hierarchical": number of consecutive ranks in a group, such as the GPUs of a server. A count above 1 that divides the number of ranks. Required for "hierarchical".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 2))]
     pub group: Option<u64>,
-    /// The rank that a broadcast begins at, or that a reduction ends at. A whole number below the number of ranks. Default: 0.
+    /// Root rank: the source of a broadcast, or the destination of a reduction. A whole number below the number of ranks. Default: 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub root: u64,
-    /// Skew of an all_to_all ("shifted" or "burst"): rank d receives a share of each send buffer that falls as (d + 1)^-skew. A number, 0 to 10. Default: 0 (all parts are equal).
+    /// Skew of an all_to_all ("shifted" or "burst"): the share of each send buffer that rank d receives is proportional to (d + 1)^-skew. A number, 0 to 10. Default: 0 (all parts are equal).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 10.0))]
     pub skew: Option<f64>,
-    /// Bytes of a segment of "in_network", which a unit adds up as a whole. A size with unit, at least 1 B. Default: "4 KiB" (the largest MTU of InfiniBand: streaming aggregation works on packets).
+    /// Segment size of "in_network": bytes that an aggregation unit reduces as a whole. A size with unit, at least 1 B. Default: "4 KiB" (the largest MTU of InfiniBand: streaming aggregation works on packets).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment: Option<Bytes>,
-    /// Segments of "in_network" that a unit holds for the job, so that a rank waits with as many for their results. A count, 1 to 65536. Default: 128 (4 KiB each: a round trip of 10 us at 400 Gb/s).
+    /// Number of segments of "in_network" that an aggregation unit holds for the job, and for whose results a rank can wait. A count, 1 to 65536. Default: 128 (4 KiB each: a round trip of 10 us at 400 Gb/s).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65536))]
     pub outstanding: Option<u64>,
-    /// Rate at which a unit of "in_network" exchanges segments with its switch, in each direction. The units of all jobs at a switch are one. A rate with unit, 1 Mb/s to 1 Pb/s. Default: the sum of the rates of the links of its switch.
+    /// Rate of an aggregation unit of "in_network": rate at which it exchanges segments with its switch, in each direction. All jobs at a switch share one unit. A rate with unit, 1 Mb/s to 1 Pb/s. Default: the sum of the rates of the links of its switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reduction_rate: Option<BitRate>,
-    /// Time from the last bit of a segment that arrives at a unit of "in_network" to the first bit of its result, upwards and downwards; frames pass the switch before and after the unit as well. A time with unit, at most 1 s. Default: "100 ns" (no separate figure for a unit is published; a switch with such units takes 90 ns from port to port).
+    /// Latency of an aggregation unit of "in_network": time from the last bit of an arriving segment to the first bit of its result, upwards and downwards. Frames also pass the switch before and after the unit. A time with unit, at most 1 s. Default: "100 ns" (no separate figure for a unit is published; a switch with such units takes 90 ns from port to port).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reduction_latency: Option<Time>,
 }
@@ -88,28 +88,28 @@ pub struct WorkloadKeys {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pairs {
-    /// Those between which a message is sent.
+    /// Pairs of ranks between which a message is sent.
     Used,
-    /// Each rank and each other one.
+    /// All pairs of ranks.
     All,
 }
 
-/// Where the ranks of a job are.
+/// Placement of the ranks of a job on hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
-    /// Rank i is at the i-th of the hosts, in the order in which they are selected.
+    /// Rank i is on the i-th host, in the order in which the hosts are selected.
     #[default]
     Linear,
-    /// Hosts of one leaf switch follow each other.
+    /// Leaf switch by leaf switch: consecutive ranks are on hosts of the same leaf switch.
     Packed,
-    /// One host of each leaf switch after the other: neighbouring ranks are at different switches.
+    /// Round-robin over the leaf switches: consecutive ranks are on hosts of different leaf switches.
     Spread,
-    /// Hosts of one pod follow each other: of the switches that are connected without those of the highest level.
+    /// Pod by pod; the switches of a pod are connected without switches of the highest level.
     ByPod,
-    /// Hosts of one rail follow each other: those whose names have the same number behind the point, as in `rails`.
+    /// Rail by rail; hosts of a rail have the same number after the point in their names, as in `rails`.
     ByRail,
-    /// At the hosts in an order that is drawn from the seed and the name of the job.
+    /// Hosts in an order drawn from the seed and the name of the job.
     Random,
 }
 

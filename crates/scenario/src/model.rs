@@ -39,89 +39,89 @@ use units::{Available, Bytes, Or, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// Duration, seed and guards of the simulation.
+    /// Duration, warm-up, seeds and guards of the simulation.
     pub simulation: Simulation,
-    /// Recordings in addition to the totals.
+    /// Recorded time series, distributions and lists, in addition to the totals. Default: all time series and pauses.
     #[serde(default)]
     pub probes: ProbesText,
-    /// The fabric: exactly one kind of topology.
+    /// Topology of the fabric: one table, named after its kind.
     pub topology: Topology,
     /// Settings of all hosts.
     #[serde(default)]
     pub host: HostSettings,
-    /// Settings of single hosts, by name, range ("h0..h7") or pattern ("leaf0/*"); what is not set here comes from `host`.
+    /// Settings of single hosts, by name, range ("h0..h7") or pattern ("leaf0/*"). Keys that are not set here have the value in `host`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hosts: BTreeMap<String, HostSettings>,
     /// Settings of all switches.
     #[serde(default)]
     pub switch: SwitchSettings,
-    /// Settings of single switches, by name, range or pattern ("leaf*"); what is not set here comes from `switch`.
+    /// Settings of single switches, by name, range or pattern ("leaf*"). Keys that are not set here have the value in `switch`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub switches: BTreeMap<String, SwitchSettings>,
     /// Settings of all links.
     #[serde(default, skip_serializing_if = "LinkSettings::is_empty")]
     pub link: LinkSettings,
-    /// Settings of single links, by the names of their ends ("h0<->sw"), which may be ranges or patterns ("leaf*<->spine*"); what is not set here comes from `link`.
+    /// Settings of single links, by the names of both ends ("h0<->sw"), also as ranges or patterns ("leaf*<->spine*"). Keys that are not set here have the value in `link`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub links: BTreeMap<String, NamedLinkSettings>,
-    /// Link-level flow control of all stations without one of their own: a kind, or "off". Default: "off".
+    /// Link-level flow control of all stations without a `flow_control` of their own: a mechanism by name, or a table of that name with its keys; or "off". Default: "off".
     #[serde(default)]
     pub flow_control: FlowControl,
-    /// Watches the egress queues of all switches for pause storms. Default: no watchdog.
+    /// Pause watchdog (PFC watchdog): detects pause storms at the egress queues of all switches. Default: no watchdog.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watchdog: Option<WatchdogSpec>,
-    /// The traffic: each entry is one flow, or one flow for each of several senders. Default: none.
+    /// Traffic flows: each entry is one flow, or one flow per sender if `from` selects several hosts. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<Flow>,
-    /// Transfers: many flows of a given size, each with a start and an end. Default: none.
+    /// Transfers: many flows of a given size, each with a start time and a completion time. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transfers: Vec<Transfers>,
-    /// Jobs: ranks that run collectives together. Default: none.
+    /// Jobs: ranks that run collective operations, schedules or message lists together. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<Job>,
-    /// Faults during the simulation: of links, switches, bits and pause frames. Default: nothing.
+    /// Faults and changes during the simulation, at links and switches. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
 }
 
-/// Duration, seed and guards of the simulation.
+/// Duration, warm-up, seeds and guards of the simulation.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Simulation {
-    /// Name in results. Default: the name of the file without its extension.
+    /// Name of the scenario in results. Default: the file name without its extension.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Description of the scenario, in a sentence. Default: none.
+    /// Description of the scenario, in one sentence. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// End of the simulation. A time with unit, above 0. Required.
+    /// Duration of the simulation, in simulated time. A time with unit, above 0. Required.
     pub duration: Time,
-    /// Start of measuring. Totals and statistics count events from then on: a frame sent earlier is not counted as sent, but it is counted as delivered or lost if that happens later, with its whole latency. Time series, deadlocks, storms and faults are listed from 0 s; pauses are listed if they end after `warmup`. A time with unit, below `duration`. Default: "0 s" (everything counts).
+    /// Warm-up time, which totals and statistics exclude. A frame sent during the warm-up and delivered or lost after it is counted as delivered or lost, with its whole latency, but not as sent. Time series, deadlocks, storms and faults are listed from 0 s; pauses are listed if they end after the warm-up. A time with unit, below `duration`. Default: "0 s" (all events count).
     #[serde(default = "zero")]
     pub warmup: Time,
-    /// Seed of all random streams. A whole number, 0 to 9223372036854775807 (the largest that TOML can write). Default: 1.
+    /// Seed of all random streams. A whole number, 0 to 9223372036854775807 (the largest TOML integer). Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 9223372036854775807u64))]
     pub seed: u64,
-    /// Seed of the hash that selects one of several shortest paths (ECMP). A whole number, 0 to 9223372036854775807, or "seed": that of the random streams. Default: 1 (runs with different seeds differ in their traffic, and flows keep their paths; ports of transfers are drawn from `seed`).
+    /// Seed of the hash that selects one of several shortest paths (ECMP). A whole number, 0 to 9223372036854775807, or "seed" for the value of `seed`. Default: 1 (runs with different values of `seed` differ in their traffic, and flows keep their paths; ports of transfers are drawn from `seed`).
     #[serde(default)]
     pub path_seed: PathSeed,
-    /// Reaction to the loss of a frame of a lossless class: "stop" ends the run with an explanation, "count" counts a headroom violation. Default: "stop" (a lossless fabric that loses frames is misconfigured).
+    /// Reaction to the loss of a frame of a lossless class: "stop" ends the run with an explanation, "count" continues and counts a headroom violation. Default: "stop" (a lossless fabric that loses frames is misconfigured).
     #[serde(default)]
     pub on_lossless_drop: OnLosslessDrop,
-    /// Reaction to a deadlock (queues that wait for each other in a cycle): "stop" ends the run and keeps the measurements until then, "count" counts it; with credits, "stop" rejects routes that can deadlock, and "count" accepts them. Default: "stop" (as pauses are renewed, nothing in the cycle moves again).
+    /// Reaction to a deadlock, a cycle of queues that wait for each other: "stop" ends the run and keeps the measurements up to that time, "count" continues and counts it. With credit-based flow control, "stop" rejects routes that can deadlock, and "count" accepts them. Default: "stop" (pauses in the cycle are renewed, so that its frames never move again).
     #[serde(default)]
     pub on_deadlock: OnDeadlock,
-    /// Simulated time between two searches for deadlocks; the time at which a cycle closed is exact all the same. A time with unit, above 0. Default: "100 us" (a few times what it takes to close).
+    /// Interval between two searches for deadlocks, in simulated time. The reported time at which a cycle closed is exact for any interval. A time with unit, above 0. Default: "100 us" (a few times the time that a cycle needs to close).
     #[serde(default = "hundred_us")]
     pub deadlock_interval: Time,
-    /// Precision at which all jobs end: half of the width of the confidence interval of the mean time of an iteration, as a share of that mean, and the confidence. The interval is that of Student's t for 10 batches of consecutive iterations; it is computed for 10, 20, 30 and more iterations. When every job has either finished or reached this precision, all jobs stop after the iterations that have begun, and their figures are estimates. A text like "5 % at 95 %": above 0 and at most 100 %, at 90, 95 or 99 %. Default: none (jobs run all of their iterations).
+    /// Precision of the mean iteration time at which all jobs end: half-width of its confidence interval as a percentage of the mean, and confidence level. The interval is that of Student's t for 10 batches of consecutive iterations, and is computed after 10, 20, 30 and more iterations. When every job has finished or reached this precision, all jobs stop after the iterations in progress, and their figures are estimates. A text like "5 % at 95 %": above 0 and at most 100 %, at 90, 95 or 99 %. Default: none (jobs run all of their iterations).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Precision>,
-    /// Iterations of jobs that repeat earlier ones exactly, because the state of the whole run is the same except for a shift in time: "off" simulates them; "iterations" leaves them out: the result is still that of the whole run, except that steps of ranks are recorded only up to the first of them; "phases" leaves out steps of a ring too, if the run has one job; "check" simulates them and compares their times, counters and fingerprints. Without effect beside `until`, and where frames are recorded. Default: "off".
+    /// Treatment of job iterations that repeat earlier ones exactly, because the state of the whole run is the same except for a shift in time: "off" simulates them; "iterations" omits them; "phases" also omits repeated steps of a ring, if the run has one job; "check" simulates them and compares their times, counters and fingerprints. The result is that of the whole run, except that steps of ranks are recorded only up to the first omitted iteration. No effect with `until`, or if frames are recorded. Default: "off".
     #[serde(default)]
     pub skip: Skip,
-    /// Memory that the engine may use, recorded results included. A run that exceeds it ends early with a warning and keeps the measurements until then. The key has no other effect. A size with unit, at least 1 MiB, or "available": four fifths of the memory that is free on the machine when the run begins, shared by replications that run in parallel. Default: "available".
+    /// Maximum memory of the engine, recorded results included. A run that exceeds it ends early with a warning and keeps the measurements up to that time. The key has no other effect. A size with unit, at least 1 MiB, or "available": four fifths of the free memory of the machine at the start of the run, shared by replications that run in parallel. Default: "available".
     #[serde(default = "available")]
     pub memory_limit: Or<Bytes, Available>,
 }
@@ -151,21 +151,21 @@ impl Model {
     }
 }
 
-/// The seed of the choice of paths.
+/// Seed of the ECMP hash.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum PathSeed {
-    /// This one, whatever the seed of the random streams.
+    /// Fixed seed, independent of `seed`.
     Own(#[schemars(range(min = 0, max = 9223372036854775807u64))] u64),
-    /// That of the random streams.
+    /// Value of `seed`.
     Word(PathSeedWord),
 }
 
-/// Seeds by name.
+/// Seed of the ECMP hash by keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PathSeedWord {
-    /// That of the random streams.
+    /// Value of `seed`.
     Seed,
 }
 

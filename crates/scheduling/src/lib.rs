@@ -242,7 +242,7 @@ macro_rules! schedulers {
             fn json_schema(generator: &mut SchemaGenerator) -> Schema {
                 let plain = [$((stringify!($plain_file), concat!($($plain_doc),+).trim()),)*];
                 let keyed = vec![$(Keyed::new::<$params>(stringify!($file), concat!($($doc),+).trim(), generator),)*];
-                keys::schema("Which queue sends: a name, with the defaults, or a table of that name with its keys.", &plain, keyed)
+                keys::schema("Scheduler of the egress queues: a name, with its defaults, or a table of that name with its keys.", &plain, keyed)
             }
         }
 
@@ -373,8 +373,8 @@ schedulers! {
 }
 
 /// Description of the key of a station that names a scheduler, for the reference.
-pub const KEY: &str = "Which queue sends: the name of a scheduler, or a table of that name with its keys. \
-    Default: \"strict_priority\" (IEEE 802.1Q 8.6.8.1), or \"fifo\" when there is one queue.";
+pub const KEY: &str = "Scheduler of the egress queues: the name of a scheduler, or a table of that name with \
+    its keys. Default: \"strict_priority\" (IEEE 802.1Q 8.6.8.1), or \"fifo\" if there is one queue.";
 
 impl SchedulerSpec {
     /// Returns the default scheduler of a port with `queues` queues.

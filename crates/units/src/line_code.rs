@@ -17,16 +17,16 @@ use crate::BitRate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A line code, by its name.
+/// Line code of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum LineCode {
-    /// Ten bits on the wire for eight of data: PCI Express 1 and 2, InfiniBand up to QDR, Advanced Switching.
+    /// 10 bits on the wire for 8 bits of data: PCI Express 1 and 2, InfiniBand up to QDR, Advanced Switching.
     #[serde(rename = "8b/10b")]
     EightTen,
-    /// 66 bits on the wire for 64 of data: InfiniBand from FDR on; the fibres of Ethernet from 10 Gb/s on.
+    /// 66 bits on the wire for 64 bits of data: InfiniBand from FDR on; Ethernet on fibre from 10 Gb/s on.
     #[serde(rename = "64b/66b")]
     SixtyFourSixtySix,
-    /// 130 bits on the wire for 128 of data: PCI Express 3 to 5.
+    /// 130 bits on the wire for 128 bits of data: PCI Express 3 to 5.
     #[serde(rename = "128b/130b")]
     OneTwentyEightOneThirty,
 }

@@ -187,11 +187,11 @@ impl Link {
 /// Defines the closed enum of arrival processes, and its dispatch, from one list.
 macro_rules! arrivals {
     ($($(#[$doc:meta])+ $file:ident: $name:ident($params:ty)),* $(,)?) => {
-        /// When frames are due.
+        /// Arrival process of frames.
         #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum Arrivals {
-            /// Always one frame waiting: takes all that the link gives.
+            /// Saturating source: always has a frame to send, and uses the full rate of the link.
             Greedy,
             $($(#[$doc])+ $name($params),)*
             /// Transfers, as fast as the link takes them; the `sizes` of their source give the length of a full frame.

@@ -17,37 +17,37 @@ pub enum Nodes {
     Several(Vec<String>),
 }
 
-/// Where frames go.
+/// Destination of frames or transfers.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Receivers {
-    /// Hosts, equally likely.
+    /// Hosts, from which the destination is drawn with equal probability.
     Nodes(Nodes),
-    /// Another choice.
+    /// Another selection of destinations, as a table.
     Table(ReceiversTable),
 }
 
-/// Choices of a destination that need a table.
+/// Selections of destinations that need a table.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReceiversTable {
-    /// Each frame to one of these hosts, equally likely, never to the sender.
+    /// Uniform: each frame to one of these hosts, drawn with equal probability, never to the sender.
     Uniform(Nodes),
-    /// Each frame to one host with a given probability, otherwise to any other.
+    /// Hot spot: each frame to one host with a given probability, otherwise to any other host.
     HotSpot(HotSpot),
-    /// Each sender has one destination of its own, and each destination one sender.
+    /// Permutation: each sender has its own destination, and each destination one sender.
     Permutation(Permutation),
-    /// Each frame to all of these hosts, never to the sender: switches copy it where their paths part. On a multicast channel, "M0" to "M3", of `[flow_control.credit]`.
+    /// Multicast: each frame to all of these hosts, never to the sender; switches replicate it where the paths diverge. Needs a multicast channel, "M0" to "M3", of `[flow_control.credit]`.
     Multicast(Nodes),
 }
 
-/// A preferred destination.
+/// Hot spot: a preferred destination.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HotSpot {
-    /// The preferred host. Required.
+    /// Preferred host. Required.
     pub host: String,
-    /// The probability that a frame goes there; others go to all other hosts, equally likely. A number, 0 to 1. Required.
+    /// Probability that a frame goes to the preferred host; otherwise it goes to one of all other hosts, with equal probability. A number, 0 to 1. Required.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub share: f64,
 }
@@ -56,13 +56,13 @@ pub struct HotSpot {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Permutation {
-    /// A random one without self-pairs, drawn from the seed of the scenario and the name of the flow.
+    /// Random permutation without self-pairs, drawn from the seed of the scenario and the name of the flow.
     Word(PermutationWord),
-    /// A rotation.
+    /// Rotation.
     Shift(Shift),
 }
 
-/// Random permutations.
+/// Random permutations by keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PermutationWord {
@@ -70,11 +70,11 @@ pub enum PermutationWord {
     Random,
 }
 
-/// A rotation: the i-th sender sends to the (i + shift)-th.
+/// Rotation: the i-th sender sends to the (i + shift)-th.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shift {
-    /// Distance, in senders. A count, at least 1, no multiple of the number of senders. Required.
+    /// Distance of the rotation, in senders. A count, at least 1, that is not a multiple of the number of senders. Required.
     pub shift: u64,
 }
 

@@ -24,11 +24,11 @@ fn largest_frame() -> Bytes {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum FrameText {
-    /// All alike. A size with unit, 1 to 9238 B, DA to FCS.
+    /// Fixed length. A size with unit, 1 to 9238 B, DA to FCS.
     Fixed(Bytes),
-    /// A word.
+    /// Distribution of lengths by name.
     Word(FrameWord),
-    /// A distribution.
+    /// Distribution of lengths as a table.
     Table(FrameTable),
 }
 
@@ -44,61 +44,61 @@ pub enum FrameWord {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum FrameTable {
-    /// Every size from `min` to `max`, equally likely.
+    /// Uniform distribution of all lengths from `min` to `max`.
     Uniform {
-        /// The smallest. A size with unit, 1 to 9238 B. Required.
+        /// Minimum length. A size with unit, 1 to 9238 B. Required.
         min: Bytes,
-        /// The largest. A size with unit, 1 to 9238 B, not below `min`. Required.
+        /// Maximum length. A size with unit, 1 to 9238 B, not below `min`. Required.
         max: Bytes,
     },
-    /// Two sizes.
+    /// Two lengths.
     Bimodal {
-        /// The one. A size with unit, 1 to 9238 B. Required.
+        /// Smaller length. A size with unit, 1 to 9238 B. Required.
         small: Bytes,
-        /// The other. A size with unit, 1 to 9238 B. Required.
+        /// Larger length. A size with unit, 1 to 9238 B. Required.
         large: Bytes,
-        /// The probability of `small`. A number, 0 to 1. Required.
+        /// Probability of `small`. A number, 0 to 1. Required.
         #[schemars(range(min = 0.0, max = 1.0))]
         small_share: f64,
     },
-    /// Exponential, cut to a range: what would lie outside has the nearest length.
+    /// Exponential distribution, clipped to a range: a length outside is replaced by the nearest limit.
     Exponential {
-        /// The mean of the truncated lengths. A size with unit, between `min` and `max`. Required.
+        /// Mean of the clipped lengths. A size with unit, between `min` and `max`. Required.
         mean: Bytes,
-        /// The smallest. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
+        /// Minimum length. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
         #[serde(default = "smallest_frame")]
         min: Bytes,
-        /// The largest. A size with unit, 1 to 9238 B. Default: "1522 B" (the largest tagged frame without jumbo support).
+        /// Maximum length. A size with unit, 1 to 9238 B. Default: "1522 B" (the largest tagged frame without jumbo support).
         #[serde(default = "largest_frame")]
         max: Bytes,
     },
-    /// Log-normal, cut to a range: what would lie outside has the nearest length.
+    /// Log-normal distribution, clipped to a range: a length outside is replaced by the nearest limit.
     LogNormal {
-        /// The mean of the truncated lengths. A size with unit, between `min` and `max`. Required.
+        /// Mean of the clipped lengths. A size with unit, between `min` and `max`. Required.
         mean: Bytes,
-        /// Standard deviation of the natural logarithm before truncation. A number, above 0, at most 5. Required.
+        /// Standard deviation of the natural logarithm of the length before clipping. A number, above 0, at most 5. Required.
         #[schemars(range(min = 0.0, max = 5.0))]
         sigma: f64,
-        /// The smallest. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
+        /// Minimum length. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
         #[serde(default = "smallest_frame")]
         min: Bytes,
-        /// The largest. A size with unit, 1 to 9238 B. Default: "1522 B" (the largest tagged frame without jumbo support).
+        /// Maximum length. A size with unit, 1 to 9238 B. Default: "1522 B" (the largest tagged frame without jumbo support).
         #[serde(default = "largest_frame")]
         max: Bytes,
     },
-    /// Pareto, cut off at the largest: what would be longer is drawn again.
+    /// Pareto distribution, truncated at the maximum: a greater length is drawn again.
     BoundedPareto {
-        /// The shape: the smaller, the more of the bytes lie in few long frames. A number, above 0, at most 100. Required.
+        /// Shape parameter: the smaller it is, the larger is the share of bytes in a few long frames. A number, above 0, at most 100. Required.
         #[schemars(range(min = 0.0, max = 100.0))]
         shape: f64,
-        /// The smallest. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
+        /// Minimum length. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
         #[serde(default = "smallest_frame")]
         min: Bytes,
-        /// The largest. A size with unit, 1 to 9238 B, not below `min`. Default: "1522 B" (the largest tagged frame without jumbo support).
+        /// Maximum length. A size with unit, 1 to 9238 B, not below `min`. Default: "1522 B" (the largest tagged frame without jumbo support).
         #[serde(default = "largest_frame")]
         max: Bytes,
     },
-    /// The path of a CSV file with the columns `bytes` and `weight`, relative to the scenario.
+    /// Empirical distribution: the path of a CSV file with the columns `bytes` and `weight`, relative to the scenario.
     Empirical(String),
 }
 

@@ -9,30 +9,30 @@ use serde::de::{self, MapAccess};
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Time};
 
-/// When transfers begin.
+/// Start times of transfers.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ArrivalsText {
-    /// Each sender begins one, at `start`.
+    /// Each sender begins one transfer, at `start`.
     Once,
-    /// Each sender begins transfers with exponential gaps, drawn from a stream of its own. Exactly one of `load` and `gap`.
+    /// Poisson process: each sender begins transfers with exponential gaps, drawn from its own random stream. Exactly one of `load` and `gap`.
     Poisson {
-        /// Share of the rate of each sender's link that the bytes of its transfers take on average, headers not counted. A number above 0.
+        /// Offered load of each sender: mean rate of the bytes of its transfers, without headers, as a fraction of the rate of its link. A number above 0.
         #[serde(skip_serializing_if = "Option::is_none")]
         load: Option<f64>,
-        /// Mean time between two starts of one sender. A time with unit, above 0.
+        /// Mean time between the starts of two transfers of a sender. A time with unit, above 0.
         #[serde(skip_serializing_if = "Option::is_none")]
         gap: Option<Time>,
     },
-    /// Rounds: several senders begin a transfer to one receiver at the same time.
+    /// Incast in rounds: several senders begin a transfer to one receiver at the same time.
     Incast {
-        /// Time between two rounds; the first round is at `start`. A time with unit, above 0. Required.
+        /// Time between the starts of two rounds; the first round starts at `start`. A time with unit, above 0. Required.
         every: Time,
-        /// Number of senders in each round, drawn anew from `from` each time. A count, at least 1. Default: all except the receiver.
+        /// Number of senders in each round, drawn at random from `from` for each round. A count, at least 1. Default: all except the receiver.
         #[serde(skip_serializing_if = "Option::is_none")]
         senders: Option<u64>,
     },
-    /// The path of a CSV or Parquet file, relative to the scenario: a line for each transfer in order of time, with the columns `time_us` (or `time_s`, `time_ms`, `time_ns`, `time_ps`, or `time` with a unit in each value), `from`, `to`, `bytes` and, if transfers differ in them, `priority`, `from_port` and `to_port`. A transfer that waits for others has no time, but the names of those in `after`, with blanks between them; a name is what the column `id` says. It begins when all of them have ended, as observed at its host: transfers that it sends are acknowledged (over TCP or RDMA), and transfers to it have arrived.
+    /// Path of a CSV or Parquet file, relative to the scenario, with one row per transfer in order of time. Its columns are `time_us` (or `time_s`, `time_ms`, `time_ns`, `time_ps`, or `time` with a unit in each value), `from`, `to`, `bytes` and optionally `priority`, `from_port` and `to_port`. A transfer that depends on others has no time, but their names in `after`, separated by spaces; the column `id` has the names. It begins when all of them have ended, as observed at its host: transfers that the host sends are acknowledged (over TCP or RDMA), and transfers to it have arrived.
     File(String),
 }
 
@@ -40,7 +40,7 @@ pub enum ArrivalsText {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SizesText {
-    /// All alike. A size with unit, at least 1 B.
+    /// Fixed size. A size with unit, at least 1 B.
     Fixed(Bytes),
     /// A published distribution.
     Published(PublishedSizes),
@@ -52,29 +52,29 @@ pub enum SizesText {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum SizesTable {
-    /// Every size from `min` to `max`, equally likely.
+    /// Uniform distribution of all sizes from `min` to `max`.
     Uniform {
-        /// The smallest. A size with unit, at least 1 B. Required.
+        /// Minimum size. A size with unit, at least 1 B. Required.
         min: Bytes,
-        /// The largest. A size with unit, not below `min`. Required.
+        /// Maximum size. A size with unit, not below `min`. Required.
         max: Bytes,
     },
-    /// Pareto, truncated: no transfer is larger than 100 times `mean`.
+    /// Pareto distribution, truncated: no transfer is larger than 100 times `mean`.
     Pareto {
-        /// The mean of the truncated sizes: the smallest size is such that it holds. A size with unit, at least 1 B. Required.
+        /// Mean of the truncated sizes; the minimum size is chosen to give this mean. A size with unit, at least 1 B. Required.
         mean: Bytes,
-        /// The shape: the smaller, the more of the bytes lie in few large transfers. A number above 1 (below, there is no mean). Required.
+        /// Shape parameter: the smaller it is, the larger is the share of bytes in a few large transfers. A number above 1 (below, there is no mean). Required.
         shape: f64,
     },
-    /// Log-normal.
+    /// Log-normal distribution.
     LogNormal {
-        /// The mean. A size with unit, at least 1 B. Required.
+        /// Mean size. A size with unit, at least 1 B. Required.
         mean: Bytes,
         /// Standard deviation of the natural logarithm of the size. A number, 0 to 5. Required.
         #[schemars(range(min = 0.0, max = 5.0))]
         sigma: f64,
     },
-    /// The path of a CSV file with the columns `bytes` and `cdf` (the share of transfers with at most so many, rising to 1 or to 100), relative to the scenario. Between two lines the distribution function is straight.
+    /// Path of a CSV file with the columns `bytes` and `cdf`, relative to the scenario. `cdf` is the share of transfers with at most this many bytes, and rises to 1 or to 100; it is interpolated linearly between rows.
     Points(String),
 }
 

@@ -168,7 +168,7 @@ class Scenario:
 
     @spelled(WatchdogKeys)
     def watchdog(self, **keys: Unpack[WatchdogKeys]) -> Scenario:
-        """Watches the egress queues of all switches for pause storms.
+        """Adds the pause watchdog, which detects pause storms at the egress queues of all switches.
 
         Parameters
         ----------

@@ -60,35 +60,35 @@ use units::{Bytes, Time};
 /// Selection among equal-cost paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathChoice {
-    /// One path per flow, by a hash of its five-tuple and the switch (ECMP).
+    /// ECMP: one path per flow, by a hash of its five-tuple and the switch.
     Hash(Hashing),
-    /// One path to a destination, by the digits of its number (D-mod-k).
+    /// D-mod-k: one path per destination, by the digits of its number.
     DModK,
-    /// A random port for each frame.
+    /// Packet spraying: a random port for each frame.
     Spray,
-    /// The ports in turn.
+    /// Ports in round-robin order, frame by frame.
     RoundRobin,
     /// The port with the fewest bytes queued; ties are broken at random.
     LeastQueued,
-    /// A random port for each burst of a flow.
+    /// Flowlet switching: a random port for each burst.
     Flowlet(Flowlet),
-    /// Among ports that are not paused, the one with the shortest queue in coarse steps.
+    /// Adaptive routing: the unpaused port with the shortest queue, in coarse steps.
     Adaptive(Adaptive),
-    /// Over a random third group of a dragonfly (`detours.rs`).
+    /// Valiant routing: through a random third group of a dragonfly (`detours.rs`).
     Valiant,
-    /// Over a random third group of a dragonfly where the minimal path has longer queues (`detours.rs`).
+    /// UGAL-L: through a random third group of a dragonfly if the minimal path has longer queues (`detours.rs`).
     Ugal(Ugal),
 }
 
-/// Keys of adaptive routing: how ports are compared.
+/// Keys of adaptive routing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Adaptive {
-    /// Steps in which queues are compared: those within the same step count as equal. A size in bytes, at least "1 B". Default: "8000 B".
+    /// Step size of the comparison of queue lengths: queues in the same step count as equal. A size in bytes, at least "1 B". Default: "8000 B".
     pub quantum: Bytes,
-    /// If true, a port whose class is paused ranks behind all ports that are not paused. Default: true.
+    /// If true, a port whose class is paused is selected only if all compared ports are paused. Default: true.
     pub pause: bool,
-    /// If true, the switch compares two ports drawn at random instead of all ports. Default: false.
+    /// If true, the switch compares two ports drawn at random instead of all ports (power of two choices). Default: false.
     pub two_choices: bool,
 }
 
@@ -98,13 +98,13 @@ impl Default for Adaptive {
     }
 }
 
-/// Keys of flowlet switching: how the bursts of a flow are distinguished.
+/// Keys of flowlet switching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flowlet {
-    /// A flow that has sent nothing for this long begins a new burst. A time with unit, above 0; frames stay in order if it exceeds the spread of delays between the paths. Required.
+    /// Flowlet gap: idle time of a flow after which its next frame begins a new burst. A time with unit, above 0; frames stay in order if it exceeds the difference in delay between the paths. Required.
     pub gap: Time,
-    /// Entries of the table of a switch; flows that share one share their bursts. A power of two, 1 to 1048576. Default: 65536 (CONGA, SIGCOMM 2014, section 3.4).
+    /// Number of entries in the flowlet table of a switch; flows that share an entry share their bursts. A power of two, 1 to 1048576. Default: 65536 (CONGA, SIGCOMM 2014, section 3.4).
     #[serde(default = "usual_entries")]
     #[schemars(range(min = 1, max = MOST_ENTRIES))]
     pub entries: u64,
@@ -130,15 +130,15 @@ impl Serialize for PathChoice {
 
 /// Choices without keys, with their names and descriptions.
 const PLAIN: [(PathChoice, &str, &str); 5] = [
-    (PathChoice::DModK, "d_mod_k", "One path to a destination, by the digits of its number (D-mod-k)."),
-    (PathChoice::Spray, "spray", "A random port for each frame."),
-    (PathChoice::RoundRobin, "round_robin", "The ports in turn."),
+    (PathChoice::DModK, "d_mod_k", "D-mod-k: one path per destination, by the digits of its number."),
+    (PathChoice::Spray, "spray", "Packet spraying: a random port for each frame."),
+    (PathChoice::RoundRobin, "round_robin", "Ports in round-robin order, frame by frame."),
     (
         PathChoice::LeastQueued,
         "least_queued",
         "The port with the fewest bytes queued; ties are broken at random.",
     ),
-    (PathChoice::Valiant, "valiant", "Over a random third group of a dragonfly."),
+    (PathChoice::Valiant, "valiant", "Valiant routing: through a random third group of a dragonfly."),
 ];
 
 impl Choice for PathChoice {
@@ -179,18 +179,18 @@ impl JsonSchema for PathChoice {
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let plain = PLAIN.map(|(_, name, about)| (name, about));
-        let hash = "One path per flow, by a hash of its five-tuple and the switch (ECMP).";
+        let hash = "ECMP: one path per flow, by a hash of its five-tuple and the switch.";
         let keyed = vec![
             Keyed::new::<Hashing>("hash", hash, generator),
-            Keyed::new::<Flowlet>("flowlet", "A random port for each burst of a flow.", generator),
+            Keyed::new::<Flowlet>("flowlet", "Flowlet switching: a random port for each burst.", generator),
             Keyed::new::<Adaptive>(
                 "adaptive",
-                "Among ports that are not paused, the one with the shortest queue in coarse steps.",
+                "Adaptive routing: the unpaused port with the shortest queue, in coarse steps.",
                 generator,
             ),
             Keyed::new::<Ugal>(
                 "ugal",
-                "Over a random third group of a dragonfly where the minimal path has longer queues (UGAL-L).",
+                "UGAL-L: through a random third group of a dragonfly if the minimal path has longer queues.",
                 generator,
             ),
         ];

@@ -40,7 +40,7 @@ use units::Bytes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ugal {
-    /// Bytes by which the minimal path may be worse (queue times links) before a frame takes a detour. A size in bytes. Default: "0 B".
+    /// Bias towards the minimal path: bytes by which its queue length times its number of links may exceed those of the detour. A size in bytes. Default: "0 B".
     pub threshold: Bytes,
 }
 

@@ -37,14 +37,14 @@ impl Default for GuardSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Skip {
-    /// They are simulated.
+    /// Simulates them.
     #[default]
     Off,
-    /// They are not simulated: their times follow from those that they repeat.
+    /// Omits them; their times follow from those that they repeat.
     Iterations,
-    /// Neither they nor the steps of a ring that repeat earlier ones are simulated.
+    /// Omits them, and also the steps of a ring that repeat earlier ones.
     Phases,
-    /// They are simulated and compared with those that they repeat.
+    /// Simulates them and compares them with those that they repeat.
     Check,
 }
 
@@ -61,9 +61,9 @@ impl Skip {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnDeadlock {
-    /// Ends the run when it is seen; what was measured until then is the result.
+    /// Ends the run when it is detected; the result has the measurements up to that time.
     #[default]
     Stop,
-    /// Is counted, and reported in the result.
+    /// Continues, and counts it in the result.
     Count,
 }

@@ -38,7 +38,7 @@ macro_rules! topologies {
     ($($(#[doc = $doc:literal])+ $file:ident: $name:ident),* $(,)?) => {
         $(pub use $file::$name;)*
 
-        /// The shape of the fabric: exactly one of these.
+        /// Topology of the fabric: exactly one of these.
         #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum Topology {
@@ -66,21 +66,21 @@ topologies! {
     chain: Chain,
     /// Switches `sw0`, `sw1`, ... in a ring; hosts `h{switch}.{i}`.
     ring: Ring,
-    /// Leaves `leaf0`, ..., each linked to each of the spines `spine0`, ...; hosts `h0`, ... numbered across the leaves.
+    /// Two-tier fabric: leaves `leaf0`, ..., each linked to each of the spines `spine0`, ...; hosts `h0`, ... numbered leaf by leaf.
     leaf_spine: LeafSpine,
-    /// The three-level fat tree of k-port switches (Al-Fares et al. 2008): `core0`, ..., `agg{pod}.{i}`, `edge{pod}.{i}`; hosts `h0`, ... in order.
+    /// Three-tier fabric of k-port switches (Al-Fares et al. 2008): `core0`, ..., `agg{pod}.{i}`, `edge{pod}.{i}`; hosts `h0`, ... in order.
     fat_tree: FatTree,
-    /// The k-ary n-tree (Petrini and Vanneschi 1997): switches `s{level}.{i}`, k^n hosts `h0`, ...
+    /// K-ary n-tree (Petrini and Vanneschi 1997): switches `s{level}.{i}`, k^n hosts `h0`, ...
     n_tree: NTree,
-    /// Rails (Spectrum-X, HPN 7.0): hosts `h{server}.{rail}`, the NICs of a rail at a leaf; one or more planes.
+    /// Rail-optimized fabric (Spectrum-X, HPN 7.0): hosts `h{server}.{rail}`, the NICs of a rail at the same leaf; one or more planes.
     rails: Rails,
-    /// The dragonfly (Kim et al. 2008): groups of fully linked switches `sw{group}.{i}`; hosts `h0`, ...
+    /// Groups of fully meshed switches `sw{group}.{i}`, joined by global links (Kim et al. 2008); hosts `h0`, ...
     dragonfly: Dragonfly,
-    /// The Slim Fly (Besta and Hoefler 2014): 2q^2 switches `sw{group}.{i}`, of which no two are more than two links apart; hosts `h0`, ...
+    /// Fabric of diameter 2 (Besta and Hoefler 2014): 2q^2 switches `sw{group}.{i}`; hosts `h0`, ...
     slim_fly: SlimFly,
-    /// The torus: switches `sw{x}.{y}`, ... on a grid whose rows are closed; hosts `h0`, ...
+    /// Grid of switches `sw{x}.{y}`, ... with wrap-around links; hosts `h0`, ...
     torus: Torus,
-    /// Named hosts and switches, and each link.
+    /// Fabric described link by link: named hosts and switches, and each link.
     explicit: Explicit,
 }
 

@@ -26,19 +26,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A field that a switch may hash.
+/// Field of the five-tuple that a switch hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Field {
-    /// The address of the sender.
+    /// Address of the sender.
     Source,
-    /// The address of the receiver.
+    /// Address of the receiver.
     Destination,
-    /// UDP or TCP.
+    /// Protocol: UDP or TCP.
     Protocol,
-    /// The port of the sender.
+    /// Source port.
     SourcePort,
-    /// The port of the receiver.
+    /// Destination port.
     DestinationPort,
 }
 
@@ -80,15 +80,15 @@ fn all_fields() -> Fields {
     Fields::ALL
 }
 
-/// Hash with which a switch chooses among equal paths.
+/// Hash by which a switch selects among equal-cost paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hashing {
-    /// The fields that are hashed: a list, not empty, of "source", "destination" (the two hosts), "protocol" (UDP for frames that are pushed, TCP for what answers), "source_port" and "destination_port". Default: all five (RFC 2992, section 2; RFC 6438).
+    /// Hashed fields: a non-empty list of "source", "destination" (the two hosts), "protocol" (UDP for open-loop sources, TCP for closed-loop sources), "source_port" and "destination_port". Default: all five (RFC 2992, section 2; RFC 6438).
     #[serde(default = "all_fields")]
     #[schemars(with = "Vec<Field>")]
     pub fields: Fields,
-    /// Seed of the switch, in addition to `path_seed`, which is common to all: switches of successive tiers with the same seed make the same choices (polarisation). A whole number, 0 to 9223372036854775807. Default: one for each switch, all different.
+    /// Hash seed of the switch, in addition to `path_seed`, which all switches share. Switches of successive tiers with the same seed make the same choices (polarisation). A whole number, 0 to 9223372036854775807. Default: a different seed for each switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 9223372036854775807u64))]
     pub seed: Option<u64>,

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Queueing {
-    /// One queue a traffic class and egress port, in order of arrival.
+    /// Output queueing: one queue per traffic class and egress port, in order of arrival.
     Output,
-    /// One queue a traffic class, egress port and ingress port, served in turn.
+    /// Virtual output queueing: one queue per traffic class, egress port and ingress port, served in round-robin order.
     VirtualOutput,
-    /// At inputs, until a crossbar takes them to their output.
+    /// Input queueing: frames wait at the inputs until a crossbar transfers them to their output.
     Crossbar(CrossbarKeys),
 }
 

@@ -20,72 +20,72 @@ fn no_limit() -> Or<Bytes, Unlimited> {
     Or::word()
 }
 
-/// One flow, or one flow for each of several senders.
+/// A flow, or one flow per sender if `from` selects several hosts.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Unique name; with several senders the flows are called `name[sender]`. Required.
+    /// Unique name; with several senders, each flow is called `name[sender]`. Required.
     pub name: String,
-    /// The sender: the name of a host, "all" hosts, a pattern, or a list of these. In a pattern `*` matches any characters, "h1..h32" selects h1 to h32, and "leaf0/*" selects the hosts at leaf0. With the name of a switch, whole frames are created there, without transmission time. Required.
+    /// Sender: the name of a host, "all" hosts, a pattern, or a list of these. In a pattern, `*` matches any characters, "h1..h32" selects h1 to h32, and "leaf0/*" selects the hosts at leaf0. With the name of a switch, whole frames are created at that switch, without transmission time. Required.
     pub from: Nodes,
-    /// Where frames go: a host; or several (a list, "all" or a pattern), each frame to one of them, equally likely and never to the sender; or a table `uniform`, `hot_spot` or `permutation`. Beyond a million pairs of sender and destination no paths are listed: switches look each destination up, the table `paths` is empty, and frames that were overtaken are not counted. Required.
+    /// Destination of the frames: a host; or several (a list, "all" or a pattern), from which each frame gets one at random with equal probability, never the sender; or a table `uniform`, `hot_spot`, `permutation` or `multicast`. With more than a million pairs of sender and destination, paths are not listed: switches look up each destination, the table `paths` is empty, and overtaken frames are not counted. Required.
     pub to: Receivers,
     /// Priority of all frames (IEEE 802.1Q). A whole number, 0 to 7. Default: 0 (best effort).
     #[serde(default)]
     #[schemars(range(min = 0, max = 7))]
     pub priority: u64,
-    /// DSCP of all frames (RFC 2474), which the `maps` of switches convert to a traffic class. The maps of all switches must give the same class, which is also the priority of the frames; `priority` can then be omitted. A whole number, 0 to 63. Default: none (switches use the priority).
+    /// DSCP of all frames (RFC 2474), which the `maps` of switches convert to a traffic class. The class in `switch.maps` is also the priority of the frames, so that `priority` can be omitted. A whole number, 0 to 63. Default: none (switches use the priority).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 63))]
     pub dscp: Option<u64>,
-    /// Color of all frames, as marked by a meter at the edge: "green", "yellow" or "red"; queue managers can have separate settings for each (`yellow` and `red` of `red`). Default: color of the DSCP by `maps.dscp_to_color` of all switches, otherwise "green".
+    /// Color (drop precedence) of all frames, as marked by a meter at the edge: "green", "yellow" or "red"; queue managers can have separate settings for each (`yellow` and `red` of `red`). Default: color of the DSCP in `switch.maps.dscp_to_color`, otherwise "green".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub color: Option<Color>,
-    /// The virtual channel of all frames, where links have credits: a name, or a number as text, among the `channels` of `[flow_control.credit]`. In place of `priority`. Default: the channel of the priority.
+    /// Virtual channel of all frames on links with credit-based flow control: a name, or a number as text, among the `channels` of `[flow_control.credit]`. It replaces `priority`. Default: the channel of the priority.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("pattern" = "^([BO][0-7]|M[0-3]|[0-9]+)$"))]
     pub channel: Option<String>,
-    /// If true, other frames of its virtual channel may pass its frames while these lack credits (`channels` of credits, "B0" to "B7"). On a connection this applies to the frames of the sender only, not to the reverse direction. Default: false.
+    /// If true, frames that lack credits may be bypassed by other frames of their virtual channel (`channels` of credits, "B0" to "B7"). On a connection, this applies only to frames of the sender, not to the reverse direction. Default: false.
     #[serde(default)]
     pub bypassable: bool,
-    /// Length of frames, DA to FCS: a size with unit, 1 to 9238 B; or "imix"; or a table `uniform`, `bimodal`, `exponential`, `log_normal` or `empirical`. Default: "1522 B" (the largest tagged frame without jumbo support).
+    /// Length of frames, DA to FCS: a size with unit, 1 to 9238 B; or "imix"; or a table `uniform`, `bimodal`, `exponential`, `log_normal`, `bounded_pareto` or `empirical`. Default: "1522 B" (the largest tagged frame without jumbo support).
     #[serde(default = "full_frame")]
     pub frame: FrameText,
-    /// Start of the source. A time with unit. Default: "0 s".
+    /// Start time of the source. A time with unit. Default: "0 s".
     #[serde(default = "at_start")]
     pub start: Time,
-    /// End of the source. A time with unit, after `start`. Default: the duration of the simulation.
+    /// Stop time of the source. A time with unit, after `start`. Default: the duration of the simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Time>,
-    /// When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`; or endpoints that answer each other: a table `window`, `request_response`, `tcp`, `conversation`, `mpi_exchange`, `fcoe`, `rdma` or `uet`. Required.
+    /// Traffic source: "greedy", or a table `constant`, `bernoulli`, `poisson`, `on_off`, `threads`, `streams`, `bursts` or `video` (open loop); or a table `window`, `request_response`, `tcp`, `conversation`, `mpi_exchange`, `fcoe`, `rdma` or `uet` (closed loop, with feedback from the receiver). Required.
     pub source: SourceText,
-    /// Bits that a rate counts: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's link). Default: "frame".
+    /// Bits that count towards the rate of the source: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's link). Default: "frame".
     #[serde(default)]
     pub rate_counts: RateBasis,
-    /// Bytes that each sender sends in total. The last frame is cut to the rest and padded to 64 B, the smallest Ethernet frame; the padding counts as bytes sent, beyond the limit. With `request_response` only whole requests count, with `conversation` and `fcoe` whole exchanges. A size with unit, or "unlimited". Default: "unlimited".
+    /// Total bytes that each sender sends. The last frame is shortened to the remaining bytes and padded to 64 B, the smallest Ethernet frame; the padding counts as bytes sent, beyond the limit. With `request_response`, only whole requests count, with `conversation` and `fcoe` whole exchanges. A size with unit, or "unlimited". Default: "unlimited".
     #[serde(default = "no_limit")]
     pub limit: Or<Bytes, Unlimited>,
-    /// Delays each frame by a random time, uniform from 0 to this; frames keep their order, and their rate does not change. A greedy source has none, as it sends when the link is free; nor have endpoints that answer each other (over TCP: `send_jitter`). A time with unit. Default: "0 s" (sources are exact).
+    /// Maximum random delay of each frame, uniformly distributed from 0; frames keep their order, and their rate does not change. Not for greedy sources, which send whenever the link is free, nor for closed-loop sources (over TCP: `send_jitter`). A time with unit. Default: "0 s" (no jitter).
     #[serde(default = "at_start")]
     pub jitter: Time,
-    /// Changes while the simulation runs, in order of time. Default: none.
+    /// Changes of the source during the simulation, in order of time. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub script: Vec<Step>,
-    /// Ports of UDP, or of TCP where endpoints answer each other: a table of `from` and `to`. Switches hash them (`path_choice`), captures show them. Default: none is given; each flow has a hash of its own, drawn by its name from `path_seed`.
+    /// UDP ports, or TCP ports of a closed-loop source: a table of `from` and `to`. Switches hash them (`path_choice`), and captures show them. Default: none (each flow has its own hash, drawn by its name from `path_seed`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ports: Option<PortKeys>,
-    /// Names of the nodes to pass in order, from the first switch to the destination; what the far end of a connection answers takes the same links back. Default: a shortest path; where there are several, a hash of the five-tuple, `path_seed` and the switch picks one (ECMP, RFC 2992), in both directions of a connection the same.
+    /// Explicit route: names of the nodes to pass in order, from the first switch to the destination. The reverse direction of a connection uses the same links. Default: a shortest path; among several, a hash of the five-tuple, `path_seed` and the switch selects one (ECMP, RFC 2992), the same for both directions of a connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub route: Option<Vec<String>>,
 }
 
-/// When frames are due.
+/// Traffic source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum SourceText {
-    /// An arrival process pushes them.
+    /// Open-loop arrival process.
     Pushed(Arrivals),
-    /// Endpoints answer each other.
+    /// Closed-loop source: two endpoints with feedback.
     Answered(Applications),
 }
 
@@ -132,7 +132,7 @@ impl JsonSchema for SourceText {
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let both = [Arrivals::json_schema(generator), Applications::json_schema(generator)];
-        keys::either("When frames are due.", both)
+        keys::either("Traffic source.", both)
     }
 }
 
@@ -157,11 +157,11 @@ impl SourceText {
     }
 }
 
-/// A change of a source.
+/// Change of a source: a stop or a start.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Time of the step. A time with unit, not before that of the step above. Required.
+    /// Time of the change. A time with unit, not before that of the previous entry. Required.
     pub at: Time,
     /// If true, the source stops sending. Exactly one of `stop` and `start` is true. Default: false.
     #[serde(default)]
@@ -169,7 +169,7 @@ pub struct Step {
     /// If true, the source resumes sending. Exactly one of `stop` and `start` is true. Default: false.
     #[serde(default)]
     pub start: bool,
-    /// The new rate (the peak rate of an on/off source), with `start`. A rate with unit, above 0. Default: as before.
+    /// New rate (the peak rate of an on/off source), with `start`. A rate with unit, above 0. Default: unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
 }

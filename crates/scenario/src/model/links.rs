@@ -9,7 +9,7 @@ use units::Time;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkSettings {
-    /// Link-level retry (Ultra Ethernet): "on", "off", or its keys. Default: "off".
+    /// Link-level retry (Ultra Ethernet): "on", "off", or a table of its keys. Default: "off".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub llr: Option<Llr>,
 }
@@ -21,14 +21,14 @@ impl LinkSettings {
     }
 }
 
-/// Settings of the links between named ends, in both directions.
+/// Settings of single links, in both directions.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NamedLinkSettings {
-    /// Link-level retry (Ultra Ethernet): "on", "off", or its keys. Default: that of `link`.
+    /// Link-level retry (Ultra Ethernet): "on", "off", or a table of its keys. Default: the value in `link`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub llr: Option<Llr>,
-    /// One-way delay of the cable, in place of that of the topology; the delay of interfaces and PHY is added as there. A time with unit, 0 s to 10 s. Default: that of the topology.
+    /// One-way delay of the cable, in place of the one in the topology. The delay of interfaces and PHY is added as in the topology. A time with unit, 0 s to 10 s. Default: the delay in the topology.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Time>,
 }

@@ -11,34 +11,34 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Number of DSCPs (RFC 2474).
 pub const CODE_POINTS: usize = 64;
 
-/// Maps of a switch. Traffic classes go on to queues by `queues`, and to priority groups by `buffer.memory.groups`.
+/// QoS maps of a switch. `queues` maps traffic classes to queues, and `buffer.memory.groups` maps them to priority groups.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapKeys {
-    /// The traffic class of each DSCP: a table of numbers, 0 to 63, each with a class, 0 to 7, like `{ 26 = 3, 48 = 6, other = 1 }`; `other` is the class of all that are not named, without it 0. Frames without DSCP have the class of their priority. Default: DSCP / 8 (class selectors, RFC 2474).
+    /// Map from DSCP to traffic class: a table of DSCPs, 0 to 63, each with a class, 0 to 7, like `{ 26 = 3, 48 = 6, other = 1 }`. `other` is the class of all DSCPs that are not listed, 0 if omitted. Frames without DSCP have the class of their priority. Default: DSCP / 8 (class selectors, RFC 2474).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dscp_to_tc: Option<BTreeMap<String, u64>>,
-    /// The color of each DSCP: a table of numbers, 0 to 63, each with "green", "yellow" or "red", like `{ 10 = "green", 12 = "yellow", 14 = "red" }`; `other` is the color of all that are not named, without it "green". All switches have to agree on the DSCPs of flows. Default: all are "green".
+    /// Map from DSCP to color (drop precedence): a table of DSCPs, 0 to 63, each with "green", "yellow" or "red", like `{ 10 = "green", 12 = "yellow", 14 = "red" }`. `other` is the color of all DSCPs that are not listed, "green" if omitted. All switches must agree on the DSCPs of flows. Default: all are "green".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dscp_to_color: Option<BTreeMap<String, Color>>,
-    /// The queue that a pause of each priority stops here: eight numbers, 0 to 7. For a lossless priority it has to be the queue where its frames wait. Default: the queue of the traffic class of the same number.
+    /// Map from PFC priority to queue: the queue that a received pause of each priority stops. Eight numbers, 0 to 7. For a lossless priority, it must be the queue of its frames. Default: the queue of the traffic class of the same number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pfc_to_queue: Option<Vec<u64>>,
-    /// The priority group for which pauses of each priority are sent: eight numbers, 0 to 7. For a lossless priority it has to be the group that its frames fill. Default: the group of the traffic class of the same number.
+    /// Map from PFC priority to priority group: the group whose occupancy triggers pauses of each priority. Eight numbers, 0 to 7. For a lossless priority, it must be the group of its frames. Default: the group of the traffic class of the same number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pfc_to_group: Option<Vec<u64>>,
-    /// Other DSCPs for frames that leave to some neighbours, as tunnels have them: a list of tables of `to` and `dscp`; of several that name a neighbour, the first counts. Default: none (frames keep theirs).
+    /// DSCP rewriting of frames to some neighbours, as at tunnel endpoints: a list of tables of `to` and `dscp`. If several tables list a neighbour, the first one applies. Default: none (frames keep their DSCP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remap: Option<Vec<RemapKeys>>,
 }
 
-/// Other DSCPs for frames that leave to some neighbours.
+/// DSCP rewriting of frames to some neighbours.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RemapKeys {
-    /// The neighbours: a list of names, ranges or patterns of hosts and switches. Required.
+    /// Neighbours: a list of names, ranges or patterns of hosts and switches. Required.
     pub to: Vec<String>,
-    /// The new DSCP of each: a table of numbers, 0 to 63, like `{ 3 = 2, 4 = 6 }`; others stay. Frames fill the priority group of the old one, wait in the queue of the new one, and keep their color. Required.
+    /// Map from old to new DSCP: a table of numbers, 0 to 63, like `{ 3 = 2, 4 = 6 }`; DSCPs that are not listed are unchanged. A frame occupies the priority group of its old DSCP, waits in the queue of its new DSCP, and keeps its color. Required.
     pub dscp: BTreeMap<String, u64>,
 }
 

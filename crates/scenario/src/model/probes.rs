@@ -10,17 +10,17 @@ use units::{Off, Or, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ProbesText {
-    /// All series, with bins of one width.
+    /// All time series, with one bin width.
     All(Probes),
-    /// Those of the list, and nothing else: `[[probes]]`.
+    /// Only the probes in the list `[[probes]]`.
     Chosen(Vec<ProbeText>),
 }
 
-/// Recordings of all places in addition to the totals.
+/// Recordings of all flows, ports, classes and queues, in addition to the totals.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Probes {
-    /// Width of the bins of all time series. A time with unit, above 0, or "off" for no series. At most 1000000 bins. Default: a 500th of `duration`, or the time of twelve of the longest frames on the slowest link if that is longer, but at most a 50th of `duration`; rounded up to whole nanoseconds. Of each kind (flows, ports, their classes, queues) the 256 busiest series are kept, at most 1000000 bins together. A kind that would take more than 64 MiB is not recorded, and the run says so; `[[probes]]` chooses.
+    /// Bin width of all time series. A time with unit, above 0, or "off" for no time series; at most 1000000 bins. Of each kind (flows, ports, their classes, queues), the 256 busiest series are kept, at most 1000000 bins together. A kind that needs more than 64 MiB is not recorded, and the run reports it; `[[probes]]` selects single series. Default: a 500th of `duration`, or the transmission time of twelve of the longest frames on the slowest link if that is longer, but at most a 50th of `duration`; rounded up to whole nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bin: Option<Or<Time, Off>>,
     /// If true, each pause is recorded as an interval. Default: true.
@@ -28,30 +28,30 @@ pub struct Probes {
     pub pauses: bool,
 }
 
-/// Something to record.
+/// A probe: one quantity, recorded at the selected objects.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeText {
-    /// Quantity to record. Time series: "flow" (what arrives and is read), "port" (what is sent and received), "class" (what each class of a port sends), "queue" (the most that waits, and ingress counters). Distributions: "occupancy" (how long a queue, port, class, memory, part of a shared memory or ingress counter held how much, and the most in each bin), "latency" (of a flow). Lists: "pauses" (each as an interval), "frames" (each that passes a port). Required.
+    /// Recorded quantity. Time series: "flow" (traffic that arrives and is read), "port" (traffic sent and received), "class" (traffic sent by each class of a port), "queue" (maximum occupancy, and ingress counters). Distributions: "occupancy" (time spent at each occupancy of a queue, port, class, memory, part of a shared memory or ingress counter, and the maximum in each bin), "latency" (of a flow). Lists: "pauses" (each as an interval), "frames" (each that passes a port). Required.
     pub what: WhatText,
-    /// Selected objects: a name, a pattern with `*`, numbers as in "h1..h32", a list of these, "all", or "the 20 busiest": those with the most activity; for pauses "the 20 longest". A flow is selected by its name or that of its group, a port by its name ("sw.0->h1") or that of its node, a queue, class or pause by its port, its node, or node and class ("leaf0/3"). An occupancy is selected only by its own name: "sw.0->h1/3" for a queue, "sw.0->h1" for a port, "sw/3" for a class of a node, "sw" for all memory of a node, "sw.0->h1 in/3" for an ingress counter, and for a memory with dynamic thresholds "sw shared" for the shared part and "sw headroom" for the headroom. Default: "all".
+    /// Selected objects: a name, a pattern with `*`, a range like "h1..h32", a list of these, "all", or "the 20 busiest" (those with the most activity); for pauses "the 20 longest". A flow is selected by its name or that of its group; a port by its name ("sw.0->h1") or that of its node; a queue, class or pause by its port, its node, or node and class ("leaf0/3"). An occupancy is selected only by its own name: "sw.0->h1/3" for a queue, "sw.0->h1" for a port, "sw/3" for a class of a node, "sw" for all memory of a node, "sw.0->h1 in/3" for an ingress counter, and for a memory with dynamic thresholds "sw shared" for the shared part and "sw headroom" for the headroom. Default: "all".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub which: Option<WhichText>,
-    /// Width of the bins of time series, those of occupancies among them. A time with unit, above 0; at most 1000000 bins. Default: as `bin` of `[probes]`.
+    /// Bin width of time series and occupancies. A time with unit, above 0; at most 1000000 bins. Default: the default of `bin` in `[probes]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every: Option<Time>,
-    /// The largest number of rows of frames or pauses: the first ones are kept. A count, 1 to 1000000. Default: 100000 frames, all pauses.
+    /// Maximum number of rows of frames or pauses; the first ones are kept. A count, 1 to 1000000. Default: 100000 frames, all pauses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rows: Option<u64>,
-    /// Records one frame in this many, chosen by a hash of its identity: a frame is logged at all ports on its path, or at none. A count, 1 to 1000000000. Only for frames; all pause frames are recorded. Default: 1.
+    /// Sampling interval of frames: one frame in this number is recorded, selected by a hash of its identity, at all ports on its path. Only for frames; all pause frames are recorded. A count, 1 to 1000000000. Default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_in: Option<u64>,
-    /// Start of the list of frames. A time with unit. Only for frames. Default: "0 s".
+    /// Time from which frames are recorded. A time with unit. Only for frames. Default: "0 s".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Time>,
 }
 
-/// Quantity to record.
+/// Recorded quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhatText {
@@ -65,15 +65,15 @@ pub enum WhatText {
     Queue,
     /// Distribution of an occupancy over time.
     Occupancy,
-    /// The distribution of a flow's latency.
+    /// Distribution of the latency of a flow.
     Latency,
-    /// Each pause, from its beginning to its end.
+    /// Each pause, from its start to its end.
     Pauses,
     /// Each frame that passes a port.
     Frames,
 }
 
-/// Of which.
+/// Selected objects.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum WhichText {

@@ -15,53 +15,53 @@ fn full_frame() -> Bytes {
     Bytes::new(u64::from(frame::MAX_TAGGED_FRAME_BYTES))
 }
 
-/// Transfers: each has a start, a sender, a receiver and a size, and is complete when its last byte is delivered. A sender has many at once, and sends their frames as fast as its NIC takes them, or over TCP. Each has a five-tuple, with ports that are drawn or given, of which switches make its path (ECMP).
+/// Transfers: each has a start time, a sender, a receiver and a size, and is complete when its last byte is delivered. A sender has many in progress at once, and sends their frames as fast as its NIC accepts them, or over a transport. Each has a five-tuple, with random or given ports, by which switches select its path (ECMP).
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transfers {
-    /// Unique name; each sender is a flow called `name[sender]`. Required.
+    /// Unique name; the flow of each sender is called `name[sender]`. Required.
     pub name: String,
-    /// The senders: a host, "all" hosts, a pattern, or a list of these. Required, unless a file names them.
+    /// Senders: a host, "all" hosts, a pattern, or a list of these. Required, unless a file names them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Nodes>,
-    /// Where transfers go: a host; or several, each transfer to one of them, equally likely and never to the sender; or a table `uniform`, `hot_spot` or `permutation`. Required, unless a file names them.
+    /// Destination of the transfers: a host; or several, from which each transfer gets one at random with equal probability, never the sender; or a table `uniform`, `hot_spot` or `permutation`. Required, unless a file names them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Receivers>,
-    /// When transfers begin: "once", or a table `poisson`, `incast` or `file`. Required.
+    /// Start times of the transfers: "once", or a table `poisson`, `incast` or `file`. Required.
     pub arrivals: ArrivalsText,
-    /// Bytes of a transfer, without the headers of its frames: a size with unit; or a published distribution; or a table `uniform`, `pareto`, `log_normal` or `points`. Required, unless a file names them.
+    /// Sizes of the transfers, without the headers of their frames: a size with unit; or a published distribution; or a table `uniform`, `pareto`, `log_normal` or `points`. Required, unless a file names them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<SizesText>,
-    /// Priority of all frames (IEEE 802.1Q); a file may have its own for each transfer. A whole number, 0 to 7. Default: 0 (best effort).
+    /// Priority of all frames (IEEE 802.1Q); a file can set it for each transfer. A whole number, 0 to 7. Default: 0 (best effort).
     #[serde(default)]
     #[schemars(range(min = 0, max = 7))]
     pub priority: u64,
-    /// DSCP of all frames (RFC 2474), which the `maps` of switches convert to a traffic class. The maps of all switches must give the same class, which is also the priority of the frames; `priority` can then be omitted; frames of a priority in a file have none. A whole number, 0 to 63. Default: none (switches use the priority).
+    /// DSCP of all frames (RFC 2474), which the `maps` of switches convert to a traffic class. The class in `switch.maps` is also the priority of the frames, so that `priority` can be omitted. Frames whose priority is set by a file have no DSCP. A whole number, 0 to 63. Default: none (switches use the priority).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 63))]
     pub dscp: Option<u64>,
-    /// Color of all frames, as marked by a meter at the edge: "green", "yellow" or "red"; queue managers can have separate settings for each (`yellow` and `red` of `red`). Default: color of the DSCP by `maps.dscp_to_color` of all switches, otherwise "green".
+    /// Color (drop precedence) of all frames, as marked by a meter at the edge: "green", "yellow" or "red"; queue managers can have separate settings for each (`yellow` and `red` of `red`). Default: color of the DSCP in `switch.maps.dscp_to_color`, otherwise "green".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub color: Option<Color>,
-    /// Ports of UDP, or of TCP where endpoints answer each other: a table of `from` and `to`. Switches hash them (`path_choice`), captures show them. Default: none is given; that of the sender is drawn for each transfer, or for each new connection.
+    /// UDP ports, or TCP ports of transfers over a transport: a table of `from` and `to`. Switches hash them (`path_choice`), and captures show them. Default: none (the source port is drawn for each transfer, or for each new connection).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ports: Option<PortKeys>,
-    /// Length of full frames, DA to FCS: a size with unit, 1 to 9238 B; the last frame of a transfer is as long as it has to be, and padded to 64 B. Default: "1522 B" (the largest tagged frame without jumbo support).
+    /// Length of full frames, DA to FCS: a size with unit, 1 to 9238 B. The last frame of a transfer is as short as its data allow, padded to 64 B. Default: "1522 B" (the largest tagged frame without jumbo support).
     #[serde(default = "full_frame")]
     pub frame: Bytes,
-    /// Transport of the transfers: "frames", sent once and never acknowledged, or a table `tcp`, `rdma` or `uet`. Default: "frames".
+    /// Transport of the transfers: "frames" (sent once and never acknowledged), or a table `tcp`, `rdma`, `uet` or `mrc`. Default: "frames".
     #[serde(default)]
     pub over: CarrierText,
-    /// Bytes of each frame that do not belong to the transfer; over TCP, RDMA and UET see their key `headers`. A size with unit, below `frame`, or a preset: "ethernet" (18 B), "esun" (22 B), "sue" (50 B), "sue_afh1" or "sue_afh2" (22 B), "sue_lite" (20 B). Default: "18 B" (Ethernet header and FCS).
+    /// Bytes of headers in each frame, which are not part of the transfer; over a transport, see its key `headers`. A size with unit, below `frame`, or a preset: "ethernet" (18 B), "esun" (22 B), "sue" (50 B), "sue_afh1" or "sue_afh2" (22 B), "sue_lite" (20 B). Default: "18 B" (Ethernet header and FCS).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<HeaderText>,
-    /// Order in which the transfers of a sender send frames: in turn ("round_robin"), or the oldest until it is complete ("fifo"). Over TCP, RDMA and UET it is "round_robin". Default: "round_robin" (NICs serve their queue pairs in turn).
+    /// Order in which a sender serves its transfers: "round_robin" (their frames in turn) or "fifo" (the oldest transfer until it is complete). Always "round_robin" over TCP, RDMA and UET. Default: "round_robin" (NICs serve their queue pairs in turn).
     #[serde(default)]
     pub order: ServiceOrder,
     /// Earliest start of the first transfer; times in a file are relative to it. A time with unit. Default: "0 s".
     #[serde(default = "at_start")]
     pub start: Time,
-    /// No transfer begins after this time; those in progress continue. A time with unit, after `start`. Default: the duration of the simulation.
+    /// Time after which no transfer begins; transfers in progress continue. A time with unit, after `start`. Default: the duration of the simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Time>,
 }
@@ -73,11 +73,11 @@ pub enum CarrierText {
     /// Frames without acknowledgements.
     #[default]
     Frames,
-    /// TCP: a transfer has a connection for itself, one that is free or a new one; of free ones, one with its ports if they are given, else one on the way that its ports lead. `transfer` and `idle` have no meaning here; with `reconnect` each transfer begins with a fresh window and, if there is one, a handshake.
+    /// TCP: a transfer has exclusive use of a connection, free or new. Of free ones, it uses one with its ports if they are given, otherwise one on the path that its ports select. `transfer` and `idle` have no effect here. With `reconnect`, each transfer begins with a fresh window and, if enabled, a handshake.
     Tcp(Box<TcpKeys>),
-    /// RDMA (RoCEv2): a transfer is a message of a queue pair. `message` has no meaning here.
+    /// RDMA (RoCEv2): a transfer is a message of a queue pair. `message` has no effect here.
     Rdma(Box<RdmaKeys>),
-    /// Ultra Ethernet Transport (UET): a transfer is a message of the packet delivery context between its two hosts. `message` has no meaning here.
+    /// Ultra Ethernet Transport (UET): a transfer is a message of the packet delivery context between its two hosts. `message` has no effect here.
     Uet(Box<UetKeys>),
     /// Multipath Reliable Connection (MRC): a transfer is a message of the connection between its two hosts, which spreads its packets over the planes of their NICs.
     Mrc(Box<MrcKeys>),
@@ -96,25 +96,25 @@ impl CarrierText {
 pub enum HeaderText {
     /// A size.
     Size(Bytes),
-    /// The size of a link header.
+    /// Size of a standard link header, by name.
     Preset(HeaderPreset),
 }
 
-/// Link headers by name. Addresses, types and check sequences are included; bytes around a frame are the overhead of its link.
+/// Link headers by name. Addresses, types and check sequences are included; the bytes around a frame are the line overhead of its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HeaderPreset {
     /// Ethernet: addresses (12 B), type (2 B), FCS (4 B).
     Ethernet,
-    /// ESUN 1.0: addresses (12 B), type (2 B), header (4 B), FCS (4 B). The sizes are second-hand.
+    /// ESUN 1.0: addresses (12 B), type (2 B), header (4 B), FCS (4 B). The sizes are from secondary sources.
     Esun,
-    /// Scale-Up Ethernet with Ethernet, IP and UDP headers (50 B), as one implementation has it.
+    /// Scale-Up Ethernet with Ethernet, IP and UDP headers (50 B), according to one implementation.
     Sue,
-    /// Scale-Up Ethernet with the AI fabric header of the first generation (22 B), as one implementation has it.
+    /// Scale-Up Ethernet with the AI fabric header of the first generation (22 B), according to one implementation.
     SueAfh1,
-    /// Scale-Up Ethernet with the AI fabric header of the second generation (22 B), as one implementation has it.
+    /// Scale-Up Ethernet with the AI fabric header of the second generation (22 B), according to one implementation.
     SueAfh2,
-    /// SUE-Lite: header (12 B), ICRC (4 B), FCS (4 B), without VLAN tag, as one implementation has it.
+    /// SUE-Lite: header (12 B), ICRC (4 B), FCS (4 B), without VLAN tag, according to one implementation.
     SueLite,
 }
 

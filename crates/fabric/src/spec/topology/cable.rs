@@ -189,24 +189,24 @@ macro_rules! with_cable {
         pub struct $name {
             $($(#[$key_doc])* pub $key: $type,)*
             $($($(#[$other_doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $other: Option<$other_type>,)*)?
-            /// Rate of a link in each direction. A rate with unit, 1 Mb/s to 1.6 Tb/s. Required.
+            /// Rate of each link, per direction. A rate with unit, 1 Mb/s to 1.6 Tb/s. Required.
             pub rate: units::BitRate,
-            /// The line code of a link. With one, `rate` is the rate on the wire before decoding, as PCI Express (GT/s), InfiniBand and Advanced Switching give it, and data get 8/10, 64/66 or 128/130 of it. "8b/10b", "64b/66b" or "128b/130b". Default: none: the rate is that of the data, as Ethernet gives it.
+            /// Line code of each link: "8b/10b", "64b/66b" or "128b/130b". With a line code, `rate` is the signalling rate, as stated for PCI Express (GT/s), InfiniBand and Advanced Switching, and the data rate is 8/10, 64/66 or 128/130 of it. Default: none (`rate` is the data rate, as stated for Ethernet).
             #[serde(skip_serializing_if = "Option::is_none")]
             pub line_code: Option<units::LineCode>,
-            /// One-way delay of a cable. A time with unit. Default: what `length` gives. Not together with `length`.
+            /// One-way propagation delay of each cable. A time with unit. Not together with `length`. Default: computed from `length`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub delay: Option<units::Time>,
-            /// Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). A length with unit. Default: "2 m" (a cable in a rack).
+            /// Length of each cable; the propagation delay is 5 ns/m, as in fibre (the figure with which vendors size PFC buffers). A length with unit. Default: "2 m" (a cable in a rack).
             #[serde(skip_serializing_if = "Option::is_none")]
             pub length: Option<units::Length>,
-            /// Delay of the two interfaces of a link together, added to that of the cable. A time with unit. Default: what `phy` gives. Not together with `phy`.
+            /// Delay of the two interfaces of a link together, in addition to the delay of the cable. A time with unit. Not together with `phy`. Default: the delay of `phy`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub interface_delay: Option<units::Time>,
-            /// PHY at both ends. It adds the delay that IEEE 802.3 allows for its sublayers to that of the cable (`penstock explain phy`), and sets the "standard" response to pauses: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default: the usual one of the rate (`penstock check` names it); "none" beside an `interface_delay`, and at a rate for which no PHY is known.
+            /// PHY at both ends of each link: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. It adds the delay that IEEE 802.3 allows for its sublayers to the delay of the cable (`penstock explain phy`), and sets the "standard" response time to pauses. Default: the usual PHY of the rate (`penstock check` names it); "none" with an `interface_delay`, and at a rate for which no PHY is known.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub phy: Option<flow_control::phy::PhyName>,
-            /// Bytes around each frame on the wire. A size with unit, 0 to 65535 B. Default: "20 B" (IEEE 802.3: preamble 7, start delimiter 1, gap 12).
+            /// Line overhead: bytes around each frame on the wire. A size with unit, 0 to 65535 B. Default: "20 B" (IEEE 802.3: preamble 7, start delimiter 1, gap 12).
             #[serde(default = "crate::spec::topology::cable::ethernet_overhead")]
             pub overhead: units::Bytes,
         }

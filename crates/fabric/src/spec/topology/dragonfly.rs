@@ -22,29 +22,29 @@ use keys::Remark;
 use units::{BitRate, Length};
 
 with_cable! {
-    /// A dragonfly: groups of fully linked switches `sw{group}.{i}`, such as `sw0.1`; hosts `h0`, ... in the order of the switches.
+    /// Groups of fully meshed switches `sw{group}.{i}`, such as `sw0.1`, joined by global links; hosts `h0`, ... in the order of the switches.
     Dragonfly {
         /// Number of hosts at each switch (p). A count, at least 1. Required.
         hosts_per_switch: u64,
-        /// Number of switches of a group (a), each linked to all others. A count, at least 1. Required.
+        /// Number of switches per group (a), which form a full mesh. A count, at least 1. Required.
         switches_per_group: u64,
-        /// Number of global links of a switch (h). A count, at least 1. Required.
+        /// Number of global links per switch (h). A count, at least 1. Required.
         global_links: u64,
     }
     optional {
-        /// Number of groups. A count from 2 to switches_per_group x global_links + 1. Default: the largest.
+        /// Number of groups. A count, 2 to switches_per_group x global_links + 1. Default: the maximum.
         groups: u64,
         /// Rate of the links between the switches of a group. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
         local_rate: BitRate,
-        /// Length of the cables between the switches of a group. A length with unit. Default: that of the other links.
+        /// Length of the cables between the switches of a group. A length with unit. Default: the length or delay of the other links.
         local_length: Length,
-        /// PHY at both ends of the links between the switches of a group, as `phy` of all links. Default: that of the other links; the usual one of its rate if theirs is the default, too.
+        /// PHY at both ends of the links between the switches of a group, with the same values as `phy`. Default: the PHY of the other links, or the default PHY of this rate if they use theirs.
         local_phy: PhyName,
         /// Rate of the links between groups. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
         global_rate: BitRate,
-        /// Length of the cables between groups. A length with unit. Default: that of the other links.
+        /// Length of the cables between groups. A length with unit. Default: the length or delay of the other links.
         global_length: Length,
-        /// PHY at both ends of the links between groups, as `phy` of all links. Default: that of the other links; the usual one of its rate if theirs is the default, too.
+        /// PHY at both ends of the links between groups, with the same values as `phy`. Default: the PHY of the other links, or the default PHY of this rate if they use theirs.
         global_phy: PhyName,
     }
 }

@@ -15,14 +15,14 @@ with_cable! {
         /// Rate of the link between the switches. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
         #[serde(skip_serializing_if = "Option::is_none")]
         bottleneck_rate: Option<BitRate>,
-        /// One-way delay of the link between the switches, interfaces included, so that this link has no PHY. A time with unit. Default: that of the other links.
+        /// One-way delay of the link between the switches, interfaces included; this link then has no PHY. A time with unit. Default: the delay of the other links.
         #[serde(skip_serializing_if = "Option::is_none")]
         bottleneck_delay: Option<Time>,
     }
     optional {
-        /// Length of the cable between the switches. A length with unit. Default: that of the other links. Not together with `bottleneck_delay`.
+        /// Length of the cable between the switches. A length with unit. Not together with `bottleneck_delay`. Default: the length or delay of the other links.
         bottleneck_length: Length,
-        /// PHY at both ends of the link between the switches, as `phy` of all links. Default: that of the other links; the usual one of its rate if theirs is the default, too. Not together with `bottleneck_delay`.
+        /// PHY at both ends of the link between the switches, with the same values as `phy`. Not together with `bottleneck_delay`. Default: the PHY of the other links, or the default PHY of this rate if they use theirs.
         bottleneck_phy: PhyName,
     }
 }

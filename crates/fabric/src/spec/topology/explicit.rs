@@ -15,30 +15,30 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use units::BitRate;
 
-/// Named hosts and switches, and each link.
+/// Fabric described link by link: named hosts and switches, and each link.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Explicit {
-    /// Names of the hosts, all different; a range like "h0..h31" stands for its names. Required.
+    /// Names of the hosts, all different; a range like "h0..h31" stands for all names in it. Required.
     pub hosts: Vec<String>,
-    /// Names of the switches, all different and different from the hosts; also ranges. Default: none.
+    /// Names of the switches, all different and different from those of the hosts; ranges are accepted. Default: none.
     #[serde(default)]
     pub switches: Vec<String>,
-    /// The links. Required.
+    /// Links between the nodes. Required.
     pub links: Vec<ExplicitLink>,
 }
 
 with_cable! {
-    /// One link, or several alike.
+    /// A link, or several links with the same settings.
     ExplicitLink {
-        /// The names of the two ends. A range like "h0..h31" stands for its names: then there is a link for each pair of ends. Required.
+        /// Names of the two ends; with a range like "h0..h31", there is a link for each pair of ends. Required.
         between: Between,
         /// Number of parallel links. A count, 1 to 65536. Default: 1.
         #[serde(default = "one_link")]
         count: u64,
     }
     optional {
-        /// Rate from the second end to the first, where it differs from `rate`, which is then that from the first end to the second. A rate with unit, 1 Mb/s to 1.6 Tb/s; with a `line_code`, on the wire. Default: `rate`. Not together with `phy`; the link has none by default.
+        /// Rate from the second end to the first, if it differs from `rate`, which then is the rate from the first end to the second. A rate with unit, 1 Mb/s to 1.6 Tb/s; with a `line_code`, on the wire. Not together with `phy`; the link has no PHY by default. Default: `rate`.
         reverse_rate: units::BitRate,
     }
 }
@@ -62,7 +62,7 @@ fn one_link() -> u64 {
     1
 }
 
-/// Two names.
+/// Names of the two ends of a link.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Between(pub String, pub String);
 

@@ -12,23 +12,23 @@ use keys::Remark;
 use units::{BitRate, Length};
 
 with_cable! {
-    /// The three-level fat tree of k-port switches: `core0`, ..., `agg{pod}.{i}` and `edge{pod}.{i}`, such as `edge0.1`; hosts `h0`, ... in order.
+    /// Three-tier fabric of k-port switches: `core0`, ..., `agg{pod}.{i}` and `edge{pod}.{i}`, such as `edge0.1`; hosts `h0`, ... in order.
     FatTree {
-        /// Ports of each switch. An even count, at least 2; k^3/4 hosts. Required.
+        /// Number of ports of each switch; the fabric has k^3/4 hosts. An even count, at least 2. Required.
         k: u64,
     }
     optional {
         /// Rate of the links between switches. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
         uplink_rate: BitRate,
-        /// Length of the cables between switches. A length with unit. Default: that of the other links.
+        /// Length of the cables between switches. A length with unit. Default: the length or delay of the other links.
         uplink_length: Length,
-        /// PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other links; the usual one of its rate if theirs is the default, too.
+        /// PHY at both ends of the links between switches, with the same values as `phy`. Default: the PHY of the other links, or the default PHY of this rate if they use theirs.
         uplink_phy: PhyName,
         /// Rate of the links between aggregation and core switches. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `uplink_rate`.
         core_rate: BitRate,
-        /// Length of the cables between aggregation and core switches. A length with unit. Default: that of the other links between switches.
+        /// Length of the cables between aggregation and core switches. A length with unit. Default: the length or delay of the other links between switches.
         core_length: Length,
-        /// PHY at both ends of the links between aggregation and core switches, as `phy` of all links. Default: that of the other links between switches; the usual one of its rate if theirs is the default, too.
+        /// PHY at both ends of the links between aggregation and core switches, with the same values as `phy`. Default: the PHY of the other links between switches, or the default PHY of this rate if they use theirs.
         core_phy: PhyName,
     }
 }

@@ -6,7 +6,7 @@ use frame::NodeId;
 use units::{BitRate, Length};
 
 with_cable! {
-    /// Two levels of switches: each leaf `leaf0`, ... linked to each spine `spine0`, ...; hosts `h0`, ... numbered across the leaves.
+    /// Two-tier fabric: each leaf `leaf0`, ... linked to each spine `spine0`, ...; hosts `h0`, ... numbered leaf by leaf.
     LeafSpine {
         /// Number of leaves. A count, at least 1. Required.
         leaves: u64,
@@ -19,9 +19,9 @@ with_cable! {
         uplink_rate: Option<BitRate>,
     }
     optional {
-        /// Length of the cables between leaves and spines. A length with unit. Default: that of the other links.
+        /// Length of the cables between leaves and spines. A length with unit. Default: the length or delay of the other links.
         uplink_length: Length,
-        /// PHY at both ends of the links between leaves and spines, as `phy` of all links. Default: that of the other links; the usual one of its rate if theirs is the default, too.
+        /// PHY at both ends of the links between leaves and spines, with the same values as `phy`. Default: the PHY of the other links, or the default PHY of this rate if they use theirs.
         uplink_phy: PhyName,
     }
 }

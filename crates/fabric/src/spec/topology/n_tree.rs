@@ -15,25 +15,25 @@ use keys::Remark;
 use units::{BitRate, Length};
 
 with_cable! {
-    /// The k-ary n-tree: switches `s{level}.{i}`, hosts `h0`, ...
+    /// K-ary n-tree: switches `s{level}.{i}`, hosts `h0`, ...
     NTree {
-        /// Links of a switch downwards. A count, at least 2; k^n hosts. Required.
+        /// Arity of the tree: number of links of each switch to the level below. The fabric has k^n hosts. A count, at least 2. Required.
         k: u64,
         /// Number of levels of switches. A count, at least 1. Required.
         n: u64,
     }
     optional {
-        /// Rate of the links between switches. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`. Needs n of at least 2.
+        /// Rate of the links between switches. A rate with unit, 1 Mb/s to 1.6 Tb/s. Only with `n` of at least 2. Default: `rate`.
         uplink_rate: BitRate,
-        /// Length of the cables between switches. A length with unit. Default: that of the other links. Needs n of at least 2.
+        /// Length of the cables between switches. A length with unit. Only with `n` of at least 2. Default: the length or delay of the other links.
         uplink_length: Length,
-        /// PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other links; the usual one of its rate if theirs is the default, too. Needs n of at least 2.
+        /// PHY at both ends of the links between switches, with the same values as `phy`. Only with `n` of at least 2. Default: the PHY of the other links, or the default PHY of this rate if they use theirs.
         uplink_phy: PhyName,
-        /// Rate of the links to the highest level. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `uplink_rate`. Needs n of at least 3.
+        /// Rate of the links to the highest level. A rate with unit, 1 Mb/s to 1.6 Tb/s. Only with `n` of at least 3. Default: `uplink_rate`.
         core_rate: BitRate,
-        /// Length of the cables to the highest level. A length with unit. Default: that of the other links between switches. Needs n of at least 3.
+        /// Length of the cables to the highest level. A length with unit. Only with `n` of at least 3. Default: the length or delay of the other links between switches.
         core_length: Length,
-        /// PHY at both ends of the links to the highest level, as `phy` of all links. Default: that of the other links between switches; the usual one of its rate if theirs is the default, too. Needs n of at least 3.
+        /// PHY at both ends of the links to the highest level, with the same values as `phy`. Only with `n` of at least 3. Default: the PHY of the other links between switches, or the default PHY of this rate if they use theirs.
         core_phy: PhyName,
     }
 }

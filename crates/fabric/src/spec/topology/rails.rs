@@ -15,25 +15,25 @@ use frame::NodeId;
 use units::{BitRate, Length};
 
 with_cable! {
-    /// A rail-optimized fabric: hosts `h{server}.{rail}`, one a NIC; leaves `leaf{segment}.{rail}` and spines `spine{i}`, with planes `leaf{plane}.{segment}.{rail}` and `spine{plane}.{i}`.
+    /// Rail-optimized fabric: hosts `h{server}.{rail}`, one per NIC; leaves `leaf{segment}.{rail}` and spines `spine{i}`, with several planes `leaf{plane}.{segment}.{rail}` and `spine{plane}.{i}`.
     Rails {
-        /// Number of segments, which have leaves of their own. A count, at least 1. Required.
+        /// Number of segments, each with its own leaves. A count, at least 1. Required.
         segments: u64,
-        /// Number of servers of a segment. A count, at least 1. Required.
+        /// Number of servers per segment. A count, at least 1. Required.
         servers_per_segment: u64,
-        /// Number of NICs of a server, one a rail. A count, at least 1. Required.
+        /// Number of rails: NICs per server, one for each rail. A count, at least 1. Required.
         rails: u64,
-        /// Number of spines of a plane; each leaf of the plane is linked to each. A count, at least 1. Required.
+        /// Number of spines per plane; each leaf of a plane is linked to all spines of the plane. A count, at least 1. Required.
         spines: u64,
     }
     optional {
-        /// Number of planes, and of links of a NIC, each of this `rate`. A count, at least 1. Default: 1.
+        /// Number of planes; each NIC has one link of this `rate` to each plane. A count, at least 1. Default: 1.
         planes: u64,
         /// Rate of the links between leaves and spines. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
         uplink_rate: BitRate,
-        /// Length of the cables between leaves and spines. A length with unit. Default: that of the other links.
+        /// Length of the cables between leaves and spines. A length with unit. Default: the length or delay of the other links.
         uplink_length: Length,
-        /// PHY at both ends of the links between leaves and spines, as `phy` of all links. Default: that of the other links; the usual one of its rate if theirs is the default, too.
+        /// PHY at both ends of the links between leaves and spines, with the same values as `phy`. Default: the PHY of the other links, or the default PHY of this rate if they use theirs.
         uplink_phy: PhyName,
     }
 }

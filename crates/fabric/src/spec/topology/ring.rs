@@ -5,7 +5,7 @@ use super::{Cable, Count, Graph, Regular, Size, at_least, chain, with_cable};
 with_cable! {
     /// Switches `sw0`, `sw1`, ... in a ring, each linked to the next and the last to the first; hosts `h{switch}.{i}`, such as `h0.0`.
     Ring {
-        /// Number of switches. A count, at least 3 (two would only have two parallel links). Required.
+        /// Number of switches. A count, at least 3 (with two, there would be two parallel links). Required.
         switches: u64,
         /// Number of hosts at each switch. A count, at least 1. Required.
         hosts_per_switch: u64,

@@ -20,9 +20,9 @@ use keys::Remark;
 use units::{BitRate, Length};
 
 with_cable! {
-    /// A Slim Fly: switches `sw{group}.{i}`, such as `sw0.1`, 2q groups of q; hosts `h0`, ... in the order of the switches.
+    /// Fabric of diameter 2: switches `sw{group}.{i}`, such as `sw0.1`, in 2q groups of q; hosts `h0`, ... in the order of the switches.
     SlimFly {
-        /// Number of elements of the field, from which all else follows: 2q^2 switches. A power of a prime that is not 2 more than a multiple of 4, 3 to 128, like 5, 7, 8, 9, 11 or 13. Required.
+        /// Order of the finite field that defines the graph, which has 2q^2 switches. A prime power, 3 to 128, like 5, 7, 8, 9, 11 or 13. Required.
         q: u64,
         /// Number of hosts at each switch. A count, at least 1. Required.
         hosts_per_switch: u64,
@@ -30,15 +30,15 @@ with_cable! {
     optional {
         /// Rate of the links between the switches of a group. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
         local_rate: BitRate,
-        /// Length of the cables between the switches of a group. A length with unit. Default: that of the other links.
+        /// Length of the cables between the switches of a group. A length with unit. Default: the length or delay of the other links.
         local_length: Length,
-        /// PHY at both ends of the links between the switches of a group, as `phy` of all links. Default: that of the other links; the usual one of its rate if theirs is the default, too.
+        /// PHY at both ends of the links between the switches of a group, with the same values as `phy`. Default: the PHY of the other links, or the default PHY of this rate if they use theirs.
         local_phy: PhyName,
         /// Rate of the links between groups. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
         global_rate: BitRate,
-        /// Length of the cables between groups. A length with unit. Default: that of the other links.
+        /// Length of the cables between groups. A length with unit. Default: the length or delay of the other links.
         global_length: Length,
-        /// PHY at both ends of the links between groups, as `phy` of all links. Default: that of the other links; the usual one of its rate if theirs is the default, too.
+        /// PHY at both ends of the links between groups, with the same values as `phy`. Default: the PHY of the other links, or the default PHY of this rate if they use theirs.
         global_phy: PhyName,
     }
 }

@@ -15,7 +15,7 @@ use keys::Remark;
 const MOST_DIMENSIONS: usize = 6;
 
 with_cable! {
-    /// A torus: switches `sw0.0`, `sw0.1`, ..., one coordinate a dimension; hosts `h0`, ... in the order of the switches, the last coordinate first.
+    /// Grid of switches with wrap-around links: `sw0.0`, `sw0.1`, ..., with one coordinate per dimension; hosts `h0`, ... in the order of the switches, in which the last coordinate changes first.
     Torus {
         /// Number of switches in each dimension. A list of 1 to 6 counts, each at least 2, like `[4, 4, 2]`. Required.
         dimensions: Vec<u64>,
