@@ -57,7 +57,10 @@ fn each_standard_rate_has_its_usual_phy() {
         assert!(!effective.contains("interface_delay"), "{effective}");
         let notes = scenario.phy_notes();
         assert_eq!(notes.len(), 1);
-        assert!(notes[0].contains(&format!("links of {gbps} Gb/s have the default PHY {name} (")), "{notes:?}");
+        assert!(
+            notes[0].contains(&format!("links of {gbps} Gb/s have the default PHY {name} (")),
+            "{notes:?}"
+        );
         // If the PHY is stated, there is no note.
         let stated = star(&format!("rate = \"{gbps} Gb/s\"\nphy = \"{name}\""));
         assert_eq!(format!("{:?}", stated.spec), format!("{:?}", scenario.spec));
