@@ -32,73 +32,69 @@ TABLES = (
 
 
 class SimulationKeys(TypedDict, total=False):
-    """Duration, seed and guards of the simulation."""
+    """Duration, warm-up, seeds and guards of the simulation."""
 
     name: str | None
-    """Name in results. Default: the name of the file without its extension."""
+    """Name of the scenario in results. Default: the file name without its extension."""
     description: str | None
-    """Description of the scenario, in a sentence. Default: none."""
+    """Description of the scenario, in one sentence. Default: none."""
     warmup: str | None
-    """Start of measuring. Default: "0 s"."""
+    """Warm-up time, which totals and statistics exclude. Default: "0 s"."""
     seed: int | None
     """Seed of all random streams. Default: 1."""
     path_seed: PathSeed | None
     """Seed of the hash that selects one of several shortest paths (ECMP). Default: 1."""
     on_lossless_drop: OnLosslessDrop | None
     """Reaction to the loss of a frame of a lossless class: "stop" ends the run with an explanation,
-    "count" counts a headroom violation. Default: "stop".
+    "count" continues and counts a headroom violation. Default: "stop".
     """
     on_deadlock: OnDeadlock | None
-    """Reaction to a deadlock (queues that wait for each other in a cycle): "stop" ends the run and keeps
-    the measurements until then, "count" counts it. Default: "stop".
+    """Reaction to a deadlock, a cycle of queues that wait for each other: "stop" ends the run and keeps
+    the measurements up to that time, "count" continues and counts it. Default: "stop".
     """
     deadlock_interval: str | None
-    """Simulated time between two searches for deadlocks. Default: "100 us"."""
+    """Interval between two searches for deadlocks, in simulated time. Default: "100 us"."""
     until: str | None
-    """Precision at which all jobs end: half of the width of the confidence interval of the mean time of
-    an iteration, as a share of that mean, and the confidence. Default: none.
+    """Precision of the mean iteration time at which all jobs end: half-width of its confidence interval
+    as a percentage of the mean, and confidence level. Default: none.
     """
     skip: Skip | None
-    """Iterations of jobs that repeat earlier ones exactly, because the state of the whole run is the
-    same except for a shift in time: "off" simulates them. Default: "off".
+    """Treatment of job iterations that repeat earlier ones exactly, because the state of the whole run
+    is the same except for a shift in time: "off" simulates them. Default: "off".
     """
     memory_limit: str | None
-    """Memory that the engine may use, recorded results included. Default: "available"."""
+    """Maximum memory of the engine, recorded results included. Default: "available"."""
 
 
 class ProbesKeys(TypedDict, total=False):
-    """Recordings of all places in addition to the totals."""
+    """Recordings of all flows, ports, classes and queues, in addition to the totals."""
 
     bin: str | None
-    """Width of the bins of all time series. Default: a 500th of `duration`, or the time of twelve of the
-    longest frames on the slowest link if that is longer, but at most a 50th of `duration`; rounded up
-    to whole nanoseconds.
+    """Bin width of all time series. Default: a 500th of `duration`, or the transmission time of twelve
+    of the longest frames on the slowest link if that is longer, but at most a 50th of `duration`;
+    rounded up to whole nanoseconds.
     """
     pauses: bool | None
     """If true, each pause is recorded as an interval. Default: true."""
 
 
 class ProbeKeys(TypedDict, total=False):
-    """Something to record."""
+    """A probe: one quantity, recorded at the selected objects."""
 
     which: Which | None
-    """Selected objects: a name, a pattern with `*`, numbers as in "h1..h32", a list of these, "all", or
-    "the 20 busiest": those with the most activity. Default: "all".
+    """Selected objects: a name, a pattern with `*`, a range like "h1..h32", a list of these, "all", or
+    "the 20 busiest" (those with the most activity). Default: "all".
     """
     every: str | None
-    """Width of the bins of time series, those of occupancies among them. Default: as `bin` of
-    `[probes]`.
-    """
+    """Bin width of time series and occupancies. Default: the default of `bin` in `[probes]`."""
     max_rows: int | None
-    """The largest number of rows of frames or pauses: the first ones are kept. Default: 100000 frames,
-    all pauses.
-    """
+    """Maximum number of rows of frames or pauses. Default: 100000 frames, all pauses."""
     one_in: int | None
-    """Records one frame in this many, chosen by a hash of its identity: a frame is logged at all ports
-    on its path, or at none. Default: 1.
+    """Sampling interval of frames: one frame in this number is recorded, selected by a hash of its
+    identity, at all ports on its path. Default: 1.
     """
     start: str | None
-    """Start of the list of frames. Default: "0 s"."""
+    """Time from which frames are recorded. Default: "0 s"."""
 
 
 class TopologyTable(TypedDict, total=False):
@@ -113,25 +109,25 @@ class TopologyTable(TypedDict, total=False):
     ring: RingKeys
     """Switches `sw0`, `sw1`, ... in a ring."""
     leaf_spine: LeafSpineKeys
-    """Leaves `leaf0`, ..., each linked to each of the spines `spine0`, ..."""
+    """Two-tier fabric: leaves `leaf0`, ..., each linked to each of the spines `spine0`, ..."""
     fat_tree: FatTreeKeys
-    """The three-level fat tree of k-port switches (Al-Fares et al. 2008): `core0`, ..., `agg{pod}.{i}`,
+    """Three-tier fabric of k-port switches (Al-Fares et al. 2008): `core0`, ..., `agg{pod}.{i}`,
     `edge{pod}.{i}`.
     """
     n_tree: NTreeKeys
-    """The k-ary n-tree (Petrini and Vanneschi 1997): switches `s{level}.{i}`, k^n hosts `h0`, ..."""
+    """K-ary n-tree (Petrini and Vanneschi 1997): switches `s{level}.{i}`, k^n hosts `h0`, ..."""
     rails: RailsKeys
-    """Rails (Spectrum-X, HPN 7.0): hosts `h{server}.{rail}`, the NICs of a rail at a leaf."""
-    dragonfly: DragonflyKeys
-    """The dragonfly (Kim et al. 2008): groups of fully linked switches `sw{group}.{i}`."""
-    slim_fly: SlimFlyKeys
-    """The Slim Fly (Besta and Hoefler 2014): 2q^2 switches `sw{group}.{i}`, of which no two are more
-    than two links apart.
+    """Rail-optimized fabric (Spectrum-X, HPN 7.0): hosts `h{server}.{rail}`, the NICs of a rail at the
+    same leaf.
     """
+    dragonfly: DragonflyKeys
+    """Groups of fully meshed switches `sw{group}.{i}`, joined by global links (Kim et al. 2008)."""
+    slim_fly: SlimFlyKeys
+    """Fabric of diameter 2 (Besta and Hoefler 2014): 2q^2 switches `sw{group}.{i}`."""
     torus: TorusKeys
-    """The torus: switches `sw{x}.{y}`, ... on a grid whose rows are closed."""
+    """Grid of switches `sw{x}.{y}`, ... with wrap-around links."""
     explicit: ExplicitKeys
-    """Named hosts and switches, and each link."""
+    """Fabric described link by link: named hosts and switches, and each link."""
 
 
 class StarKeys(TypedDict, total=False):
@@ -140,23 +136,23 @@ class StarKeys(TypedDict, total=False):
     hosts: Required[int]
     """Number of hosts."""
     rate: Required[str]
-    """Rate of a link in each direction."""
+    """Rate of each link, per direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    """Line code of each link: "8b/10b", "64b/66b" or "128b/130b". Default: none."""
     delay: str | None
-    """One-way delay of a cable. Default: what `length` gives."""
+    """One-way propagation delay of each cable. Default: computed from `length`."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
-    m".
-    """
+    """Length of each cable. Default: "2 m"."""
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
-    gives.
+    """Delay of the two interfaces of a link together, in addition to the delay of the cable. Default:
+    the delay of `phy`.
     """
     phy: PhyName | None
-    """PHY at both ends. Default: the usual one of the rate."""
+    """PHY at both ends of each link: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that
+    rate with the largest delay, or "none" for no delay. Default: the usual PHY of the rate.
+    """
     overhead: str | None
-    """Bytes around each frame on the wire. Default: "20 B"."""
+    """Line overhead: bytes around each frame on the wire. Default: "20 B"."""
 
 
 class DumbbellKeys(TypedDict, total=False):
@@ -169,33 +165,33 @@ class DumbbellKeys(TypedDict, total=False):
     bottleneck_rate: str | None
     """Rate of the link between the switches. Default: `rate`."""
     bottleneck_delay: str | None
-    """One-way delay of the link between the switches, interfaces included, so that this link has no PHY.
-    Default: that of the other links.
+    """One-way delay of the link between the switches, interfaces included. Default: the delay of the
+    other links.
     """
     bottleneck_length: str | None
-    """Length of the cable between the switches. Default: that of the other links."""
+    """Length of the cable between the switches. Default: the length or delay of the other links."""
     bottleneck_phy: PhyName | None
-    """PHY at both ends of the link between the switches, as `phy` of all links. Default: that of the
-    other links; the usual one of its rate if theirs is the default, too.
+    """PHY at both ends of the link between the switches, with the same values as `phy`. Default: the PHY
+    of the other links, or the default PHY of this rate if they use theirs.
     """
     rate: Required[str]
-    """Rate of a link in each direction."""
+    """Rate of each link, per direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    """Line code of each link: "8b/10b", "64b/66b" or "128b/130b". Default: none."""
     delay: str | None
-    """One-way delay of a cable. Default: what `length` gives."""
+    """One-way propagation delay of each cable. Default: computed from `length`."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
-    m".
-    """
+    """Length of each cable. Default: "2 m"."""
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
-    gives.
+    """Delay of the two interfaces of a link together, in addition to the delay of the cable. Default:
+    the delay of `phy`.
     """
     phy: PhyName | None
-    """PHY at both ends. Default: the usual one of the rate."""
+    """PHY at both ends of each link: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that
+    rate with the largest delay, or "none" for no delay. Default: the usual PHY of the rate.
+    """
     overhead: str | None
-    """Bytes around each frame on the wire. Default: "20 B"."""
+    """Line overhead: bytes around each frame on the wire. Default: "20 B"."""
 
 
 class ChainKeys(TypedDict, total=False):
@@ -206,23 +202,23 @@ class ChainKeys(TypedDict, total=False):
     hosts_per_switch: Required[int]
     """Number of hosts at each switch."""
     rate: Required[str]
-    """Rate of a link in each direction."""
+    """Rate of each link, per direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    """Line code of each link: "8b/10b", "64b/66b" or "128b/130b". Default: none."""
     delay: str | None
-    """One-way delay of a cable. Default: what `length` gives."""
+    """One-way propagation delay of each cable. Default: computed from `length`."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
-    m".
-    """
+    """Length of each cable. Default: "2 m"."""
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
-    gives.
+    """Delay of the two interfaces of a link together, in addition to the delay of the cable. Default:
+    the delay of `phy`.
     """
     phy: PhyName | None
-    """PHY at both ends. Default: the usual one of the rate."""
+    """PHY at both ends of each link: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that
+    rate with the largest delay, or "none" for no delay. Default: the usual PHY of the rate.
+    """
     overhead: str | None
-    """Bytes around each frame on the wire. Default: "20 B"."""
+    """Line overhead: bytes around each frame on the wire. Default: "20 B"."""
 
 
 class RingKeys(TypedDict, total=False):
@@ -233,27 +229,27 @@ class RingKeys(TypedDict, total=False):
     hosts_per_switch: Required[int]
     """Number of hosts at each switch."""
     rate: Required[str]
-    """Rate of a link in each direction."""
+    """Rate of each link, per direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    """Line code of each link: "8b/10b", "64b/66b" or "128b/130b". Default: none."""
     delay: str | None
-    """One-way delay of a cable. Default: what `length` gives."""
+    """One-way propagation delay of each cable. Default: computed from `length`."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
-    m".
-    """
+    """Length of each cable. Default: "2 m"."""
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
-    gives.
+    """Delay of the two interfaces of a link together, in addition to the delay of the cable. Default:
+    the delay of `phy`.
     """
     phy: PhyName | None
-    """PHY at both ends. Default: the usual one of the rate."""
+    """PHY at both ends of each link: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that
+    rate with the largest delay, or "none" for no delay. Default: the usual PHY of the rate.
+    """
     overhead: str | None
-    """Bytes around each frame on the wire. Default: "20 B"."""
+    """Line overhead: bytes around each frame on the wire. Default: "20 B"."""
 
 
 class LeafSpineKeys(TypedDict, total=False):
-    """Two levels of switches: each leaf `leaf0`, ... linked to each spine `spine0`, ..."""
+    """Two-tier fabric: each leaf `leaf0`, ... linked to each spine `spine0`, ..."""
 
     leaves: Required[int]
     """Number of leaves."""
@@ -264,318 +260,324 @@ class LeafSpineKeys(TypedDict, total=False):
     uplink_rate: str | None
     """Rate of the links between leaves and spines. Default: `rate`."""
     uplink_length: str | None
-    """Length of the cables between leaves and spines. Default: that of the other links."""
+    """Length of the cables between leaves and spines. Default: the length or delay of the other links."""
     uplink_phy: PhyName | None
-    """PHY at both ends of the links between leaves and spines, as `phy` of all links. Default: that of
-    the other links; the usual one of its rate if theirs is the default, too.
+    """PHY at both ends of the links between leaves and spines, with the same values as `phy`. Default:
+    the PHY of the other links, or the default PHY of this rate if they use theirs.
     """
     rate: Required[str]
-    """Rate of a link in each direction."""
+    """Rate of each link, per direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    """Line code of each link: "8b/10b", "64b/66b" or "128b/130b". Default: none."""
     delay: str | None
-    """One-way delay of a cable. Default: what `length` gives."""
+    """One-way propagation delay of each cable. Default: computed from `length`."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
-    m".
-    """
+    """Length of each cable. Default: "2 m"."""
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
-    gives.
+    """Delay of the two interfaces of a link together, in addition to the delay of the cable. Default:
+    the delay of `phy`.
     """
     phy: PhyName | None
-    """PHY at both ends. Default: the usual one of the rate."""
+    """PHY at both ends of each link: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that
+    rate with the largest delay, or "none" for no delay. Default: the usual PHY of the rate.
+    """
     overhead: str | None
-    """Bytes around each frame on the wire. Default: "20 B"."""
+    """Line overhead: bytes around each frame on the wire. Default: "20 B"."""
 
 
 class FatTreeKeys(TypedDict, total=False):
-    """The three-level fat tree of k-port switches: `core0`, ..., `agg{pod}.{i}` and `edge{pod}.{i}`,
-    such as `edge0.1`.
+    """Three-tier fabric of k-port switches: `core0`, ..., `agg{pod}.{i}` and `edge{pod}.{i}`, such as
+    `edge0.1`.
     """
 
     k: Required[int]
-    """Ports of each switch."""
+    """Number of ports of each switch."""
     uplink_rate: str | None
     """Rate of the links between switches. Default: `rate`."""
     uplink_length: str | None
-    """Length of the cables between switches. Default: that of the other links."""
+    """Length of the cables between switches. Default: the length or delay of the other links."""
     uplink_phy: PhyName | None
-    """PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other
-    links; the usual one of its rate if theirs is the default, too.
+    """PHY at both ends of the links between switches, with the same values as `phy`. Default: the PHY of
+    the other links, or the default PHY of this rate if they use theirs.
     """
     core_rate: str | None
     """Rate of the links between aggregation and core switches. Default: `uplink_rate`."""
     core_length: str | None
-    """Length of the cables between aggregation and core switches. Default: that of the other links
-    between switches.
+    """Length of the cables between aggregation and core switches. Default: the length or delay of the
+    other links between switches.
     """
     core_phy: PhyName | None
-    """PHY at both ends of the links between aggregation and core switches, as `phy` of all links.
-    Default: that of the other links between switches; the usual one of its rate if theirs is the
-    default, too.
+    """PHY at both ends of the links between aggregation and core switches, with the same values as
+    `phy`. Default: the PHY of the other links between switches, or the default PHY of this rate if
+    they use theirs.
     """
     rate: Required[str]
-    """Rate of a link in each direction."""
+    """Rate of each link, per direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    """Line code of each link: "8b/10b", "64b/66b" or "128b/130b". Default: none."""
     delay: str | None
-    """One-way delay of a cable. Default: what `length` gives."""
+    """One-way propagation delay of each cable. Default: computed from `length`."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
-    m".
-    """
+    """Length of each cable. Default: "2 m"."""
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
-    gives.
+    """Delay of the two interfaces of a link together, in addition to the delay of the cable. Default:
+    the delay of `phy`.
     """
     phy: PhyName | None
-    """PHY at both ends. Default: the usual one of the rate."""
+    """PHY at both ends of each link: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that
+    rate with the largest delay, or "none" for no delay. Default: the usual PHY of the rate.
+    """
     overhead: str | None
-    """Bytes around each frame on the wire. Default: "20 B"."""
+    """Line overhead: bytes around each frame on the wire. Default: "20 B"."""
 
 
 class NTreeKeys(TypedDict, total=False):
-    """The k-ary n-tree: switches `s{level}.{i}`, hosts `h0`, ..."""
+    """K-ary n-tree: switches `s{level}.{i}`, hosts `h0`, ..."""
 
     k: Required[int]
-    """Links of a switch downwards."""
+    """Arity of the tree: number of links of each switch to the level below."""
     n: Required[int]
     """Number of levels of switches."""
     uplink_rate: str | None
     """Rate of the links between switches. Default: `rate`."""
     uplink_length: str | None
-    """Length of the cables between switches. Default: that of the other links."""
+    """Length of the cables between switches. Default: the length or delay of the other links."""
     uplink_phy: PhyName | None
-    """PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other
-    links; the usual one of its rate if theirs is the default, too.
+    """PHY at both ends of the links between switches, with the same values as `phy`. Default: the PHY of
+    the other links, or the default PHY of this rate if they use theirs.
     """
     core_rate: str | None
     """Rate of the links to the highest level. Default: `uplink_rate`."""
     core_length: str | None
-    """Length of the cables to the highest level. Default: that of the other links between switches."""
+    """Length of the cables to the highest level. Default: the length or delay of the other links between
+    switches.
+    """
     core_phy: PhyName | None
-    """PHY at both ends of the links to the highest level, as `phy` of all links. Default: that of the
-    other links between switches; the usual one of its rate if theirs is the default, too.
+    """PHY at both ends of the links to the highest level, with the same values as `phy`. Default: the
+    PHY of the other links between switches, or the default PHY of this rate if they use theirs.
     """
     rate: Required[str]
-    """Rate of a link in each direction."""
+    """Rate of each link, per direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    """Line code of each link: "8b/10b", "64b/66b" or "128b/130b". Default: none."""
     delay: str | None
-    """One-way delay of a cable. Default: what `length` gives."""
+    """One-way propagation delay of each cable. Default: computed from `length`."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
-    m".
-    """
+    """Length of each cable. Default: "2 m"."""
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
-    gives.
+    """Delay of the two interfaces of a link together, in addition to the delay of the cable. Default:
+    the delay of `phy`.
     """
     phy: PhyName | None
-    """PHY at both ends. Default: the usual one of the rate."""
+    """PHY at both ends of each link: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that
+    rate with the largest delay, or "none" for no delay. Default: the usual PHY of the rate.
+    """
     overhead: str | None
-    """Bytes around each frame on the wire. Default: "20 B"."""
+    """Line overhead: bytes around each frame on the wire. Default: "20 B"."""
 
 
 class RailsKeys(TypedDict, total=False):
-    """A rail-optimized fabric: hosts `h{server}.{rail}`, one a NIC."""
+    """Rail-optimized fabric: hosts `h{server}.{rail}`, one per NIC."""
 
     segments: Required[int]
-    """Number of segments, which have leaves of their own."""
+    """Number of segments, each with its own leaves."""
     servers_per_segment: Required[int]
-    """Number of servers of a segment."""
+    """Number of servers per segment."""
     rails: Required[int]
-    """Number of NICs of a server, one a rail."""
+    """Number of rails: NICs per server, one for each rail."""
     spines: Required[int]
-    """Number of spines of a plane."""
+    """Number of spines per plane."""
     planes: int | None
-    """Number of planes, and of links of a NIC, each of this `rate`. Default: 1."""
+    """Number of planes. Default: 1."""
     uplink_rate: str | None
     """Rate of the links between leaves and spines. Default: `rate`."""
     uplink_length: str | None
-    """Length of the cables between leaves and spines. Default: that of the other links."""
+    """Length of the cables between leaves and spines. Default: the length or delay of the other links."""
     uplink_phy: PhyName | None
-    """PHY at both ends of the links between leaves and spines, as `phy` of all links. Default: that of
-    the other links; the usual one of its rate if theirs is the default, too.
+    """PHY at both ends of the links between leaves and spines, with the same values as `phy`. Default:
+    the PHY of the other links, or the default PHY of this rate if they use theirs.
     """
     rate: Required[str]
-    """Rate of a link in each direction."""
+    """Rate of each link, per direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    """Line code of each link: "8b/10b", "64b/66b" or "128b/130b". Default: none."""
     delay: str | None
-    """One-way delay of a cable. Default: what `length` gives."""
+    """One-way propagation delay of each cable. Default: computed from `length`."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
-    m".
-    """
+    """Length of each cable. Default: "2 m"."""
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
-    gives.
+    """Delay of the two interfaces of a link together, in addition to the delay of the cable. Default:
+    the delay of `phy`.
     """
     phy: PhyName | None
-    """PHY at both ends. Default: the usual one of the rate."""
+    """PHY at both ends of each link: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that
+    rate with the largest delay, or "none" for no delay. Default: the usual PHY of the rate.
+    """
     overhead: str | None
-    """Bytes around each frame on the wire. Default: "20 B"."""
+    """Line overhead: bytes around each frame on the wire. Default: "20 B"."""
 
 
 class DragonflyKeys(TypedDict, total=False):
-    """A dragonfly: groups of fully linked switches `sw{group}.{i}`, such as `sw0.1`."""
+    """Groups of fully meshed switches `sw{group}.{i}`, such as `sw0.1`, joined by global links."""
 
     hosts_per_switch: Required[int]
     """Number of hosts at each switch (p)."""
     switches_per_group: Required[int]
-    """Number of switches of a group (a), each linked to all others."""
+    """Number of switches per group (a), which form a full mesh."""
     global_links: Required[int]
-    """Number of global links of a switch (h)."""
+    """Number of global links per switch (h)."""
     groups: int | None
-    """Number of groups. Default: the largest."""
+    """Number of groups. Default: the maximum."""
     local_rate: str | None
     """Rate of the links between the switches of a group. Default: `rate`."""
     local_length: str | None
-    """Length of the cables between the switches of a group. Default: that of the other links."""
+    """Length of the cables between the switches of a group. Default: the length or delay of the other
+    links.
+    """
     local_phy: PhyName | None
-    """PHY at both ends of the links between the switches of a group, as `phy` of all links. Default:
-    that of the other links; the usual one of its rate if theirs is the default, too.
+    """PHY at both ends of the links between the switches of a group, with the same values as `phy`.
+    Default: the PHY of the other links, or the default PHY of this rate if they use theirs.
     """
     global_rate: str | None
     """Rate of the links between groups. Default: `rate`."""
     global_length: str | None
-    """Length of the cables between groups. Default: that of the other links."""
+    """Length of the cables between groups. Default: the length or delay of the other links."""
     global_phy: PhyName | None
-    """PHY at both ends of the links between groups, as `phy` of all links. Default: that of the other
-    links; the usual one of its rate if theirs is the default, too.
+    """PHY at both ends of the links between groups, with the same values as `phy`. Default: the PHY of
+    the other links, or the default PHY of this rate if they use theirs.
     """
     rate: Required[str]
-    """Rate of a link in each direction."""
+    """Rate of each link, per direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    """Line code of each link: "8b/10b", "64b/66b" or "128b/130b". Default: none."""
     delay: str | None
-    """One-way delay of a cable. Default: what `length` gives."""
+    """One-way propagation delay of each cable. Default: computed from `length`."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
-    m".
-    """
+    """Length of each cable. Default: "2 m"."""
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
-    gives.
+    """Delay of the two interfaces of a link together, in addition to the delay of the cable. Default:
+    the delay of `phy`.
     """
     phy: PhyName | None
-    """PHY at both ends. Default: the usual one of the rate."""
+    """PHY at both ends of each link: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that
+    rate with the largest delay, or "none" for no delay. Default: the usual PHY of the rate.
+    """
     overhead: str | None
-    """Bytes around each frame on the wire. Default: "20 B"."""
+    """Line overhead: bytes around each frame on the wire. Default: "20 B"."""
 
 
 class SlimFlyKeys(TypedDict, total=False):
-    """A Slim Fly: switches `sw{group}.{i}`, such as `sw0.1`, 2q groups of q."""
+    """Fabric of diameter 2: switches `sw{group}.{i}`, such as `sw0.1`, in 2q groups of q."""
 
     q: Required[int]
-    """Number of elements of the field, from which all else follows: 2q^2 switches."""
+    """Order of the finite field that defines the graph, which has 2q^2 switches."""
     hosts_per_switch: Required[int]
     """Number of hosts at each switch."""
     local_rate: str | None
     """Rate of the links between the switches of a group. Default: `rate`."""
     local_length: str | None
-    """Length of the cables between the switches of a group. Default: that of the other links."""
+    """Length of the cables between the switches of a group. Default: the length or delay of the other
+    links.
+    """
     local_phy: PhyName | None
-    """PHY at both ends of the links between the switches of a group, as `phy` of all links. Default:
-    that of the other links; the usual one of its rate if theirs is the default, too.
+    """PHY at both ends of the links between the switches of a group, with the same values as `phy`.
+    Default: the PHY of the other links, or the default PHY of this rate if they use theirs.
     """
     global_rate: str | None
     """Rate of the links between groups. Default: `rate`."""
     global_length: str | None
-    """Length of the cables between groups. Default: that of the other links."""
+    """Length of the cables between groups. Default: the length or delay of the other links."""
     global_phy: PhyName | None
-    """PHY at both ends of the links between groups, as `phy` of all links. Default: that of the other
-    links; the usual one of its rate if theirs is the default, too.
+    """PHY at both ends of the links between groups, with the same values as `phy`. Default: the PHY of
+    the other links, or the default PHY of this rate if they use theirs.
     """
     rate: Required[str]
-    """Rate of a link in each direction."""
+    """Rate of each link, per direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    """Line code of each link: "8b/10b", "64b/66b" or "128b/130b". Default: none."""
     delay: str | None
-    """One-way delay of a cable. Default: what `length` gives."""
+    """One-way propagation delay of each cable. Default: computed from `length`."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
-    m".
-    """
+    """Length of each cable. Default: "2 m"."""
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
-    gives.
+    """Delay of the two interfaces of a link together, in addition to the delay of the cable. Default:
+    the delay of `phy`.
     """
     phy: PhyName | None
-    """PHY at both ends. Default: the usual one of the rate."""
+    """PHY at both ends of each link: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that
+    rate with the largest delay, or "none" for no delay. Default: the usual PHY of the rate.
+    """
     overhead: str | None
-    """Bytes around each frame on the wire. Default: "20 B"."""
+    """Line overhead: bytes around each frame on the wire. Default: "20 B"."""
 
 
 class TorusKeys(TypedDict, total=False):
-    """A torus: switches `sw0.0`, `sw0.1`, ..., one coordinate a dimension."""
+    """Grid of switches with wrap-around links: `sw0.0`, `sw0.1`, ..., with one coordinate per dimension."""
 
     dimensions: Required[Sequence[int]]
     """Number of switches in each dimension."""
     hosts_per_switch: Required[int]
     """Number of hosts at each switch."""
     rate: Required[str]
-    """Rate of a link in each direction."""
+    """Rate of each link, per direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    """Line code of each link: "8b/10b", "64b/66b" or "128b/130b". Default: none."""
     delay: str | None
-    """One-way delay of a cable. Default: what `length` gives."""
+    """One-way propagation delay of each cable. Default: computed from `length`."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
-    m".
-    """
+    """Length of each cable. Default: "2 m"."""
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
-    gives.
+    """Delay of the two interfaces of a link together, in addition to the delay of the cable. Default:
+    the delay of `phy`.
     """
     phy: PhyName | None
-    """PHY at both ends. Default: the usual one of the rate."""
+    """PHY at both ends of each link: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that
+    rate with the largest delay, or "none" for no delay. Default: the usual PHY of the rate.
+    """
     overhead: str | None
-    """Bytes around each frame on the wire. Default: "20 B"."""
+    """Line overhead: bytes around each frame on the wire. Default: "20 B"."""
 
 
 class ExplicitKeys(TypedDict, total=False):
-    """Named hosts and switches, and each link."""
+    """Fabric described link by link: named hosts and switches, and each link."""
 
     hosts: Required[Sequence[str]]
     """Names of the hosts, all different."""
     switches: Sequence[str] | None
-    """Names of the switches, all different and different from the hosts. Default: none."""
+    """Names of the switches, all different and different from those of the hosts. Default: none."""
     links: Required[Sequence[ExplicitLinkKeys]]
-    """The links."""
+    """Links between the nodes."""
 
 
 class ExplicitLinkKeys(TypedDict, total=False):
-    """One link, or several alike."""
+    """A link, or several links with the same settings."""
 
     between: Required[Between]
-    """The names of the two ends."""
+    """Names of the two ends."""
     count: int | None
     """Number of parallel links. Default: 1."""
     reverse_rate: str | None
-    """Rate from the second end to the first, where it differs from `rate`, which is then that from the
+    """Rate from the second end to the first, if it differs from `rate`, which then is the rate from the
     first end to the second. Default: `rate`.
     """
     rate: Required[str]
-    """Rate of a link in each direction."""
+    """Rate of each link, per direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    """Line code of each link: "8b/10b", "64b/66b" or "128b/130b". Default: none."""
     delay: str | None
-    """One-way delay of a cable. Default: what `length` gives."""
+    """One-way propagation delay of each cable. Default: computed from `length`."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
-    m".
-    """
+    """Length of each cable. Default: "2 m"."""
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
-    gives.
+    """Delay of the two interfaces of a link together, in addition to the delay of the cable. Default:
+    the delay of `phy`.
     """
     phy: PhyName | None
-    """PHY at both ends. Default: the usual one of the rate."""
+    """PHY at both ends of each link: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that
+    rate with the largest delay, or "none" for no delay. Default: the usual PHY of the rate.
+    """
     overhead: str | None
-    """Bytes around each frame on the wire. Default: "20 B"."""
+    """Line overhead: bytes around each frame on the wire. Default: "20 B"."""
 
 
 class SchedulerTable(TypedDict, total=False):
@@ -626,47 +628,44 @@ class HostKeys(TypedDict, total=False):
     """Settings of hosts."""
 
     queues: Queues | None
-    """Queues of a port: "per_priority", "shared", or the class (0 to 7) of each of the eight priorities.
-    Default: "per_priority".
+    """Queues of a port: "per_priority", "shared" (one queue), or a list of eight classes, 0 to 7, one
+    for each priority. Default: "per_priority".
     """
     scheduler: Scheduler | None
-    """Which queue sends: the name of a scheduler, or a table of that name with its keys. Default:
-    "strict_priority".
+    """Scheduler of the egress queues: the name of a scheduler, or a table of that name with its keys.
+    Default: "strict_priority".
     """
     queue_limit: str | None
     """Capacity of each queue of the NIC. Default: "unlimited"."""
     when_full: WhenFull | None
-    """Reaction of a source to a full queue: "block" (waits, nothing is lost) or "drop". Default:
-    "block".
-    """
+    """Reaction of a source to a full queue: "block" (waits. Default: "block"."""
     flow_control: FlowControl | None
-    """Link-level flow control that these hosts obey, and send if `receive` holds them up: a kind, or
-    "off". Default: the `flow_control` of the scenario.
+    """Link-level flow control of these hosts, which react to it, and send it if `receive` limits them: a
+    mechanism by name, or a table of that name with its keys. Default: the `flow_control` of the
+    scenario.
     """
     receive: ReceiveKeys | None
-    """Receive processing of these hosts. Default: no limit, as fast as frames arrive."""
+    """Receive processing of these hosts. Default: unlimited."""
     send: SendKeys | None
-    """The processing time of frames that these hosts send, on the cores of `receive`. Default: nothing."""
+    """Send processing of these hosts, on the cores of `receive`. Default: none."""
     rate_limiters: RateLimitersKeys | None
-    """Rate limiters that frames pass before the NIC: what shares one, and the control that sets their
-    rates. Default: none.
+    """Rate limiters between sources and NIC: the traffic that shares a limiter, and the control that
+    sets its rate. Default: none.
     """
     rdma: NicLimitsKeys | None
-    """Limits of the NICs of these hosts on RDMA messages and queue pairs that they send. Default: none."""
+    """Limits of the NICs of these hosts on outgoing RDMA messages and queue pairs. Default: none."""
     congestion_domain: DomainKeys | None
-    """The part of these stations in a congestion notification domain: the priorities with congestion
-    notification, and the defence of ports for them. Default: none.
+    """Congestion notification domain (IEEE 802.1Qau): the priorities with congestion notification at
+    these stations, and the defence mode of their ports. Default: none.
     """
     dcbx: DcbxKeys | None
-    """DCBX at their ports: settings that the two ends of a link exchange before the traffic. Default:
-    none.
+    """DCBX at the ports of these stations: settings that both ends of a link exchange before the traffic
+    starts. Default: none.
     """
     clock_tolerance: str | None
-    """The largest error of each clock, in either direction: drawn uniformly from the seed and the name
-    of the station. Default: "0 ppm".
-    """
+    """Maximum frequency error of each clock, in either direction. Default: "0 ppm"."""
     mtu: str | None
-    """The longest frame that these stations accept, DA to FCS. Default: none."""
+    """Maximum length of frames that these stations accept, DA to FCS. Default: none."""
 
 
 class WrrKeys(TypedDict, total=False):
@@ -1072,67 +1071,73 @@ class ByClassKeys(TypedDict, total=False):
 
 
 class ReceiveKeys(TypedDict, total=False):
-    """Receive processing of a host: each frame takes `time_per_frame + bytes / rate` of a core, one
-    after the other.
-    """
+    """Receive processing of a host: each frame occupies a core for `time_per_frame + bytes / rate`."""
 
     time_per_frame: str | None
-    """Processing time of each frame. Default: "0 s"."""
+    """Processing time per frame. Default: "0 s"."""
     rate: str | None
-    """The rate at which its bytes (DA to FCS) are processed, on top of that. Default: "unlimited"."""
+    """Processing rate of the bytes of a frame (DA to FCS), in addition to `time_per_frame`. Default:
+    "unlimited".
+    """
     buffer: str | None
-    """Room of each port for each priority. Default: "256 KiB"."""
+    """Receive buffer of each port for each priority. Default: "256 KiB"."""
     cores: int | None
-    """Cores of each port. Default: 1."""
+    """Number of cores per port. Default: 1."""
     interrupt_delay: str | None
-    """Delay from the arrival of the first frame at an idle core to the interrupt that wakes it. Default:
-    "0 s".
+    """Interrupt moderation: time from the arrival of the first frame at an idle core to the interrupt
+    that wakes it. Default: "0 s".
     """
     interrupt_frames: int | None
-    """Number of waiting frames at which the interrupt is raised immediately. Default: none."""
+    """Interrupt moderation: number of queued frames at which the interrupt is raised immediately.
+    Default: none.
+    """
     interrupt_time: str | None
-    """The time an interrupt takes, before the first frame. Default: "0 s"."""
+    """Processing time of an interrupt, before the first frame. Default: "0 s"."""
     script: Sequence[ReceiveStepKeys] | None
-    """Changes while the simulation runs, in order of time. Default: none."""
+    """Changes of these settings during the simulation, in order of time. Default: none."""
 
 
 class ReceiveStepKeys(TypedDict, total=False):
-    """A change of a receiving host."""
+    """Change of receive processing: a stop or a start."""
 
     at: Required[str]
-    """Time of the step."""
+    """Time of the change."""
     stop: bool | None
-    """If true, the host stops processing arrivals. Default: false."""
+    """If true, the host stops processing arrivals after the current frame. Default: false."""
     start: bool | None
-    """True: it resumes, perhaps at another speed. Default: false."""
+    """If true, the host resumes processing, with the new `time_per_frame` and `rate` if given. Default:
+    false.
+    """
     time_per_frame: str | None
-    """The time each frame takes from then on, with `start`. Default: as before."""
+    """New processing time per frame, with `start`. Default: unchanged."""
     rate: str | None
-    """The rate at which bytes are processed from then on, with `start`. Default: as before."""
+    """New processing rate, with `start`. Default: unchanged."""
 
 
 class SendKeys(TypedDict, total=False):
-    """Send processing of a host: before the NIC, each frame takes `time_per_frame + bytes / rate` of the
-    core that also processes arrivals of the flow.
+    """Send processing of a host: before the NIC, each frame occupies the core that also processes
+    arrivals of its flow for `time_per_frame + bytes / rate`.
     """
 
     time_per_frame: str | None
-    """Processing time of each frame. Default: "0 s"."""
+    """Processing time per frame. Default: "0 s"."""
     rate: str | None
-    """The rate at which its bytes (DA to FCS) are processed, on top of that. Default: "unlimited"."""
+    """Processing rate of the bytes of a frame (DA to FCS), in addition to `time_per_frame`. Default:
+    "unlimited".
+    """
     script: Sequence[SendStepKeys] | None
-    """Changes while the simulation runs, in order of time. Default: none."""
+    """Changes of these settings during the simulation, in order of time. Default: none."""
 
 
 class SendStepKeys(TypedDict, total=False):
-    """A change of what sending costs."""
+    """Change of send processing: `time_per_frame`, `rate` or both."""
 
     at: Required[str]
-    """Time of the step."""
+    """Time of the change."""
     time_per_frame: str | None
-    """The time each frame takes from then on. Default: as before."""
+    """New processing time per frame. Default: unchanged."""
     rate: str | None
-    """The rate at which bytes are processed from then on. Default: as before."""
+    """New processing rate. Default: unchanged."""
 
 
 class RateLimitersKeys(TypedDict, total=False):
@@ -1324,24 +1329,30 @@ class DomainKeys(TypedDict, total=False):
 
 
 class DcbxKeys(TypedDict, total=False):
-    """The settings of one port, or of all ports of a station."""
+    """DCBX settings of one port, or of all ports of a station."""
 
     ets: EtsKeys | None
-    """ETS: what the port does, and what it recommends."""
+    """Enhanced transmission selection (ETS): configuration of the port, and recommendation to its peer.
+    Default: all keys at their defaults.
+    """
     pfc: PfcKeys | None
-    """PFC: what the port has, and whether it adopts."""
+    """Priority-based flow control (PFC): configuration of the port, and willingness to adopt that of its
+    peer. Default: all keys at their defaults.
+    """
     applications: Sequence[Entry2Keys] | None
-    """Priorities of applications, at most 168. Default: none."""
+    """Application priorities, at most 168. Default: none."""
     tie_break: TieBreak | None
-    """End that adopts the PFC of the other if both are willing: "lower_adopts" (the one with the lower
-    address, as with lldpad) or "lower_wins" (the other one). Default: "lower_adopts".
+    """Tie break for PFC if both ends are willing: "lower_adopts" (the end with the lower MAC address
+    adopts the settings of the other, as in lldpad) or "lower_wins" (the other end adopts). Default:
+    "lower_adopts".
     """
     dialect: Dialect | None
-    """Version of DCBX: "standard", "older" (version 1.01), "oldest" (version 1.00), or "either": the
-    standard, and an older version with a peer that supports only that. Default: "either".
+    """DCBX version: "standard" (IEEE 802.1Q), "older" (version 1.01), "oldest" (version 1.00), or
+    "either": the standard, and an older version with a peer that supports only that. Default:
+    "either".
     """
     uplink: str | None
-    """Uplink: in a scenario the name of a neighbour, for `penstock dcbx run` an interface. Default:
+    """Uplink port: in a scenario the name of a neighbour, for `penstock dcbx run` an interface. Default:
     none.
     """
 
@@ -1350,27 +1361,29 @@ class EtsKeys(TypedDict, total=False):
     """ETS of a port."""
 
     willing: bool | None
-    """If true, the port adopts the ETS settings that its peer recommends. Default: true."""
+    """Willing bit of ETS: if true, the port adopts the ETS settings that its peer recommends. Default:
+    true.
+    """
     traffic_classes: int | None
-    """Number of traffic classes of the port, 1 to 8. Default: 8."""
+    """Number of traffic classes of the port. Default: 8."""
     own: TableKeys | None
-    """ETS settings of the port unless it adopts others. Default: those of its scheduler; without a
-    scenario, priority n in traffic class n, all strict.
+    """ETS configuration of the port, unless it adopts a recommendation. Default: the configuration of
+    its scheduler; without a scenario, priority n in traffic class n, all strict.
     """
     recommended: TableKeys | None
-    """ETS settings that the port recommends to its peer. Default: none."""
+    """ETS recommendation to the peer. Default: none."""
 
 
 class TableKeys(TypedDict, total=False):
-    """Priorities, traffic classes, and how these are served."""
+    """ETS table: traffic classes, their bandwidth shares and transmission selection algorithms."""
 
     classes: Sequence[int] | None
     """Traffic class of each of the eight priorities, 0 to 7. Default: priority n in class n."""
     percent: Sequence[int] | None
-    """Per cent of each traffic class, up to eight. Default: none."""
+    """Bandwidth share of each traffic class, in per cent. Default: none."""
     algorithms: Sequence[TransmissionSelection] | None
-    """Transmission selection algorithm of each traffic class, up to eight: "strict",
-    "credit_based_shaper", "ets" or "vendor". Default: none.
+    """Transmission selection algorithm of each traffic class: "strict", "credit_based_shaper", "ets" or
+    "vendor". Default: none.
     """
 
 
@@ -1380,48 +1393,50 @@ class PfcKeys(TypedDict, total=False):
     exchanged: bool | None
     """If true, the port sends and accepts the PFC TLV. Default: true."""
     willing: bool | None
-    """If true, the port adopts the PFC priorities of its peer. Default: true."""
+    """Willing bit of PFC: if true, the port adopts the PFC priorities of its peer. Default: true."""
     priorities: Sequence[int] | None
-    """Priorities with PFC unless the port adopts others, 0 to 7 each. Default: those of its flow
-    control; without a scenario, none.
+    """Priorities with PFC, 0 to 7 each, unless the port adopts others. Default: the priorities of its
+    flow control; without a scenario, none.
     """
     capability: int | None
-    """The number of priorities that can have PFC at the same time, 0 to 8. Default: 8."""
+    """PFC capability: number of priorities that can have PFC at the same time. Default: 8."""
     macsec_bypass: bool | None
-    """The bit MBC, as it is sent. Default: false."""
+    """MACsec bypass capability (MBC) bit in the PFC TLV that the port sends. Default: false."""
 
 
 class Entry2Keys(TypedDict, total=False):
-    """The priority of an application."""
+    """Application priority."""
 
     selector: Required[ApplicationSelector]
     """Field that identifies the application: "ether_type", "stream_port" (TCP, SCTP), "datagram_port"
     (UDP, DCCP), "port" (any of them) or "dscp".
     """
     protocol: Required[int]
-    """EtherType (0: all that no other entry names), port, or code point 0 to 63."""
+    """Value of that field: an EtherType (0: default priority, for traffic that no other entry names), a
+    port, or a DSCP, 0 to 63.
+    """
     priority: Required[int]
-    """Its priority, 0 to 7."""
+    """Priority of the application."""
 
 
 class QueueingTable(TypedDict, total=False):
     """Exactly one of these."""
 
     crossbar: CrossbarKeys
-    """At inputs, until a crossbar takes them to their output."""
+    """Input queueing: frames wait at the inputs until a crossbar transfers them to their output."""
 
 
 class PathChoiceTable(TypedDict, total=False):
     """Exactly one of these."""
 
     hash: HashingKeys
-    """One path per flow, by a hash of its five-tuple and the switch (ECMP)."""
+    """ECMP: one path per flow, by a hash of its five-tuple and the switch."""
     flowlet: FlowletKeys
-    """A random port for each burst of a flow."""
+    """Flowlet switching: a random port for each burst."""
     adaptive: AdaptiveKeys
-    """Among ports that are not paused, the one with the shortest queue in coarse steps."""
+    """Adaptive routing: the unpaused port with the shortest queue, in coarse steps."""
     ugal: UgalKeys
-    """Over a random third group of a dragonfly where the minimal path has longer queues (UGAL-L)."""
+    """UGAL-L: through a random third group of a dragonfly if the minimal path has longer queues."""
 
 
 class SwitchKeys(TypedDict, total=False):
@@ -1430,60 +1445,60 @@ class SwitchKeys(TypedDict, total=False):
     forwarding: Forwarding | None
     """Forwarding mode: "store_and_forward" or "cut_through". Default: "store_and_forward"."""
     latency: str | None
-    """From the arrival of a frame (in cut-through its first 64 B) to its entry into the egress queue.
-    Default: "0 s".
+    """Forwarding latency: time from the arrival of a frame (cut-through: of its first 64 B) to its entry
+    into the egress queue. Default: "0 s".
     """
     queueing: Queueing | None
-    """Where frames wait: "output", "virtual_output" or `crossbar` with its keys, like `{ crossbar = {
-    speedup = 2 } }`. Default: "output".
+    """Queueing architecture: "output", "virtual_output", or `crossbar` with its keys, like `{ crossbar =
+    { speedup = 2 } }`. Default: "output".
     """
     path_choice: PathChoice | None
-    """Which of several equal paths a frame takes: "hash", or `hash` with fields and a seed, like `{ hash
-    = { fields = ["source", "destination"], seed = 7 } }`. Default: "hash".
+    """Selection among equal-cost paths: "hash", "d_mod_k", "spray", "round_robin", "least_queued",
+    "adaptive", "valiant" or "ugal". Default: "hash".
     """
     path_weights: Mapping[str, int] | None
-    """Weights of the links to neighbours in the choice of paths (weighted ECMP): a table of hosts and
-    switches at their other ends, by name, range or pattern, each with a whole number, 1 to 65535,
-    like `{ spine0 = 3, spine1 = 1 }`. Default: 1 for all.
+    """Weights of links in the selection among equal-cost paths (weighted ECMP): a table of neighbours,
+    by name, range or pattern, each with a whole number, 1 to 65535, like `{ spine0 = 3, spine1 = 1
+    }`. Default: 1 for all.
     """
     queues: Queues | None
-    """Queues of a port: "per_priority", "shared", or the class (0 to 7) of each of the eight priorities.
-    Default: "per_priority".
+    """Queues of a port: "per_priority", "shared" (one queue), or a list of eight classes, 0 to 7, one
+    for each priority. Default: "per_priority".
     """
     maps: MapKeys | None
-    """Maps from DSCP to traffic class, and of the priorities of pauses. Default: none."""
+    """QoS maps: from DSCP to traffic class and color, and from PFC priorities to queues and priority
+    groups. Default: none.
+    """
     scheduler: Scheduler | None
-    """Which queue sends: the name of a scheduler, or a table of that name with its keys. Default:
-    "strict_priority".
+    """Scheduler of the egress queues: the name of a scheduler, or a table of that name with its keys.
+    Default: "strict_priority".
     """
     buffer: BufferKeys | None
-    """Limits of the memory of the switch."""
+    """Packet buffer of the switch: its limits, dynamic thresholds or pools."""
     queue_managers: Sequence[ManagerEntryKeys] | None
-    """Queue managers, which mark, drop early or notify sources, each for some traffic classes. Default:
-    none.
+    """Queue managers (AQM): each marks frames, drops them early or notifies sources, for some traffic
+    classes. Default: none.
     """
     trimming: TrimmingKeys | None
-    """Packet trimming: frames that find no room lose their payload, and their headers continue in a
-    queue of their own, so that receivers detect the loss. Default: none.
+    """Packet trimming: frames that do not fit into the buffer lose their payload, and their headers
+    continue in a separate queue, so that receivers detect the loss. Default: none.
     """
     flow_control: FlowControl | None
-    """Link-level flow control of these switches: a kind, or "off". Default: the `flow_control` of the
-    scenario.
+    """Link-level flow control of these switches: a mechanism by name, or a table of that name with its
+    keys. Default: the `flow_control` of the scenario.
     """
     congestion_domain: DomainKeys | None
-    """The part of these stations in a congestion notification domain: the priorities with congestion
-    notification, and the defence of ports for them. Default: none.
+    """Congestion notification domain (IEEE 802.1Qau): the priorities with congestion notification at
+    these stations, and the defence mode of their ports. Default: none.
     """
     dcbx: DcbxKeys | None
-    """DCBX at their ports: settings that the two ends of a link exchange before the traffic. Default:
-    none.
+    """DCBX at the ports of these stations: settings that both ends of a link exchange before the traffic
+    starts. Default: none.
     """
     clock_tolerance: str | None
-    """The largest error of each clock, in either direction: drawn uniformly from the seed and the name
-    of the station. Default: "0 ppm".
-    """
+    """Maximum frequency error of each clock, in either direction. Default: "0 ppm"."""
     mtu: str | None
-    """The longest frame that these stations accept, DA to FCS. Default: none."""
+    """Maximum length of frames that these stations accept, DA to FCS. Default: none."""
 
 
 class CrossbarKeys(TypedDict, total=False):
@@ -1509,81 +1524,86 @@ class CrossbarKeys(TypedDict, total=False):
 
 
 class HashingKeys(TypedDict, total=False):
-    """Hash with which a switch chooses among equal paths."""
+    """Hash by which a switch selects among equal-cost paths."""
 
     fields: Sequence[Field] | None
-    """The fields that are hashed: a list, not empty, of "source", "destination" (the two hosts),
-    "protocol" (UDP for frames that are pushed, TCP for what answers), "source_port" and
-    "destination_port". Default: all five.
+    """Hashed fields: a non-empty list of "source", "destination" (the two hosts), "protocol" (UDP for
+    open-loop sources, TCP for closed-loop sources), "source_port" and "destination_port". Default:
+    all five.
     """
     seed: int | None
-    """Seed of the switch, in addition to `path_seed`, which is common to all: switches of successive
-    tiers with the same seed make the same choices (polarisation). Default: one for each switch, all
-    different.
+    """Hash seed of the switch, in addition to `path_seed`, which all switches share. Default: a
+    different seed for each switch.
     """
 
 
 class FlowletKeys(TypedDict, total=False):
-    """Keys of flowlet switching: how the bursts of a flow are distinguished."""
+    """Keys of flowlet switching."""
 
     gap: Required[str]
-    """A flow that has sent nothing for this long begins a new burst."""
+    """Flowlet gap: idle time of a flow after which its next frame begins a new burst."""
     entries: int | None
-    """Entries of the table of a switch. Default: 65536."""
+    """Number of entries in the flowlet table of a switch. Default: 65536."""
 
 
 class AdaptiveKeys(TypedDict, total=False):
-    """Keys of adaptive routing: how ports are compared."""
+    """Keys of adaptive routing."""
 
     quantum: str | None
-    """Steps in which queues are compared: those within the same step count as equal. Default: "8000 B"."""
+    """Step size of the comparison of queue lengths: queues in the same step count as equal. Default:
+    "8000 B".
+    """
     pause: bool | None
-    """If true, a port whose class is paused ranks behind all ports that are not paused. Default: true."""
+    """If true, a port whose class is paused is selected only if all compared ports are paused. Default:
+    true.
+    """
     two_choices: bool | None
-    """If true, the switch compares two ports drawn at random instead of all ports. Default: false."""
+    """If true, the switch compares two ports drawn at random instead of all ports (power of two
+    choices). Default: false.
+    """
 
 
 class UgalKeys(TypedDict, total=False):
     """Keys of UGAL."""
 
     threshold: str | None
-    """Bytes by which the minimal path may be worse (queue times links) before a frame takes a detour.
-    Default: "0 B".
+    """Bias towards the minimal path: bytes by which its queue length times its number of links may
+    exceed those of the detour. Default: "0 B".
     """
 
 
 class MapKeys(TypedDict, total=False):
-    """Maps of a switch."""
+    """QoS maps of a switch."""
 
     dscp_to_tc: Mapping[str, int] | None
-    """The traffic class of each DSCP: a table of numbers, 0 to 63, each with a class, 0 to 7, like `{ 26
-    = 3, 48 = 6, other = 1 }`. Default: DSCP / 8.
+    """Map from DSCP to traffic class: a table of DSCPs, 0 to 63, each with a class, 0 to 7, like `{ 26 =
+    3, 48 = 6, other = 1 }`. Default: DSCP / 8.
     """
     dscp_to_color: Mapping[str, Color] | None
-    """The color of each DSCP: a table of numbers, 0 to 63, each with "green", "yellow" or "red", like `{
-    10 = "green", 12 = "yellow", 14 = "red" }`. Default: all are "green".
+    """Map from DSCP to color (drop precedence): a table of DSCPs, 0 to 63, each with "green", "yellow"
+    or "red", like `{ 10 = "green", 12 = "yellow", 14 = "red" }`. Default: all are "green".
     """
     pfc_to_queue: Sequence[int] | None
-    """The queue that a pause of each priority stops here: eight numbers, 0 to 7. Default: the queue of
-    the traffic class of the same number.
+    """Map from PFC priority to queue: the queue that a received pause of each priority stops. Default:
+    the queue of the traffic class of the same number.
     """
     pfc_to_group: Sequence[int] | None
-    """The priority group for which pauses of each priority are sent: eight numbers, 0 to 7. Default: the
-    group of the traffic class of the same number.
+    """Map from PFC priority to priority group: the group whose occupancy triggers pauses of each
+    priority. Default: the group of the traffic class of the same number.
     """
     remap: Sequence[RemapKeys] | None
-    """Other DSCPs for frames that leave to some neighbours, as tunnels have them: a list of tables of
-    `to` and `dscp`. Default: none.
+    """DSCP rewriting of frames to some neighbours, as at tunnel endpoints: a list of tables of `to` and
+    `dscp`. Default: none.
     """
 
 
 class RemapKeys(TypedDict, total=False):
-    """Other DSCPs for frames that leave to some neighbours."""
+    """DSCP rewriting of frames to some neighbours."""
 
     to: Required[Sequence[str]]
-    """The neighbours: a list of names, ranges or patterns of hosts and switches."""
+    """Neighbours: a list of names, ranges or patterns of hosts and switches."""
     dscp: Required[Mapping[str, int]]
-    """The new DSCP of each: a table of numbers, 0 to 63, like `{ 3 = 2, 4 = 6 }`."""
+    """Map from old to new DSCP: a table of numbers, 0 to 63, like `{ 3 = 2, 4 = 6 }`."""
 
 
 BufferKeys = TypedDict(
@@ -1598,7 +1618,7 @@ BufferKeys = TypedDict(
     },
     total=False,
 )
-"""Limits of the memory of a switch."""
+"""Packet buffer of a switch."""
 
 
 class DynamicThresholdKeys(TypedDict, total=False):
@@ -2033,7 +2053,7 @@ class LinkKeys(TypedDict, total=False):
     """Settings of all links, in both directions."""
 
     llr: Llr | None
-    """Link-level retry (Ultra Ethernet): "on", "off", or its keys. Default: "off"."""
+    """Link-level retry (Ultra Ethernet): "on", "off", or a table of its keys. Default: "off"."""
 
 
 class LlrSettingsKeys(TypedDict, total=False):
@@ -2068,12 +2088,16 @@ class LlrSettingsKeys(TypedDict, total=False):
 
 
 class NamedLinkKeys(TypedDict, total=False):
-    """Settings of the links between named ends, in both directions."""
+    """Settings of single links, in both directions."""
 
     llr: Llr | None
-    """Link-level retry (Ultra Ethernet): "on", "off", or its keys. Default: that of `link`."""
+    """Link-level retry (Ultra Ethernet): "on", "off", or a table of its keys. Default: the value in
+    `link`.
+    """
     delay: str | None
-    """One-way delay of the cable, in place of that of the topology. Default: that of the topology."""
+    """One-way delay of the cable, in place of the one in the topology. Default: the delay in the
+    topology.
+    """
 
 
 class WatchdogKeys(TypedDict, total=False):
@@ -2099,85 +2123,87 @@ class ReceiversTable(TypedDict, total=False):
     """Exactly one of these."""
 
     uniform: Nodes
-    """Each frame to one of these hosts, equally likely, never to the sender."""
+    """Uniform: each frame to one of these hosts, drawn with equal probability, never to the sender."""
     hot_spot: HotSpotKeys
-    """Each frame to one host with a given probability, otherwise to any other."""
+    """Hot spot: each frame to one host with a given probability, otherwise to any other host."""
     permutation: Permutation
-    """Each sender has one destination of its own, and each destination one sender."""
+    """Permutation: each sender has its own destination, and each destination one sender."""
     multicast: Nodes
-    """Each frame to all of these hosts, never to the sender: switches copy it where their paths part."""
+    """Multicast: each frame to all of these hosts, never to the sender."""
 
 
 class FrameUniformKeys(TypedDict, total=False):
-    """Every size from `min` to `max`, equally likely."""
+    """Uniform distribution of all lengths from `min` to `max`."""
 
     min: Required[str]
-    """The smallest."""
+    """Minimum length."""
     max: Required[str]
-    """The largest."""
+    """Maximum length."""
 
 
 class FrameBimodalKeys(TypedDict, total=False):
-    """Two sizes."""
+    """Two lengths."""
 
     small: Required[str]
-    """The one."""
+    """Smaller length."""
     large: Required[str]
-    """The other."""
+    """Larger length."""
     small_share: Required[float]
-    """The probability of `small`."""
+    """Probability of `small`."""
 
 
 class FrameExponentialKeys(TypedDict, total=False):
-    """Exponential, cut to a range: what would lie outside has the nearest length."""
+    """Exponential distribution, clipped to a range: a length outside is replaced by the nearest limit."""
 
     mean: Required[str]
-    """The mean of the truncated lengths."""
+    """Mean of the clipped lengths."""
     min: str | None
-    """The smallest. Default: "64 B"."""
+    """Minimum length. Default: "64 B"."""
     max: str | None
-    """The largest. Default: "1522 B"."""
+    """Maximum length. Default: "1522 B"."""
 
 
 class FrameLogNormalKeys(TypedDict, total=False):
-    """Log-normal, cut to a range: what would lie outside has the nearest length."""
+    """Log-normal distribution, clipped to a range: a length outside is replaced by the nearest limit."""
 
     mean: Required[str]
-    """The mean of the truncated lengths."""
+    """Mean of the clipped lengths."""
     sigma: Required[float]
-    """Standard deviation of the natural logarithm before truncation."""
+    """Standard deviation of the natural logarithm of the length before clipping."""
     min: str | None
-    """The smallest. Default: "64 B"."""
+    """Minimum length. Default: "64 B"."""
     max: str | None
-    """The largest. Default: "1522 B"."""
+    """Maximum length. Default: "1522 B"."""
 
 
 class FrameBoundedParetoKeys(TypedDict, total=False):
-    """Pareto, cut off at the largest: what would be longer is drawn again."""
+    """Pareto distribution, truncated at the maximum: a greater length is drawn again."""
 
     shape: Required[float]
-    """The shape: the smaller, the more of the bytes lie in few long frames."""
+    """Shape parameter: the smaller it is, the larger is the share of bytes in a few long frames."""
     min: str | None
-    """The smallest. Default: "64 B"."""
+    """Minimum length. Default: "64 B"."""
     max: str | None
-    """The largest. Default: "1522 B"."""
+    """Maximum length. Default: "1522 B"."""
 
 
 class FrameTable(TypedDict, total=False):
     """Exactly one of these."""
 
     uniform: FrameUniformKeys
-    """Every size from `min` to `max`, equally likely."""
+    """Uniform distribution of all lengths from `min` to `max`."""
     bimodal: FrameBimodalKeys
-    """Two sizes."""
+    """Two lengths."""
     exponential: FrameExponentialKeys
-    """Exponential, cut to a range: what would lie outside has the nearest length."""
+    """Exponential distribution, clipped to a range: a length outside is replaced by the nearest limit."""
     log_normal: FrameLogNormalKeys
-    """Log-normal, cut to a range: what would lie outside has the nearest length."""
+    """Log-normal distribution, clipped to a range: a length outside is replaced by the nearest limit."""
     bounded_pareto: FrameBoundedParetoKeys
-    """Pareto, cut off at the largest: what would be longer is drawn again."""
+    """Pareto distribution, truncated at the maximum: a greater length is drawn again."""
     empirical: str
-    """The path of a CSV file with the columns `bytes` and `weight`, relative to the scenario."""
+    """Empirical distribution: the path of a CSV file with the columns `bytes` and `weight`, relative to
+    the scenario.
+    """
 
 
 class SourceTable(TypedDict, total=False):
@@ -2218,12 +2244,12 @@ class SourceTable(TypedDict, total=False):
 
 
 class FlowKeys(TypedDict, total=False):
-    """One flow, or one flow for each of several senders."""
+    """A flow, or one flow per sender if `from` selects several hosts."""
 
     from_: Required[Nodes]
-    """The sender: the name of a host, "all" hosts, a pattern, or a list of these."""
+    """Sender: the name of a host, "all" hosts, a pattern, or a list of these."""
     to: Required[Receivers]
-    """Where frames go: a host."""
+    """Destination of the frames: a host."""
     priority: int | None
     """Priority of all frames (IEEE 802.1Q). Default: 0."""
     dscp: int | None
@@ -2231,59 +2257,60 @@ class FlowKeys(TypedDict, total=False):
     none.
     """
     color: Color | None
-    """Color of all frames, as marked by a meter at the edge: "green", "yellow" or "red". Default: color
-    of the DSCP by `maps.dscp_to_color` of all switches, otherwise "green".
+    """Color (drop precedence) of all frames, as marked by a meter at the edge: "green", "yellow" or
+    "red". Default: color of the DSCP in `switch.maps.dscp_to_color`, otherwise "green".
     """
     channel: str | None
-    """The virtual channel of all frames, where links have credits: a name, or a number as text, among
-    the `channels` of `[flow_control.credit]`. Default: the channel of the priority.
+    """Virtual channel of all frames on links with credit-based flow control: a name, or a number as
+    text, among the `channels` of `[flow_control.credit]`. Default: the channel of the priority.
     """
     bypassable: bool | None
-    """If true, other frames of its virtual channel may pass its frames while these lack credits
+    """If true, frames that lack credits may be bypassed by other frames of their virtual channel
     (`channels` of credits, "B0" to "B7"). Default: false.
     """
     frame: Frame | None
     """Length of frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B"."""
     start: str | None
-    """Start of the source. Default: "0 s"."""
+    """Start time of the source. Default: "0 s"."""
     stop: str | None
-    """End of the source. Default: the duration of the simulation."""
+    """Stop time of the source. Default: the duration of the simulation."""
     source: Required[Source]
-    """When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`."""
+    """Traffic source: "greedy", or a table `constant`, `bernoulli`, `poisson`, `on_off`, `threads`,
+    `streams`, `bursts` or `video` (open loop).
+    """
     rate_counts: RateBasis | None
-    """Bits that a rate counts: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's
-    link). Default: "frame".
+    """Bits that count towards the rate of the source: "frame" (DA to FCS) or "wire" (with the line
+    overhead of the sender's link). Default: "frame".
     """
     limit: str | None
-    """Bytes that each sender sends in total. Default: "unlimited"."""
+    """Total bytes that each sender sends. Default: "unlimited"."""
     jitter: str | None
-    """Delays each frame by a random time, uniform from 0 to this. Default: "0 s"."""
+    """Maximum random delay of each frame, uniformly distributed from 0. Default: "0 s"."""
     script: Sequence[StepKeys] | None
-    """Changes while the simulation runs, in order of time. Default: none."""
+    """Changes of the source during the simulation, in order of time. Default: none."""
     ports: PortKeys | None
-    """Ports of UDP, or of TCP where endpoints answer each other: a table of `from` and `to`. Default:
-    none is given; each flow has a hash of its own, drawn by its name from `path_seed`.
-    """
+    """UDP ports, or TCP ports of a closed-loop source: a table of `from` and `to`. Default: none."""
     route: Sequence[str] | None
-    """Names of the nodes to pass in order, from the first switch to the destination. Default: a shortest
-    path; where there are several, a hash of the five-tuple, `path_seed` and the switch picks one.
+    """Explicit route: names of the nodes to pass in order, from the first switch to the destination.
+    Default: a shortest path; among several, a hash of the five-tuple, `path_seed` and the switch
+    selects one.
     """
 
 
 class HotSpotKeys(TypedDict, total=False):
-    """A preferred destination."""
+    """Hot spot: a preferred destination."""
 
     host: Required[str]
-    """The preferred host."""
+    """Preferred host."""
     share: Required[float]
-    """The probability that a frame goes there."""
+    """Probability that a frame goes to the preferred host."""
 
 
 class ShiftKeys(TypedDict, total=False):
-    """A rotation: the i-th sender sends to the (i + shift)-th."""
+    """Rotation: the i-th sender sends to the (i + shift)-th."""
 
     shift: Required[int]
-    """Distance, in senders."""
+    """Distance of the rotation, in senders."""
 
 
 class ConstantKeys(TypedDict, total=False):
@@ -3274,41 +3301,43 @@ class FcoeKeys(TypedDict, total=False):
 
 
 class StepKeys(TypedDict, total=False):
-    """A change of a source."""
+    """Change of a source: a stop or a start."""
 
     at: Required[str]
-    """Time of the step."""
+    """Time of the change."""
     stop: bool | None
     """If true, the source stops sending. Default: false."""
     start: bool | None
     """If true, the source resumes sending. Default: false."""
     rate: str | None
-    """The new rate (the peak rate of an on/off source), with `start`. Default: as before."""
+    """New rate (the peak rate of an on/off source), with `start`. Default: unchanged."""
 
 
 PortKeys = TypedDict("PortKeys", {"from": "int | None", "to": "int | None"}, total=False)
-"""Ports of UDP or TCP, which switches hash and captures show."""
+"""UDP or TCP ports, which switches hash and captures show."""
 
 
 class ArrivalsPoissonKeys(TypedDict, total=False):
-    """Each sender begins transfers with exponential gaps, drawn from a stream of its own."""
+    """Poisson process: each sender begins transfers with exponential gaps, drawn from its own random
+    stream.
+    """
 
     load: float | None
-    """Share of the rate of each sender's link that the bytes of its transfers take on average, headers
-    not counted.
+    """Offered load of each sender: mean rate of the bytes of its transfers, without headers, as a
+    fraction of the rate of its link.
     """
     gap: str | None
-    """Mean time between two starts of one sender."""
+    """Mean time between the starts of two transfers of a sender."""
 
 
 class ArrivalsIncastKeys(TypedDict, total=False):
-    """Rounds: several senders begin a transfer to one receiver at the same time."""
+    """Incast in rounds: several senders begin a transfer to one receiver at the same time."""
 
     every: Required[str]
-    """Time between two rounds."""
+    """Time between the starts of two rounds."""
     senders: int | None
-    """Number of senders in each round, drawn anew from `from` each time. Default: all except the
-    receiver.
+    """Number of senders in each round, drawn at random from `from` for each round. Default: all except
+    the receiver.
     """
 
 
@@ -3316,40 +3345,40 @@ class ArrivalsTable(TypedDict, total=False):
     """Exactly one of these."""
 
     poisson: ArrivalsPoissonKeys
-    """Each sender begins transfers with exponential gaps, drawn from a stream of its own."""
+    """Poisson process: each sender begins transfers with exponential gaps, drawn from its own random
+    stream.
+    """
     incast: ArrivalsIncastKeys
-    """Rounds: several senders begin a transfer to one receiver at the same time."""
+    """Incast in rounds: several senders begin a transfer to one receiver at the same time."""
     file: str
-    """The path of a CSV or Parquet file, relative to the scenario: a line for each transfer in order of
-    time, with the columns `time_us` (or `time_s`, `time_ms`, `time_ns`, `time_ps`, or `time` with a
-    unit in each value), `from`, `to`, `bytes` and, if transfers differ in them, `priority`,
-    `from_port` and `to_port`.
+    """Path of a CSV or Parquet file, relative to the scenario, with one row per transfer in order of
+    time.
     """
 
 
 class SizesUniformKeys(TypedDict, total=False):
-    """Every size from `min` to `max`, equally likely."""
+    """Uniform distribution of all sizes from `min` to `max`."""
 
     min: Required[str]
-    """The smallest."""
+    """Minimum size."""
     max: Required[str]
-    """The largest."""
+    """Maximum size."""
 
 
 class SizesParetoKeys(TypedDict, total=False):
-    """Pareto, truncated: no transfer is larger than 100 times `mean`."""
+    """Pareto distribution, truncated: no transfer is larger than 100 times `mean`."""
 
     mean: Required[str]
-    """The mean of the truncated sizes: the smallest size is such that it holds."""
+    """Mean of the truncated sizes."""
     shape: Required[float]
-    """The shape: the smaller, the more of the bytes lie in few large transfers."""
+    """Shape parameter: the smaller it is, the larger is the share of bytes in a few large transfers."""
 
 
 class SizesLogNormalKeys(TypedDict, total=False):
-    """Log-normal."""
+    """Log-normal distribution."""
 
     mean: Required[str]
-    """The mean."""
+    """Mean size."""
     sigma: Required[float]
     """Standard deviation of the natural logarithm of the size."""
 
@@ -3358,22 +3387,20 @@ class SizesTable(TypedDict, total=False):
     """Exactly one of these."""
 
     uniform: SizesUniformKeys
-    """Every size from `min` to `max`, equally likely."""
+    """Uniform distribution of all sizes from `min` to `max`."""
     pareto: SizesParetoKeys
-    """Pareto, truncated: no transfer is larger than 100 times `mean`."""
+    """Pareto distribution, truncated: no transfer is larger than 100 times `mean`."""
     log_normal: SizesLogNormalKeys
-    """Log-normal."""
+    """Log-normal distribution."""
     points: str
-    """The path of a CSV file with the columns `bytes` and `cdf` (the share of transfers with at most so
-    many, rising to 1 or to 100), relative to the scenario.
-    """
+    """Path of a CSV file with the columns `bytes` and `cdf`, relative to the scenario."""
 
 
 class CarrierTable(TypedDict, total=False):
     """Exactly one of these."""
 
     tcp: TcpKeys
-    """TCP: a transfer has a connection for itself, one that is free or a new one."""
+    """TCP: a transfer has exclusive use of a connection, free or new."""
     rdma: RdmaKeys
     """RDMA (RoCEv2): a transfer is a message of a queue pair."""
     uet: UetKeys
@@ -3387,18 +3414,18 @@ class CarrierTable(TypedDict, total=False):
 
 
 class TransfersKeys(TypedDict, total=False):
-    """Transfers: each has a start, a sender, a receiver and a size, and is complete when its last byte
-    is delivered.
+    """Transfers: each has a start time, a sender, a receiver and a size, and is complete when its last
+    byte is delivered.
     """
 
     from_: Nodes | None
-    """The senders: a host, "all" hosts, a pattern, or a list of these."""
+    """Senders: a host, "all" hosts, a pattern, or a list of these."""
     to: Receivers | None
-    """Where transfers go: a host."""
+    """Destination of the transfers: a host."""
     arrivals: Required[Arrivals]
-    """When transfers begin: "once", or a table `poisson`, `incast` or `file`."""
+    """Start times of the transfers: "once", or a table `poisson`, `incast` or `file`."""
     sizes: Sizes | None
-    """Bytes of a transfer, without the headers of its frames: a size with unit."""
+    """Sizes of the transfers, without the headers of their frames: a size with unit."""
     priority: int | None
     """Priority of all frames (IEEE 802.1Q). Default: 0."""
     dscp: int | None
@@ -3406,29 +3433,27 @@ class TransfersKeys(TypedDict, total=False):
     none.
     """
     color: Color | None
-    """Color of all frames, as marked by a meter at the edge: "green", "yellow" or "red". Default: color
-    of the DSCP by `maps.dscp_to_color` of all switches, otherwise "green".
+    """Color (drop precedence) of all frames, as marked by a meter at the edge: "green", "yellow" or
+    "red". Default: color of the DSCP in `switch.maps.dscp_to_color`, otherwise "green".
     """
     ports: PortKeys | None
-    """Ports of UDP, or of TCP where endpoints answer each other: a table of `from` and `to`. Default:
-    none is given; that of the sender is drawn for each transfer, or for each new connection.
-    """
+    """UDP ports, or TCP ports of transfers over a transport: a table of `from` and `to`. Default: none."""
     frame: str | None
     """Length of full frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B"."""
     over: Carrier | None
-    """Transport of the transfers: "frames", sent once and never acknowledged, or a table `tcp`, `rdma`
-    or `uet`. Default: "frames".
+    """Transport of the transfers: "frames" (sent once and never acknowledged), or a table `tcp`, `rdma`,
+    `uet` or `mrc`. Default: "frames".
     """
     header: Header | None
-    """Bytes of each frame that do not belong to the transfer. Default: "18 B"."""
+    """Bytes of headers in each frame, which are not part of the transfer. Default: "18 B"."""
     order: ServiceOrder | None
-    """Order in which the transfers of a sender send frames: in turn ("round_robin"), or the oldest until
-    it is complete ("fifo"). Default: "round_robin".
+    """Order in which a sender serves its transfers: "round_robin" (their frames in turn) or "fifo" (the
+    oldest transfer until it is complete). Default: "round_robin".
     """
     start: str | None
     """Earliest start of the first transfer. Default: "0 s"."""
     stop: str | None
-    """No transfer begins after this time. Default: the duration of the simulation."""
+    """Time after which no transfer begins. Default: the duration of the simulation."""
 
 
 class MrcKeys(TypedDict, total=False):
@@ -3481,140 +3506,137 @@ class MrcKeys(TypedDict, total=False):
 
 
 class JobKeys(TypedDict, total=False):
-    """A job: ranks at hosts that run a workload together, over connections that are made once for each
-    pair of ranks and used again.
-    """
+    """A job: ranks on hosts that run a workload together."""
 
     ranks: Required[Nodes]
-    """The hosts of the ranks: a host, "all" hosts, a pattern, or a list of these."""
+    """Hosts of the ranks: a host, "all" hosts, a pattern, or a list of these."""
     placement: Placement | None
-    """Placement of ranks: "linear" (in the order in which `ranks` selects hosts. Default: "linear"."""
-    workload: Required[WorkloadKeys]
-    """Workload of an iteration: a table with `collective` or `goal`."""
-    over: Carrier | None
-    """Carrier of the messages: a table of a transport, as in `over` of transfers. Default: queue pairs
-    with their defaults.
+    """Placement of consecutive ranks: "linear" (in the order in which `ranks` selects hosts. Default:
+    "linear".
     """
+    workload: Required[WorkloadKeys]
+    """Workload of an iteration: a table with `collective`, `goal`, `messages` or `session`."""
+    over: Carrier | None
+    """Transport of the messages: a table, as in `over` of transfers, or "frames". Default: queue pairs."""
     start: str | None
-    """Start of the first iteration. Default: "0 s"."""
+    """Start time of the first iteration. Default: "0 s"."""
     iterations: int | None
-    """Repetitions of the workload. Default: 1."""
+    """Number of iterations of the workload. Default: 1."""
     compute: ComputeTimes | None
     """Computation time of each rank before each iteration: a time with unit, or a list of times that
     iterations use in turn. Default: "0 s".
     """
     compute_jitter: float | None
-    """Mean of a random addition to each computation, including those of a schedule, as a share of its
-    time: exponential, drawn for each rank from the seed. Default: 0.
+    """Mean of the random addition to each computation, as a fraction of its time: exponentially
+    distributed, drawn for each rank from the seed, also for computations of a schedule. Default: 0.
     """
     stragglers: StragglerKeys | None
-    """Ranks that compute more slowly: a table with `hosts` and `slowdown`. Default: none."""
+    """Stragglers: ranks that compute more slowly, as a table of `hosts` and `slowdown`. Default: none."""
     overhead: str | None
-    """Time that a message occupies the processor of its sender, and of its receiver (o of LogGOPS).
-    Default: "0 s".
-    """
+    """Processor time per message, at its sender and at its receiver (o of LogGOPS). Default: "0 s"."""
     overhead_per_byte: str | None
-    """Time that each byte of a message occupies these processors, in addition to `overhead` (O of
-    LogGOPS). Default: "0 s".
-    """
+    """Processor time per byte of a message, in addition to `overhead` (O of LogGOPS). Default: "0 s"."""
     timeline_rows: int | None
-    """Rows of the table `rank_steps` for this job, at most: the sends, receives and computations of as
-    many of the first iterations as fit, all of an iteration or none. Default: 500000.
+    """Maximum number of rows of the table `rank_steps` for this job: the sends, receives and
+    computations of as many of the first iterations as fit, each iteration completely or not at all.
+    Default: 500000.
     """
     priority: int | None
     """Priority of all frames (IEEE 802.1Q). Default: 0."""
     dscp: int | None
-    """DSCP of all frames (RFC 2474), of which switches make a traffic class by their `maps`. Default:
+    """DSCP of all frames (RFC 2474), which the `maps` of switches convert to a traffic class. Default:
     none.
     """
     frame: str | None
     """Length of full frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B"."""
     header: Header | None
-    """Bytes of each frame that do not belong to the message, `over` "frames". Default: "18 B"."""
+    """Bytes of headers in each frame, for `over` "frames". Default: "18 B"."""
 
 
 class WorkloadKeys(TypedDict, total=False):
-    """Workload of a job: a collective, or a program."""
+    """Workload of a job: a collective operation, a schedule or a list of messages."""
 
     collective: Collective | None
-    """The operation: "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "reduce",
-    "barrier" or "send_receive" (from each rank to the next).
+    """Collective operation: "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast",
+    "reduce", "barrier" or "send_receive" (from each rank to the next).
     """
     goal: str | None
-    """A GOAL schedule, text or binary, in place of a collective: its file, relative to the scenario.
-    Default: none.
+    """GOAL schedule in place of a collective: the path of a text or binary file, relative to the
+    scenario. Default: none.
     """
     messages: str | None
-    """Messages at given times, in place of a collective: a CSV file with the columns start, from, to,
+    """Message list in place of a collective: the path of a CSV file with the columns start, from, to,
     bytes and compute, relative to the scenario. Default: none.
     """
     session: bool | None
-    """The messages come from a session, which drives the run, in place of a collective: true or false.
-    Default: false.
+    """If true, a session that drives the run supplies the messages, in place of a collective. Default:
+    false.
     """
     pairs: Pairs | None
     """Pairs of ranks that have connections: "used" (those of `messages`) or "all". Default: "used";
     "all" with `session`.
     """
     eager: str | None
-    """The longest message of a schedule whose send ends when the processor has handed it over. Default:
-    "65535 B".
+    """Eager limit of a schedule: the send of a message up to this length completes when the processor
+    has handed it over, that of a longer one when it is acknowledged. Default: "65535 B".
     """
     algorithm: Algorithm | None
     """Algorithm of the operation: "ring", "halving_doubling", "recursive_doubling", "double_tree",
-    "hierarchical" or "in_network" (all_reduce). Default: the first of its operation.
+    "hierarchical" or "in_network" (all_reduce). Default: the first one listed for the operation.
     """
     bytes: str | None
     """Bytes of the whole vector (all_reduce, reduce_scatter, broadcast, reduce), of the whole output
-    (all_gather), of the send buffer of a rank (all_to_all), or all that passes from rank to rank
+    (all_gather), of the send buffer of a rank (all_to_all), or of all data passed from rank to rank
     (send_receive).
     """
     chunks: int | None
-    """Equal pieces of the bytes that run concurrently, as a pipeline. Default: 1."""
+    """Number of equal chunks of the data that are processed concurrently, as a pipeline. Default: 1."""
     group: int | None
-    """Ranks of a group of "hierarchical", which are consecutive: the GPUs of a server."""
+    """Group size of "hierarchical": number of consecutive ranks in a group, such as the GPUs of a
+    server.
+    """
     root: int | None
-    """The rank that a broadcast begins at, or that a reduction ends at. Default: 0."""
+    """Root rank: the source of a broadcast, or the destination of a reduction. Default: 0."""
     skew: float | None
-    """Skew of an all_to_all ("shifted" or "burst"): rank d receives a share of each send buffer that
-    falls as (d + 1)^-skew. Default: 0.
+    """Skew of an all_to_all ("shifted" or "burst"): the share of each send buffer that rank d receives
+    is proportional to (d + 1)^-skew. Default: 0.
     """
     segment: str | None
-    """Bytes of a segment of "in_network", which a unit adds up as a whole. Default: "4 KiB"."""
+    """Segment size of "in_network": bytes that an aggregation unit reduces as a whole. Default: "4 KiB"."""
     outstanding: int | None
-    """Segments of "in_network" that a unit holds for the job, so that a rank waits with as many for
-    their results. Default: 128.
+    """Number of segments of "in_network" that an aggregation unit holds for the job, and for whose
+    results a rank can wait. Default: 128.
     """
     reduction_rate: str | None
-    """Rate at which a unit of "in_network" exchanges segments with its switch, in each direction.
-    Default: the sum of the rates of the links of its switch.
+    """Rate of an aggregation unit of "in_network": rate at which it exchanges segments with its switch,
+    in each direction. Default: the sum of the rates of the links of its switch.
     """
     reduction_latency: str | None
-    """Time from the last bit of a segment that arrives at a unit of "in_network" to the first bit of its
-    result, upwards and downwards. Default: "100 ns".
+    """Latency of an aggregation unit of "in_network": time from the last bit of an arriving segment to
+    the first bit of its result, upwards and downwards. Default: "100 ns".
     """
 
 
 class StragglerKeys(TypedDict, total=False):
-    """Ranks whose computations take longer than those of others."""
+    """Stragglers: ranks whose computations take longer."""
 
     hosts: Required[Nodes]
-    """Their hosts: a host, "all" hosts, a pattern, or a list of these."""
+    """Hosts of the stragglers: a host, "all" hosts, a pattern, or a list of these."""
     slowdown: Required[float]
-    """Factor of each of their computations, those of a schedule too."""
+    """Factor by which each of their computations is longer, including those of a schedule."""
 
 
 class FaultKeys(TypedDict, total=False):
-    """Something that goes wrong or is changed: exactly one of `down`, `up`, `rate`, `scheduler`,
+    """A fault or a change during the run: exactly one of `down`, `up`, `rate`, `scheduler`,
     `bit_error_rate`, `pause_loss`, `frame_loss`, `control_frame`, `restart` and `mean_time_between`.
     """
 
     link: FaultLink | None
-    """The link: the names of its two ends."""
+    """Affected link: the names of its two ends."""
     index: int | None
-    """Number of the link among several parallel ones, in the order of the topology. Default: 0."""
+    """Index of the link among parallel links, in the order of the topology. Default: 0."""
     switch: str | None
-    """The name of the switch that restarts."""
+    """Name of the switch that restarts."""
     at: str | None
     """Time of the fault."""
     down: bool | None
@@ -3624,53 +3646,53 @@ class FaultKeys(TypedDict, total=False):
     up: bool | None
     """If true, the link comes back up. Default: false."""
     rate: str | None
-    """The rate of the link from then on, in both directions, or with `towards` in the direction to that
-    end.
-    """
+    """New rate of the link from `at` on, in both directions, or only towards the end in `towards`."""
     scheduler: Scheduler | None
-    """The scheduler, from then on, of the port whose frames are on their way to `towards`: other weights
-    or another table of the kind that the port has.
+    """New settings of a scheduler from `at` on, at the port that sends to `towards`: other weights, or
+    another table of the same kind of scheduler.
     """
     bit_error_rate: float | None
-    """The probability of each bit of a frame to be wrong."""
+    """Bit error rate of the link: probability that a bit of a frame is wrong."""
     pause_loss: float | None
-    """The probability of each pause frame to be lost or damaged."""
+    """Probability that a pause frame is lost or damaged."""
     frame_loss: float | None
-    """The probability of each frame of a flow to be lost on the link, in each direction by itself."""
+    """Probability that a frame of a flow is lost on the link, independently in each direction."""
     control_frame: str | None
-    """An injected control frame, which occupies no time on the link: PAUSE, PFC, a congestion message or
-    an LLDPDU.
+    """Injected control frame, which occupies no time on the link: PAUSE, PFC, a congestion message or an
+    LLDPDU.
     """
     towards: str | None
-    """The end of the link that the lost frames are on their way to. Default: both directions; required
-    with `control_frame` and `scheduler`.
+    """Direction of the fault, given by the end of the link that receives in it. Default: both
+    directions; required with `control_frame` and `scheduler`.
     """
     from_: str | None
-    """Start of `bit_error_rate`, `pause_loss` or `frame_loss`. Default: "0 s"."""
+    """Time from which `bit_error_rate`, `pause_loss` or `frame_loss` applies. Default: "0 s"."""
     until: str | None
-    """End of `bit_error_rate`, `pause_loss` or `frame_loss`. Default: the duration of the simulation."""
+    """Time until which `bit_error_rate`, `pause_loss` or `frame_loss` applies. Default: the duration of
+    the simulation.
+    """
     restart: str | None
-    """Time for which the switch neither sends nor receives."""
+    """Duration of a switch restart."""
     mean_time_between: str | None
-    """Mean time from the end of one random outage to the beginning of the next (exponential)."""
+    """Mean time from the end of one random outage to the start of the next, exponentially distributed."""
     duration: str | None
-    """Length of each random outage, or of the outage that begins with `down`."""
+    """Duration of each random outage, or of the outage that begins with `down`."""
     reroute: bool | None
-    """If true, flows take a shortest path without the failed link or switch while there is one. Default:
+    """If true, flows use a shortest path around the failed link or switch, if there is one. Default:
     false.
     """
     after: str | None
-    """Time until routing has converged, after the outage begins and after it ends. Default: "50 us"."""
+    """Convergence time of routing after the start and after the end of an outage. Default: "50 us"."""
     waiting: WaitingFrames | None
-    """Fate of frames queued for a link that is down: "lost" at once, or "kept" until it is back.
-    Default: "lost".
+    """Fate of frames queued for a link that is down: "lost" (immediately) or "kept" (until the link is
+    up again). Default: "lost".
     """
 
 
 PathSeedWord = Literal["seed"]
-"""Seeds by name."""
+"""Seed of the ECMP hash by keyword."""
 PathSeed = int | PathSeedWord
-"""The seed of the choice of paths."""
+"""Seed of the ECMP hash."""
 OnLosslessDrop = Literal["stop", "count"]
 """Reaction to the loss of a frame of a lossless class."""
 OnDeadlock = Literal["stop", "count"]
@@ -3680,13 +3702,13 @@ Skip = Literal["off", "iterations", "phases", "check"]
 ProbesText = ProbesKeys | Sequence[ProbeKeys]
 """Recordings in addition to the totals: a table for all time series, or a list of probes."""
 Which = str | Sequence[str]
-"""Of which."""
+"""Selected objects."""
 What = Literal["flow", "port", "class", "queue", "occupancy", "latency", "pauses", "frames"]
-"""Quantity to record."""
+"""Recorded quantity."""
 Topology = TopologyTable
-"""The shape of the fabric: exactly one of these."""
+"""Topology of the fabric: exactly one of these."""
 LineCode = Literal["8b/10b", "64b/66b", "128b/130b"]
-"""A line code, by its name."""
+"""Line code of a link."""
 PhyName = Literal[
     "slowest",
     "none",
@@ -3760,11 +3782,11 @@ PhyName = Literal[
 ]
 """The PHY at both ends of a link, as far as its delay goes."""
 Between = Sequence[str]
-"""Two names."""
+"""Names of the two ends of a link."""
 QueuesWord = Literal["per_priority", "shared"]
-"""Common ways to map priorities to queues."""
+"""Common maps from priorities to queues."""
 Queues = QueuesWord | Sequence[int]
-"""Which queue each priority uses."""
+"""Map from priorities to queues."""
 Scheduler = (
     Literal[
         "fifo",
@@ -3781,7 +3803,7 @@ Scheduler = (
     ]
     | SchedulerTable
 )
-"""Which queue sends: a name, with the defaults, or a table of that name with its keys."""
+"""Scheduler of the egress queues: a name, with its defaults, or a table of that name with its keys."""
 WhenFull = Literal["block", "drop"]
 """Reaction of a source to a full queue in the NIC."""
 FlowControl = Literal["off", "pause", "pfc", "credit", "by_class"] | FlowControlTable
@@ -3833,15 +3855,15 @@ Law = Literal["scaled", "fixed"]
 Choice = Literal["auto", "disabled", "edge", "interior", "interior_ready"]
 """Defence mode of a port: automatic or fixed."""
 TieBreak = Literal["lower_adopts", "lower_wins"]
-"""Which of two willing stations adopts."""
+"""Station that adopts if both are willing."""
 Dialect = Literal["either", "standard", "older", "oldest"]
-"""Which DCBX an agent speaks."""
+"""DCBX version of an agent."""
 TransmissionSelection = Literal["strict", "credit_based_shaper", "ets", "vendor"]
 """Transmission selection algorithm of a traffic class."""
 ApplicationSelector = Literal["ether_type", "stream_port", "datagram_port", "port", "dscp"]
 """Field that identifies an application."""
 Forwarding = Literal["store_and_forward", "cut_through"]
-"""When a frame may leave a switch."""
+"""Forwarding mode of a switch."""
 Queueing = Literal["output", "virtual_output", "crossbar"] | QueueingTable
 """Queueing architecture of a switch."""
 PathChoice = (
@@ -3856,7 +3878,7 @@ Inputs = Literal["virtual_output", "fifo"]
 Room = Literal["longest", "frame"]
 """Condition for a transfer to an output buffer."""
 Field = Literal["source", "destination", "protocol", "source_port", "destination_port"]
-"""A field that a switch may hash."""
+"""Field of the five-tuple that a switch hashes."""
 Color = Literal["green", "yellow", "red"]
 """Color that a meter at the edge has assigned to a flow (RFC 2697)."""
 Side = Literal["ingress", "egress"]
@@ -3910,17 +3932,17 @@ StormAction = Literal["report", "drop", "forward"]
 Nodes = str | Sequence[str]
 """One or several nodes: a name, "all", a pattern (`*`, "h1..h32", "leaf0/*"), or a list of these."""
 PermutationWord = Literal["random"]
-"""Random permutations."""
+"""Random permutations by keyword."""
 Permutation = PermutationWord | ShiftKeys
 """Pairing of senders with destinations."""
 Receivers = Nodes | ReceiversTable
-"""Where frames go."""
+"""Destination of frames or transfers."""
 FrameWord = Literal["imix"]
 """Named distributions of frame lengths."""
 Frame = str | FrameWord | FrameTable
 """Length of frames."""
 Source = Literal["greedy", "window", "tcp", "rdma", "uet"] | SourceTable
-"""When frames are due."""
+"""Traffic source."""
 RateBasis = Literal["frame", "wire"]
 """Bits of a frame that count towards a rate."""
 Period = PeriodTable
@@ -3987,7 +4009,7 @@ Messages = (
 FcpOperation = Literal["read", "write"]
 """Kind of an exchange."""
 Arrivals = Literal["once"] | ArrivalsTable
-"""When transfers begin."""
+"""Start times of transfers."""
 PublishedSizes = Literal["web_search", "fb_hadoop", "ali_storage", "google_rpc", "hadoop", "data_mining"]
 """A published distribution of sizes."""
 Sizes = str | PublishedSizes | SizesTable
@@ -4001,10 +4023,10 @@ Header = str | HeaderPreset
 ServiceOrder = Literal["round_robin", "fifo"]
 """Which of a source's transfers sends the next frame."""
 Placement = Literal["linear", "packed", "spread", "by_pod", "by_rail", "random"]
-"""Where the ranks of a job are."""
+"""Placement of the ranks of a job on hosts."""
 ComputeTimes = str | Sequence[str]
-"""Computation before each iteration: a time, or a list of times that iterations take in turn, from
-    the first again after the last.
+"""Computation before each iteration: a time, or a list of times that iterations use in turn,
+    starting again after the last.
     """
 Collective = Literal[
     "all_reduce",
@@ -4033,10 +4055,10 @@ Algorithm = Literal[
     "pipeline",
     "in_network",
 ]
-"""An algorithm of a collective."""
+"""Algorithm of a collective operation."""
 LinkWord = Literal["any", "all"]
-"""Links without names."""
+"""Links by keyword."""
 FaultLink = LinkWord | Sequence[str]
-"""Which link."""
+"""Link of a fault."""
 WaitingFrames = Literal["lost", "kept"]
 """Fate of frames queued for a link that is down."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Topology(Chooser):
-    """The shape of the fabric: exactly one of these. A call replaces an earlier one."""
+    """Topology of the fabric: exactly one of these. A call replaces an earlier one."""
 
     _key = "topology"
 
@@ -41,46 +41,46 @@ class Topology(Chooser):
 
     @spelled(k.LeafSpineKeys)
     def leaf_spine(self, **keys: Unpack[k.LeafSpineKeys]) -> Scenario:
-        """Leaves `leaf0`, ..., each linked to each of the spines `spine0`, ..."""
+        """Two-tier fabric: leaves `leaf0`, ..., each linked to each of the spines `spine0`, ..."""
         return self._choose("leaf_spine", keys, k.LeafSpineKeys)
 
     @spelled(k.FatTreeKeys)
     def fat_tree(self, **keys: Unpack[k.FatTreeKeys]) -> Scenario:
-        """The three-level fat tree of k-port switches (Al-Fares et al. 2008): `core0`, ..., `agg{pod}.{i}`,
+        """Three-tier fabric of k-port switches (Al-Fares et al. 2008): `core0`, ..., `agg{pod}.{i}`,
         `edge{pod}.{i}`.
         """
         return self._choose("fat_tree", keys, k.FatTreeKeys)
 
     @spelled(k.NTreeKeys)
     def n_tree(self, **keys: Unpack[k.NTreeKeys]) -> Scenario:
-        """The k-ary n-tree (Petrini and Vanneschi 1997): switches `s{level}.{i}`, k^n hosts `h0`, ..."""
+        """K-ary n-tree (Petrini and Vanneschi 1997): switches `s{level}.{i}`, k^n hosts `h0`, ..."""
         return self._choose("n_tree", keys, k.NTreeKeys)
 
     @spelled(k.RailsKeys)
     def rails(self, **keys: Unpack[k.RailsKeys]) -> Scenario:
-        """Rails (Spectrum-X, HPN 7.0): hosts `h{server}.{rail}`, the NICs of a rail at a leaf."""
+        """Rail-optimized fabric (Spectrum-X, HPN 7.0): hosts `h{server}.{rail}`, the NICs of a rail at the
+        same leaf.
+        """
         return self._choose("rails", keys, k.RailsKeys)
 
     @spelled(k.DragonflyKeys)
     def dragonfly(self, **keys: Unpack[k.DragonflyKeys]) -> Scenario:
-        """The dragonfly (Kim et al. 2008): groups of fully linked switches `sw{group}.{i}`."""
+        """Groups of fully meshed switches `sw{group}.{i}`, joined by global links (Kim et al. 2008)."""
         return self._choose("dragonfly", keys, k.DragonflyKeys)
 
     @spelled(k.SlimFlyKeys)
     def slim_fly(self, **keys: Unpack[k.SlimFlyKeys]) -> Scenario:
-        """The Slim Fly (Besta and Hoefler 2014): 2q^2 switches `sw{group}.{i}`, of which no two are more
-        than two links apart.
-        """
+        """Fabric of diameter 2 (Besta and Hoefler 2014): 2q^2 switches `sw{group}.{i}`."""
         return self._choose("slim_fly", keys, k.SlimFlyKeys)
 
     @spelled(k.TorusKeys)
     def torus(self, **keys: Unpack[k.TorusKeys]) -> Scenario:
-        """The torus: switches `sw{x}.{y}`, ... on a grid whose rows are closed."""
+        """Grid of switches `sw{x}.{y}`, ... with wrap-around links."""
         return self._choose("torus", keys, k.TorusKeys)
 
     @spelled(k.ExplicitKeys)
     def explicit(self, **keys: Unpack[k.ExplicitKeys]) -> Scenario:
-        """Named hosts and switches, and each link."""
+        """Fabric described link by link: named hosts and switches, and each link."""
         return self._choose("explicit", keys, k.ExplicitKeys)
 
 

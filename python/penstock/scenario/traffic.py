@@ -84,7 +84,7 @@ def bernoulli(rate: str) -> k.SourceTable:
 
 
 def bimodal(small: str, large: str, small_share: float) -> k.FrameTable:
-    """Two sizes.
+    """Two lengths.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def bitmap(entropies: int | None = None) -> k.PathSelectionTable:
 
 
 def bounded_pareto(shape: float, *, min: str | None = None, max: str | None = None) -> k.FrameTable:
-    """Pareto, cut off at the largest: what would be longer is drawn again.
+    """Pareto distribution, truncated at the maximum: a greater length is drawn again.
 
     Examples
     --------
@@ -277,7 +277,9 @@ def dctcp(
 
 
 def empirical(value: str, /) -> k.FrameTable:
-    """The path of a CSV file with the columns `bytes` and `weight`, relative to the scenario.
+    """Empirical distribution: the path of a CSV file with the columns `bytes` and `weight`, relative to
+    the scenario.
+
 
     Examples
     --------
@@ -314,8 +316,8 @@ def eqds(
 def exponential(
     value: str | None = None, /, *, mean: str | None = None, min: str | None = None, max: str | None = None
 ) -> Any:
-    """Exponential with this mean. Or: Exponential, cut to a range: what would lie outside has the
-    nearest length.
+    """Exponential with this mean. Or: Exponential distribution, clipped to a range: a length outside is
+    replaced by the nearest limit.
 
 
     Examples
@@ -363,10 +365,8 @@ def fcoe(
 
 
 def file(value: str, /) -> k.ArrivalsTable:
-    """The path of a CSV or Parquet file, relative to the scenario: a line for each transfer in order of
-    time, with the columns `time_us` (or `time_s`, `time_ms`, `time_ns`, `time_ps`, or `time` with a
-    unit in each value), `from`, `to`, `bytes` and, if transfers differ in them, `priority`,
-    `from_port` and `to_port`.
+    """Path of a CSV or Parquet file, relative to the scenario, with one row per transfer in order of
+    time.
 
 
     Examples
@@ -380,7 +380,7 @@ def file(value: str, /) -> k.ArrivalsTable:
 
 
 def hot_spot(host: str, share: float) -> k.ReceiversTable:
-    """Each frame to one host with a given probability, otherwise to any other.
+    """Hot spot: each frame to one host with a given probability, otherwise to any other host.
 
     Examples
     --------
@@ -447,7 +447,7 @@ def hpcc_pint(
 
 
 def incast(every: str, *, senders: int | None = None) -> k.ArrivalsTable:
-    """Rounds: several senders begin a transfer to one receiver at the same time.
+    """Incast in rounds: several senders begin a transfer to one receiver at the same time.
 
     Examples
     --------
@@ -551,7 +551,9 @@ def iwarp_write(message: str | None = None, *, markers: bool | None = None) -> k
 
 
 def log_normal(mean: str, sigma: float, *, min: str | None = None, max: str | None = None) -> Any:
-    """Log-normal, cut to a range: what would lie outside has the nearest length. Or: Log-normal.
+    """Log-normal distribution, clipped to a range: a length outside is replaced by the nearest limit.
+    Or: Log-normal distribution.
+
 
     Examples
     --------
@@ -673,7 +675,7 @@ def mrc(
 
 
 def multicast(value: str | Sequence[str], /) -> k.ReceiversTable:
-    """Each frame to all of these hosts, never to the sender: switches copy it where their paths part.
+    """Multicast: each frame to all of these hosts, never to the sender.
 
     Examples
     --------
@@ -769,8 +771,8 @@ def on_off(peak: str, on: k.Period, off: k.Period) -> k.SourceTable:
 
 
 def pareto(mean: str, shape: float) -> Any:
-    """Pareto, truncated: no period is longer than 100 times `mean`. Or: Pareto, truncated: no transfer
-    is larger than 100 times `mean`.
+    """Pareto, truncated: no period is longer than 100 times `mean`. Or: Pareto distribution, truncated:
+    no transfer is larger than 100 times `mean`.
 
 
     Examples
@@ -784,7 +786,7 @@ def pareto(mean: str, shape: float) -> Any:
 
 
 def permutation(shift: int | None = None) -> k.ReceiversTable:
-    """Each sender has one destination of its own, and each destination one sender.
+    """Permutation: each sender has its own destination, and each destination one sender.
 
     Examples
     --------
@@ -814,9 +816,7 @@ def plb(
 
 
 def points(value: str, /) -> k.SizesTable:
-    """The path of a CSV file with the columns `bytes` and `cdf` (the share of transfers with at most so
-    many, rising to 1 or to 100), relative to the scenario.
-
+    """Path of a CSV file with the columns `bytes` and `cdf`, relative to the scenario.
 
     Examples
     --------
@@ -829,8 +829,8 @@ def points(value: str, /) -> k.SizesTable:
 
 
 def poisson(rate: str | None = None, *, load: float | None = None, gap: str | None = None) -> Any:
-    """Exponential gaps between frames. Or: Each sender begins transfers with exponential gaps, drawn
-    from a stream of its own.
+    """Exponential gaps between frames. Or: Poisson process: each sender begins transfers with
+    exponential gaps, drawn from its own random stream.
 
 
     Examples
@@ -1137,8 +1137,8 @@ def tcp(
     idle: k.Delay | None = None,
     reconnect: bool | None = None,
 ) -> Any:
-    """A transfer over TCP, or several. Or: TCP: a transfer has a connection for itself, one that is free
-    or a new one.
+    """A transfer over TCP, or several. Or: TCP: a transfer has exclusive use of a connection, free or
+    new.
 
 
     Examples
@@ -1318,8 +1318,9 @@ def uet(
 def uniform(
     value: str | Sequence[str] | None = None, /, *, min: str | None = None, max: str | None = None
 ) -> Any:
-    """Every size from `min` to `max`, equally likely. Or: Each frame to one of these hosts, equally
-    likely, never to the sender.
+    """Uniform distribution of all lengths from `min` to `max`. Or: Uniform: each frame to one of these
+    hosts, drawn with equal probability, never to the sender. Or: Uniform distribution of all sizes
+    from `min` to `max`.
 
 
     Examples
