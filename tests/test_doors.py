@@ -129,7 +129,7 @@ def test_of_two_values_for_a_field_the_report_names_the_one_that_wins() -> None:
     documents = [Document(f"{name}.json", json.dumps(one)) for name, one in (("a", first), ("b", second))]
     piece = read_all([(format_of(one), one) for one in documents])[0]
     assert piece.keys["switch"]["mtu"] == "1522 B"
-    text = "PORT|Ethernet0: mtu is 9100 in a.json and 1500 in b.json: b.json, which is named later, wins"
+    text = "PORT|Ethernet0: mtu is 9100 in a.json and 1500 in b.json: b.json, which is named later, takes precedence"
     assert any(text in line for line in piece.remarks)
 
 

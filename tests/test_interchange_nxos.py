@@ -81,7 +81,7 @@ def test_mode_decides_which_ports_are_lossless() -> None:
     assert any("assumed: mode auto" in line for line in piece.remarks)
     one_off = NXOS.replace("priority-flow-control mode on", "priority-flow-control mode off", 1)
     reported = read(one_off).remarks
-    assert any("Ethernet1/1 set up otherwise than Ethernet1/2 (pfc_enable)" in line for line in reported)
+    assert any("Ethernet1/1 differ from Ethernet1/2 (pfc_enable)" in line for line in reported)
 
 
 def test_every_line_that_is_not_read_is_reported() -> None:
@@ -90,7 +90,7 @@ def test_every_line_that_is_not_read_is_reported() -> None:
         "    bandwidth remaining percent 60\n    queue-limit dynamic 8\n",
     )
     reported = read(text).remarks
-    assert any(":2: not read: feature bgp: no setting of queues" in line for line in reported)
+    assert any(":2: not read: feature bgp: not a setting of queues" in line for line in reported)
     assert any(":20: not read: queue-limit dynamic 8: limits of queues depend" in line for line in reported)
 
 

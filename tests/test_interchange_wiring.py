@@ -132,7 +132,7 @@ def test_lldp_of_a_real_switch(tmp_path: Path) -> None:
     )
     keys, remarks = imported(directory)
     assert ["leaf0", "server0"] in pairs_of(keys) and ["leaf0", "spine0"] in pairs_of(keys)
-    assert "leaf0 Ethernet0: LLDP has server0 and server0-dpu: server0 holds" in remarks
+    assert "leaf0 Ethernet0: LLDP has server0 and server0-dpu: server0 applies" in remarks
     (directory / "leaf0.lldp").write_text(lldp(("Ethernet4", "spine1", "etp0", "BR", "Ethernet0")), "utf-8")
     switches["spine0"]["DEVICE_NEIGHBOR"].pop("Ethernet0")
     keys, remarks = imported(written(directory, switches))
@@ -148,9 +148,9 @@ def test_lldp_of_a_real_switch(tmp_path: Path) -> None:
         ([("Ethernet4", "spine0", "etp9", "BR", "x")], "leaf0 Ethernet4 leads to spine0|port etp9 of spine0"),
         (
             [("Ethernet0", f"h{n}", "eth0", "O", "") for n in range(2)],
-            r"leaf0\.lldp:5: .*neighbours h0 and h1",
+            r"leaf0\.lldp:5: .*neighbours, h0 and h1",
         ),
-        ([("Ethernet0", "a*b", "eth0", "O", "")], r'leaf0\.lldp:4: the name "a\*b" cannot be'),
+        ([("Ethernet0", "a*b", "eth0", "O", "")], r'leaf0\.lldp:4: the name "a\*b" is not valid'),
     ],
 )
 def test_rows_that_do_not_fit_are_named(
@@ -270,7 +270,7 @@ def test_links_of_a_minigraph(tmp_path: Path) -> None:
     keys, remarks = imported(directory)
     assert pairs_of(keys) == [["leaf0", "server0"], ["leaf0", "spine0"], ["leaf0", "spine0"]]
     assert keys["topology"]["explicit"]["switches"] == ["leaf0", "spine0"]
-    assert "leaf0 PortChannel1: no neighbour at Ethernet8: spine0, as at its other members" in remarks
+    assert "leaf0 PortChannel1: no neighbour at Ethernet8: using spine0, as for its other members" in remarks
 
 
 def test_minigraphs_without_a_configuration(tmp_path: Path) -> None:
@@ -298,13 +298,13 @@ def test_minigraphs_without_a_configuration(tmp_path: Path) -> None:
             r"leaf0\.xml:\d+: Bandwidth is 100G; expected a whole number",
         ),
         ("etp4</StartPort>", "etp5</StartPort>", r"leaf0\.xml:\d+: there is no port etp5; did you mean"),
-        ("</PngDec>", "", r"leaf0\.xml:\d+: this is no XML: mismatched tag"),
+        ("</PngDec>", "", r"leaf0\.xml:\d+: not valid XML: mismatched tag"),
         (
             "<Hostname>leaf0</Hostname></DeviceMiniGraph>",
             "</DeviceMiniGraph>",
             "has no Hostname in DeviceMini",
         ),
-        ("<Hostname>leaf0</Hostname></DeviceMini", "<Hostname>leaf9</Hostname></DeviceMini", "that of leaf9"),
+        ("<Hostname>leaf0</Hostname></DeviceMini", "<Hostname>leaf9</Hostname></DeviceMini", "describes leaf9"),
         ("AttachTo>etp4;", "AttachTo>etp44;", r"leaf0\.xml: PortChannel1: there is no port etp44; did you"),
     ],
 )

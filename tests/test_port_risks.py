@@ -67,7 +67,7 @@ def test_times_marks_code_points_and_watchdogs(penstock: Command, tmp_path: Path
     bare = switch(uplink_xoff=300_000)
     _, found = message(bare, penstock, tmp_path)
     yellow = [one for one in found["findings"] if one["severity"] == "yellow"]
-    assert {one["text"].split(":")[0] for one in yellow} == {"marks nothing", "no PFC watchdog"}
+    assert {one["text"].split(":")[0] for one in yellow} == {"no ECN marking", "no PFC watchdog"}
     commands = {one["repair"] for one in yellow if "watchdog" in one["text"]}
     assert "sudo config pfcwd start --action drop Ethernet0 Ethernet4 200 --restoration-time 400" in commands
 
@@ -149,7 +149,7 @@ def test_a_switch_without_lossless_priorities(penstock: Command, tmp_path: Path)
     code, found = message(tables, penstock, tmp_path)
     assert (code, findings(found, "yellow")) == (
         0,
-        {"PFC": "no port has a lossless priority: nothing is paused"},
+        {"PFC": "no port has a lossless priority, so no pauses are sent"},
     )
 
 
@@ -213,4 +213,4 @@ def test_thresholds_that_a_switch_computes_are_no_finding(penstock: Command, tmp
     done = penstock("check", "leaf.cfg")
     assert done.returncode == 0, done.stdout
     assert "marks" not in done.stdout.partition("to consider")[2]
-    assert "assumed: XOFF, XON and headroom are left to the switch" in done.stderr
+    assert "assumed: the switch computes XOFF, XON and headroom" in done.stderr

@@ -127,7 +127,7 @@ def qcn(bench: Bench) -> Iterator[Row]:
     deep = bench.once(text)
     mean = queue(deep)["queue_bytes_mean"]
     used = 100 * only(deep.rows("ports"), port="sw.0->h0")["utilisation"]
-    label = "four sources, standard parameters: "
+    label = "four sources with standard parameters: "
     why = "the control oscillates around the set point, and the mean includes the first overshoot"
     yield within(label + "mean queue", "B", _SET_POINT, [mean], 0.15, why)
     yield within(label + "link utilization", "%", 100, [used], 0.01, "the queue is occasionally empty")

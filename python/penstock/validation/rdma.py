@@ -407,7 +407,7 @@ def delay(bench: Bench) -> Iterator[Row]:
         found = _trip(bench.once(_TRIPS, **keys, **_TIMELY), 10e9, 10e-9)
         name, bytes_per_s = f"patched TIMELY, {senders} senders: ", 10e9 / 8
         rests, why = patched_timely(senders) * bytes_per_s, "one packet per round trip is sampled"
-        yield within(name + "under way", "B", rests, [found["trip"] * bytes_per_s], 0.02, why)
+        yield within(name + "in flight", "B", rests, [found["trip"] * bytes_per_s], 0.02, why)
         yield within(
             name + "Jain's index", "", 1.0, [found["jain"]], 0.01, "rates oscillate about their share"
         )
