@@ -83,7 +83,8 @@ def test_flows_of_ns3_in_order_of_time() -> None:
     assert found["remarks"] == [
         "file.txt:6: not read: First line: # of flows",
         "times are counted from the first transfer, which began at 2 s",
-        "3 transfers have fields that a scenario cannot express, such as port 100: see the comments in their list",
+        "3 transfers have fields that a scenario cannot express, such as port 100: "
+        "see the comments in their list",
     ]
 
 

@@ -306,7 +306,7 @@ def test_the_inside_of_a_server() -> None:
         ("gpu0", "gpu1"): "164800 Mb/s",
     }
     assert links[("gpu0", "gpu1")]["count"] == 6
-    assert any("cpu1 has no device: left out" in remark for remark in found.remarks)
+    assert any("cpu1 has no devices: left out" in remark for remark in found.remarks)
     assert degrees(built(SERVER))["gpu0"] == 7
 
 

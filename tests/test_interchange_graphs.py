@@ -321,5 +321,5 @@ def test_what_readers_of_graphs_leave_out_is_reported() -> None:
     plain, other = (
         piece(json.dumps(graph), "node-link", length="1 m").remarks for graph in (made, {**made, "role": "x"})
     )
-    text = "file: not read: graph{}: an attribute of the graph, which a fabric does not have"
+    text = "file: not read: graph{}: a fabric has no attributes"
     assert [text.format("") in plain, text.format(", role") in other] == [True, True]

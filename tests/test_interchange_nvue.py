@@ -268,7 +268,7 @@ def test_marks_of_a_queue_are_those_of_its_class(penstock: Command, tmp_path: Pa
     path.write_text(LIKE + twice)
     done = penstock("export", path, "--format", "sonic")
     assert done.returncode == 2
-    assert "queues of class 1 have two; one a class can be exported" in done.stderr
+    assert "queues of class 1 have two; only one per class can be exported" in done.stderr
 
 
 def test_an_option_of_the_link_without_use_is_reported(penstock: Command, tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_roce_pools_and_what_is_not_read() -> None:
     assert sized.keys["switch"]["buffer"]["memory"]["pools"]["default-lossless"]["size"] == "32 MiB"
     assert sized.assumed is not None
     assert sized.assumed.pool == "default-lossless"
-    assert any("default-lossy: no lossless priority is in it, or" in line for line in sized.remarks)
+    assert any("default-lossy: it has no lossless priority, or" in line for line in sized.remarks)
     assert any(
         re.search(r":\d+: not read: interface type: not a setting of queues", line) for line in sized.remarks
     )

@@ -153,9 +153,8 @@ def test_a_row_of_a_shared_memory() -> None:
     assert piece.memory == SharedMemory(headroom_bytes=177632)
     assert piece.remarks == [
         "the row of 100000 Mb/s and 40 m, line 5",
-        "port.txt:5: xon is 2288 and the reserve 1248: a paused group resumes at its reserve, or where "
-        "the offset from "
-        "the threshold lets it",
+        "port.txt:5: xon is 2288 and the reserve 1248: a paused group resumes at its reserve, or at "
+        "the offset below the threshold",
         "port.txt:5: xoff is 177632: all groups of a switch share the total headroom",
         "port.txt: not read: rows of other links, lines 2, 3, 4, 6",
     ]

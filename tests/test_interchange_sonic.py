@@ -227,5 +227,5 @@ def test_maps_of_a_tunnel_and_of_colors() -> None:
     ):
         assert text.count(output) == 1, (output, text)
     tables["TC_TO_QUEUE_MAP"]["AZURE"]["8"] = "9"
-    with pytest.raises(InputError, match="traffic class 8 has queue 9, as no other"):
+    with pytest.raises(InputError, match="traffic class 8 has queue 9 to itself"):
         read(tables)

@@ -120,7 +120,10 @@ def test_what_a_configuration_leaves_open_is_reported(
         ({"dscp_value": "high"}, "from 0 to 63"),
         ({"queue_index": "20"}, "from 0 to 19"),
         ({"dscp_value": "from-tc"}, "there is no tc_value; expected 0 to 15"),
-        ({"dscp_value": "from-tc", "tc_value": "4"}, "is not in the TC_TO_DSCP_MAP of the port; expected one of 5"),
+        (
+            {"dscp_value": "from-tc", "tc_value": "4"},
+            "is not in the TC_TO_DSCP_MAP of the port; expected one of 5",
+        ),
         (dict.fromkeys(("size", "dscp_value", "queue_index")), "expected at least one of size, dscp_value"),
     ],
 )

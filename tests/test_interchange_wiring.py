@@ -52,7 +52,9 @@ def two_trunks() -> dict[str, Tables]:
 def test_members_of_a_port_channel_are_parallel_links(tmp_path: Path) -> None:
     keys, remarks = imported(written(tmp_path / "fabric", two_trunks()))
     assert pairs_of(keys) == sorted([["leaf0", "leaf1"]] * 3 + [["leaf0", "server0"], ["leaf1", "server1"]])
-    assert any("leaf0 PortChannel1: no neighbour at Ethernet8, Ethernet12: leaf1" in line for line in remarks)
+    assert any(
+        "leaf0 PortChannel1: no neighbour at Ethernet8, Ethernet12: using leaf1" in line for line in remarks
+    )
 
 
 def test_a_port_channel_as_the_neighbour(tmp_path: Path) -> None:
@@ -138,7 +140,10 @@ def test_lldp_of_a_real_switch(tmp_path: Path) -> None:
     keys, remarks = imported(written(directory, switches))
     assert ["leaf0", "spine1"] in pairs_of(keys)
     assert keys["topology"]["explicit"]["switches"] == ["leaf0..leaf1", "spine0..spine1"]
-    assert any("LLDP has spine1, DEVICE_NEIGHBOR has spine0: LLDP holds; check" in line for line in remarks)
+    assert any(
+        "LLDP has spine1, DEVICE_NEIGHBOR has spine0: LLDP takes precedence; check" in line
+        for line in remarks
+    )
 
 
 @pytest.mark.parametrize(
@@ -304,7 +309,11 @@ def test_minigraphs_without_a_configuration(tmp_path: Path) -> None:
             "</DeviceMiniGraph>",
             "has no Hostname in DeviceMini",
         ),
-        ("<Hostname>leaf0</Hostname></DeviceMini", "<Hostname>leaf9</Hostname></DeviceMini", "describes leaf9"),
+        (
+            "<Hostname>leaf0</Hostname></DeviceMini",
+            "<Hostname>leaf9</Hostname></DeviceMini",
+            "describes leaf9",
+        ),
         ("AttachTo>etp4;", "AttachTo>etp44;", r"leaf0\.xml: PortChannel1: there is no port etp44; did you"),
     ],
 )

@@ -75,8 +75,8 @@ def test_times_marks_code_points_and_watchdogs(penstock: Command, tmp_path: Path
 @pytest.mark.parametrize(
     ("table", "key", "text"),
     [
-        ("TC_TO_QUEUE_MAP", "tc_to_queue_map", "waits in lossless queue 3 and fills group 1"),
-        ("TC_TO_PRIORITY_GROUP_MAP", "tc_to_pg_map", "fills lossless group 3 and waits in queue 1"),
+        ("TC_TO_QUEUE_MAP", "tc_to_queue_map", "waits in lossless queue 3, but fills group 1"),
+        ("TC_TO_PRIORITY_GROUP_MAP", "tc_to_pg_map", "fills lossless group 3, but waits in queue 1"),
     ],
 )
 def test_code_points_in_the_wrong_queue(

@@ -83,7 +83,7 @@ def _no_json(word: str) -> None:
         (HEAD.replace("'small.toml'", "3") + SEEDS, "scenario of [sweep] is 3; expected text"),
         (HEAD.replace("small", "s" * 5_000) + SEEDS, "no such file|cannot be opened"),
         (HEAD.replace("small", "\\u0000").replace("'", '"') + SEEDS, "expected a path"),
-        (HEAD + "vary = { 'flows.name' = ['a'] }", "flows.name goes through the list flows"),
+        (HEAD + "vary = { 'flows.name' = ['a'] }", "flows.name: the list flows"),
         (HEAD + "vary = { 'simulation.seed' = 18446744073709551616 }", "integer is too large"),
     ],
 )
@@ -205,7 +205,7 @@ def test_an_entry_of_a_list_is_set_and_removed() -> None:
     for key, reported in (
         (
             "flows.name",
-            "flows.name goes through the list flows, which has no entry 'name'; .* such as flows.steady",
+            "flows.name: the list flows has no entry 'name'; .* such as flows.steady",
         ),
         ("flows.stedy.priority", "did you mean steady"),
         ("flows.²", "has no entry"),
