@@ -443,7 +443,7 @@ def test_a_circle_of_uplinks_is_refused(pair: tuple[str, str]) -> None:
             timeout=30,
         )
         assert done.returncode == 2
-        assert f"({pair[1]} -> {pair[0]} -> {pair[1]}); expected no circle" in done.stderr
+        assert f"({pair[1]} -> {pair[0]} -> {pair[1]}); expected no cycle" in done.stderr
 
 
 @pytest.fixture(scope="module")
