@@ -24,7 +24,7 @@ SOON_S = 1.0
 
 
 def imported(*names: str, **message: str) -> Joined:
-    """What `penstock import` makes of files that go together."""
+    """Imports files that belong together with `penstock import`."""
     documents = [document(DOORS / name, **message) for name in names]
     found = [(format_of(one), one) for one in documents]
     pieces = read_all(found)

@@ -76,7 +76,7 @@ REFUSED = {
     "odd2_903_d": "tc_tsa is",
     ".pcap": "a capture",
 }
-"""What is refused, by a part of the path, and why; the first that fits counts."""
+"""Rejected files: part of the path, and part of the message; the first match applies."""
 
 
 WITHOUT_ROOM = ("d10a_pg_profile_lookup.ini",)

@@ -21,7 +21,7 @@ def read(text: str, **others: str) -> Piece:
 
 
 def as_commands(text: str) -> str:
-    """The same configuration as commands."""
+    """The configuration as `set` commands."""
     statements = statements_of(Document("leaf.cfg", text))
     return "".join(f"set {one.text}\n" for one in statements.every())
 

@@ -155,7 +155,7 @@ def test_a_port_that_no_command_names_is_an_error() -> None:
 
 @st.composite
 def configurations(draw: st.DrawFn) -> str:
-    """Commands with everything that Penstock knows: mappings, queues, PFC, shares and marks."""
+    """Commands with every supported setting: mappings, queues, PFC, shares and marks."""
     lines = []
     for code, own in draw(st.dictionaries(st.integers(0, 63), st.integers(0, 7), max_size=6)).items():
         lines.append(f"mapping default-global dscp {code} switch-priority {own}")

@@ -22,7 +22,7 @@ def read(text: str, **others: str) -> Piece:
 
 
 def commands(text: str) -> str:
-    """The same settings as commands."""
+    """The settings as commands."""
     found = [words[1:] for _, words in leaves(Document("startup.yaml", text)) if words[0] == "set"]
     return "".join(f"nv set {' '.join(words)}\n" for words in found)
 

@@ -22,7 +22,7 @@ END = "--------------------------------------------------\nTotal entries display
 
 
 def lldp(*rows: tuple[str, str, str, str, str]) -> str:
-    """What `show lldp table` prints."""
+    """Output of `show lldp table`."""
     widths = (11, 14, 14, 12, 0)
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows

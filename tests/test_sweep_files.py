@@ -1,4 +1,4 @@
-"""What `sweep` and its like are given: files with [sweep], keys and values; and what they print of it."""
+"""Inputs of `sweep` and related commands: files with [sweep], keys and values; and their output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def output(capsys: pytest.CaptureFixture[str]) -> Said:
 
 
 class Said:
-    """Calls ``penstock`` and tells what it said."""
+    """Runs ``penstock`` and returns its output."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
@@ -48,7 +48,7 @@ class Said:
         return err
 
     def json(self, *words: str, code: int = 0) -> dict[str, object]:
-        """What a command prints as JSON."""
+        """Returns the JSON output of a command."""
         assert main([*words, "--json"]) == code
         found: dict[str, object] = json.loads(self._capsys.readouterr().out, parse_constant=_no_json)
         return found
