@@ -199,7 +199,7 @@ def test_whatever_check_accepts_is_tried(tmp_path: Path, capsys: pytest.CaptureF
     assert verdicts("sw", ["PF-01", "PF-19"], file, capsys) == {"PF-01": {"fail"}, "PF-19": {"pass"}}
     main(["conform", "--scenario", str(file), "--node", "sw", "--case", "PF-01", "--json"])
     outcomes = json.loads(capsys.readouterr().out)["outcomes"]
-    assert all("priorities that have PFC at once: 2" in one["observed"] for one in outcomes)
+    assert all("priorities with PFC at the same time: 2" in one["observed"] for one in outcomes)
     file.write_text(SMALL.format(priorities=list(range(8)), levels=""), "utf-8")
     assert verdicts("sw", ["PF-01"], file, capsys) == {"PF-01": {"pass"}}
 
