@@ -1,4 +1,4 @@
-"""What is printed of fabrics with many hosts: groups, the worst served first, completion times, fairness."""
+"""Printed answers for fabrics with many hosts: groups, worst service first, completion times, fairness."""
 
 from __future__ import annotations
 

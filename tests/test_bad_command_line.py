@@ -190,7 +190,7 @@ KINDS: dict[str, tuple[list[str], list[str]]] = {
         ["dcb", "mlnx_qos", "sonic", "hosts", "switches", "eth0", "; rm"],
     ),
 }
-"""Of commands with many options: these, and values that are nearly right."""
+"""Options of commands with many options, and values that are nearly valid."""
 
 
 @pytest.mark.parametrize("command", KINDS)

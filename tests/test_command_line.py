@@ -489,7 +489,7 @@ def test_the_terminal_is_left_alone_without_one(penstock: Command, small: Path) 
 
 
 def all_of(terminal: int) -> bytes:
-    """What was written to a pseudo-terminal until its other side was closed; closes it."""
+    """Reads everything written to a pseudo-terminal until its other side is closed, then closes it."""
     shown = b""
     try:
         while chunk := os.read(terminal, 65536):

@@ -1,4 +1,4 @@
-"""What classes send while they contend, beside what schedulers promise: table, figures, picture, page."""
+"""Throughput of contending classes compared with scheduler guarantees: table, figures, picture, page."""
 
 from __future__ import annotations
 

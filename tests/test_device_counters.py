@@ -113,7 +113,10 @@ def test_the_table_of_nxos_has_both_directions(run: ps.Result) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("hello: 3\n", "has no counter that a run has a measure for; expected what ethtool -S prints"),
+        (
+            "hello: 3\n",
+            "has no counter that corresponds to a measure of a run; expected the output of ethtool -S",
+        ),
         (PFC.replace("PFC7", "PFCX", 1), "file:1: Port Rx .*: expected columns PFC0 to PFC7"),
         (PFC.replace("1,024", "many"), "file:8: the counter is many; expected a whole number"),
         (PFC.replace("N/A", ""), "file:4: .*: expected a port and 8 counters"),

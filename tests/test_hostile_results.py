@@ -1,4 +1,4 @@
-"""Results that somebody has changed: each is read, or refused by name; never a traceback."""
+"""Results with modified files: each is read, or rejected by name, without a traceback."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def copy(whole: Path, tmp_path: Path) -> Path:
 
 
 def seal(place: Path) -> None:
-    """Makes the directory whole again, as somebody would who has changed a file."""
+    """Updates the checksums of a directory, as a careful attacker would."""
     (place / storage.MANIFEST).unlink(missing_ok=True)
     storage.seal(place)
 
