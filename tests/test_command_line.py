@@ -237,7 +237,7 @@ def test_explain_searches_names_and_texts(penstock: Command) -> None:
     missed = penstock("explain", "--search", "nothing-like-this")
     assert (missed.returncode, missed.stdout) == (2, "")
     assert "without a name lists" in missed.stderr
-    assert "exclude each other" in penstock("explain", "pfc", "--search", "pfc").stderr
+    assert "expected only one of them" in penstock("explain", "pfc", "--search", "pfc").stderr
     assert "faults.after" in penstock("explain", "routing").stderr
 
 

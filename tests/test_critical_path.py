@@ -301,7 +301,7 @@ def test_why_names_the_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     run(two_rings('"none"')).save(tmp_path / "out", report=False)
     assert cli.main(["why", "one", str(tmp_path / "out")]) == 0
     output = " ".join(capsys.readouterr().out.split())
-    assert "The critical path" in output and "pauses" in output and "late" in output
+    assert "The critical path" in output and "pauses" in output and "delay" in output
     assert cli.main(["why", "one#0", str(tmp_path / "out"), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     parts = answer["critical_path"]["parts_ns"]

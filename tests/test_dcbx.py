@@ -571,7 +571,7 @@ def test_settings_that_are_wrong(
         (["run", "--interface", "lo", "--seconds", "-1"], "expected 0 to"),
         (["run", "--interface", "lo", "--seconds", "nan"], "expected 0 to"),
         (["run", "--interface", "lo", "--settings", "no.toml"], "no.toml"),
-        (["run", "--interface", "lo", "--settings", "a", "--like", "b"], "give one of them"),
+        (["run", "--interface", "lo", "--settings", "a", "--like", "b"], "expected only one of them"),
         (["run", "--interface", "lo", "--like", "no-such"], "no-such"),
         (["run", "--interface", "lo", "--uplink", "lo"], "another interface"),
         (["run"], "--interface"),
