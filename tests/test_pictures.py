@@ -214,7 +214,7 @@ def test_transfers_of_one_size_are_a_distribution(made_up: Result) -> None:
         return plots.transfers(made_up).axes[0]
 
     axes = drawn([32_768] * 100)
-    assert axes.get_ylabel() == "part of the transfers"
+    assert axes.get_ylabel() == "cumulative share of transfers"
     assert axes.get_xlabel().endswith("all are of 32 KiB")
     x, y = axes.lines[0].get_data()
     assert (x[0], y[0], x[-1], y[-1]) == (1.0, 0.0, 10.9, 1.0)
