@@ -110,7 +110,10 @@ def test_best_effort_is_never_refused_and_no_one_is_without_control() -> None:
         (lambda: broker().request("a", ["sw.3->h"], 6, 1), "did you mean sw.3->h3"),
         (lambda: broker().request("a", PATH, 6, 0), "asks for 0"),
         (lambda: broker().release("a"), "no connection 'a'"),
-        (lambda: [(own := broker()).request("a", PATH, 6, 1), own.request("a", PATH, 6, 1)], "accepted already"),
+        (
+            lambda: [(own := broker()).request("a", PATH, 6, 1), own.request("a", PATH, 6, 1)],
+            "accepted already",
+        ),
         (lambda: [(own := broker()).request("a", PATH, 6, 1), own.weights(PATH[0], 6)], "has 6 classes"),
     ],
 )

@@ -573,7 +573,7 @@ def test_settings_that_are_wrong(
         (["run", "--interface", "lo", "--settings", "no.toml"], "no.toml"),
         (["run", "--interface", "lo", "--settings", "a", "--like", "b"], "expected only one of them"),
         (["run", "--interface", "lo", "--like", "no-such"], "no-such"),
-        (["run", "--interface", "lo", "--uplink", "lo"], "another interface"),
+        (["run", "--interface", "lo", "--uplink", "lo"], "an interface other than"),
         (["run"], "--interface"),
         (["show", "--interface", "nowhere0"], "no agent runs there"),
         (["shw"], "run, show"),

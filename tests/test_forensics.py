@@ -170,10 +170,7 @@ def test_what_waits_in_a_bypass_queue_is_explained() -> None:
         "It was held back at h0.0->sw for 83 % of the time, for 20 % in a bypass queue that others passed,"
         in output
     )
-    assert (
-        "because sw.3->h3 (not on its path) was blocked by a slow receiver, on the path of reads"
-        in output
-    )
+    assert "because sw.3->h3 (not on its path) was blocked by a slow receiver, on the path of reads" in output
     assert "It was held back" not in " ".join(forensics.why(result, "writes"))
 
 
@@ -322,8 +319,7 @@ def test_a_link_that_is_full_is_reported() -> None:
     output = forensics.why(Scenario.from_toml(scenario).run(), "f[h0]")
     assert output[1] == "  No pause delayed it."
     assert output[2] == (
-        "  The busiest port on its path, sw.2->h2, had a utilisation of 100 %, "
-        "shared with one other flow."
+        "  The busiest port on its path, sw.2->h2, had a utilisation of 100 %, shared with one other flow."
     )
     assert output[3].endswith("frames were queued or in flight when the run ended.")
 

@@ -199,9 +199,7 @@ def test_reads_are_reported_and_one_that_is_not_whole_is_an_error_that_says_so()
     left = next(nth for nth, _ in enumerate(result.rows("transfers")) if nth not in whole)
     output = " ".join(why(result, f"writes#{min(whole)}"))
     assert "wait for its request" in output
-    with pytest.raises(
-        InputError, match=f"'writes#{left}': .* expected a complete RDMA message"
-    ):
+    with pytest.raises(InputError, match=f"'writes#{left}': .* expected a complete RDMA message"):
         why(result, f"writes#{left}")
 
 

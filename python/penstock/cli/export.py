@@ -130,7 +130,7 @@ def export(
             write_data("".join(f"{line}\n" for line in commands))
             return EXIT_DONE
         for key in _left_out(effective, role):
-            say(f"note: {key} cannot be exported and is omitted")
+            say(f"note: {key} is left out")
         settings = read(effective, role)
     except InputError as error:
         raise InputError(f"{scenario}: {error}") from error
