@@ -36,9 +36,7 @@ _ZERO: ContextVar[dt.datetime | None] = ContextVar("zero", default=None)
 
 @contextlib.contextmanager
 def clock(zero: dt.datetime | None) -> Iterator[None]:
-    """Context in which `instant` formats clock times; `zero` is the start of the run (``None``: elapsed
-    time).
-    """
+    """Context in which `instant` formats clock times; the clock is `zero` at the start of the run."""
     token = _ZERO.set(zero)
     try:
         yield

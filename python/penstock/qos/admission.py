@@ -118,9 +118,7 @@ class Broker:
                 )
         total = sum(limits.values())
         if together is None and total > 1 + 1e-9:
-            raise InputError(
-                f"the limits sum to {total:g}: expected at most 1, or `together`"
-            )
+            raise InputError(f"the limits sum to {total:g}: expected at most 1, or `together`")
         self._rates = {port: int(rate) for port, rate in rates_bps.items()}
         self._limits = dict(limits)
         self._together = together
@@ -231,7 +229,6 @@ class Broker:
         InputError
             If there is no such port, or the class of a connection is out of range.
         """
-        If there is no such port, or the class of a connection is out of range.
         shares = self.shares(port)
         if any(traffic_class >= classes for traffic_class in shares):
             raise InputError(f"class {max(shares)} has connections, and {port} has {classes} classes")
