@@ -65,10 +65,10 @@ class Topic:
         ``"mechanism: ..."``, ``"concept"``, ``"scenario key"``, ``"table"`` or ``"column"``.
     lines : list of str
         Paragraphs.
-    Rows of a table, starting with the header; may be empty.
-        A table with its header first; may be empty.
-    Other names of the entry.
-        Other names for the same.
+    rows : list of list of str
+        Rows of a table, starting with the header; may be empty.
+    also : list of str
+        Other names of the entry.
     """
 
     name: str

@@ -121,8 +121,8 @@ class Tree:
         ``oversubscribed``, ``slow_receiver``, ``link_down``, ``crossbar``, ``round_trip`` or ``unknown``.
     edges : list of Edge
         From the root outwards.
-    Culprits first, then upstream flows, then victims.
-        Culprits, then those upstream, then victims.
+    parts : list of Part
+        Culprits first, then upstream flows, then victims.
     """
 
     number: int

@@ -30,8 +30,8 @@ def capture(result: str, /, *, out: Path, port: tuple[str, ...] = ()) -> int:
     result
         Directory of a result whose scenario logs frames (`[[probes]]` with `what = "frames"`). Or a scenario,
         by file or name; it is run first.
-    File to write.
-        The file to write.
+    out
+        File to write.
     port
         Port of the scenario to log, repeatable, named as in `which` of `[[probes]]`. Default: the ports that
         the scenario logs.

@@ -33,7 +33,8 @@ class Open:
         Rate of links without a rate in the files.
     length
         Length of links without a length or delay in the files. Default: Penstock's default.
-    Unit of the start times in a connection matrix. Programs use different units. Default: "us".
+    time_unit
+        Unit of the start times in a connection matrix. Programs use different units. Default: "us".
     interface
         Port to read if a file contains ports with different settings. Default: a port with the most common
         configuration.

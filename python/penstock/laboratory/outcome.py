@@ -60,8 +60,8 @@ class Outcome:
 
         Raises
         ------
-        If the directory does not contain a complete sweep.
-            If there are none.
+        ResultError
+            If the directory does not contain a complete sweep.
         """
         path = Path(directory)
         try:

@@ -57,12 +57,12 @@ class Refused:
 
     Attributes
     ----------
-    Port on its path with the largest shortfall.
-        The port of its path with the largest shortfall.
+    port : str
+        Port on its path with the largest shortfall.
     lacks_bps : int
         The shortfall in bits per second; above 0.
-    Class whose limit is exceeded. Default: the common limit of all classes.
-        The class whose limit is exceeded. Default: the limit of all classes together.
+    limit : int, optional
+        Class whose limit is exceeded. Default: the common limit of all classes.
     """
 
     port: str
