@@ -66,5 +66,5 @@ def test_a_class_that_asks_for_less_seldom_waits() -> None:
     assert sent[3] > 3 * sent[0]
     panels = plots.timeline(result).axes
     assert not any(panel.get_title("left").startswith("Split") for panel in panels)
-    (shares,) = [panel for panel in panels if panel.get_title("left") == "Classes that share sw.0->h0"]
-    assert {text.get_text() for text in shares.texts} == {"class 0\nseldom waits", "class 3"}
+    (shares,) = [panel for panel in panels if panel.get_title("left") == "Classes at sw.0->h0"]
+    assert {text.get_text() for text in shares.texts} == {"class 0\nrarely queued", "class 3"}
