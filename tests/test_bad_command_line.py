@@ -283,7 +283,7 @@ WRONG = [
     (["optimise", "small.toml"], "expected --minimize or --maximize"),
     (
         ["optimise", "small.toml", "--minimize", "max(flows.x)", "--maximize", "max(flows.y)"],
-        "expected one of",
+        "and not both",
     ),
     (["optimise", "small.toml", "--minimize", "max(flows.latency_p99_ns)", "--trials", "0"], "at least 1"),
     (["optimise", "small.toml", "--minimize", "max(flows.latency_p99_ns)"], "no key varies"),

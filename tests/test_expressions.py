@@ -194,7 +194,7 @@ HOSTS = {"topology.star.hosts": [10**19]}
         ("flow_control.pfc + 1", "a table is not a number"),
         ("min()", r"min\(\) does not accept nothing; expected min\(first, others\)"),
         ("xoff == 3", "have different dimensions"),
-        ("xoff * 1e300", "more than 40 digits"),
+        ("xoff * 1e300", "too large: more than 40 digits"),
         (" * ".join(["hosts"] * 240), "too large"),
         ("xoff[0]", "has no such entry"),
     ],

@@ -167,7 +167,7 @@ def text_of(value: Any) -> Any:
     """
     amount = value.amount if isinstance(value, Quantity) else value
     if isinstance(amount, int | Fraction) and abs(amount) >= 10**MOST_DIGITS:
-        raise ArgumentError(f"the value has more than {MOST_DIGITS} digits; expected fewer")
+        raise ArgumentError(f"the value is too large: more than {MOST_DIGITS} digits")
     if isinstance(value, Quantity):
         return str(value)
     if isinstance(value, Fraction):
