@@ -39,7 +39,7 @@ class Waits:
 def of_flow(result: Measurements, flow: dict[str, Any]) -> dict[tuple[str, int], Waits]:
     """Waits during which frames of a flow may have been in a bypass queue, by port and tree number.
 
-    Empty for a bypassable flow: only frames that may not be bypassed wait in bypass queues.
+    Empty for a flow that is not bypassable: its frames are never in a bypass queue.
     """
     scenario = toml(result.scenario_toml)
     if not _is_bypassable(scenario, flow) or "pauses" not in result.table_names:

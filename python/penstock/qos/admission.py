@@ -87,7 +87,7 @@ class Broker:
         most 1 unless `together` is given. Classes without a limit are always accepted.
     together : float, optional
         Maximum total share of a port for all classes with limits, above 0 and at most 1. The sum of the
-        individual limits may exceed it. Default: only individual limits apply.
+        individual limits may exceed it, a single limit may not. Default: only individual limits apply.
     enabled : bool
         Refuses connections beyond the limits. If false, accepts all, for comparison. Default: true.
 
