@@ -322,9 +322,9 @@ def test_a_log_that_is_half_written() -> None:
         (["--case", "DX-99"], "no such case"),
         (["--case", "DX-3"], "did you mean DX-3"),
         (["--against", "switch"], "agent"),
-        (["--node", "sw"], "go together"),
+        (["--node", "sw"], "expected both"),
         (["--scenario", "incast", "--node", "nobody"], "has none"),
-        (["--scenario", "incast", "--node", "sw", "--against", "sim"], "a station of that"),
+        (["--scenario", "incast", "--node", "sw", "--against", "sim"], "which selects another device"),
     ],
 )
 def test_what_cannot_be(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -181,8 +181,8 @@ def test_one_priority_and_all_of_them_leave_cases_without_trials() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--interface", "lo"], "go together"),
-        (["--feed", "lo"], "go together"),
+        (["--interface", "lo"], "expected both"),
+        (["--feed", "lo"], "expected both"),
         (["--interface", "lo", "--feed", "lo"], "another interface"),
         (["--interface", "no-such", "--feed", "lo"], "no such interface"),
         (["--interface", "lo", "--feed", "lo", "--against", "sim"], "a device of its own"),

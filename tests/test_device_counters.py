@@ -140,7 +140,7 @@ def test_the_command_subtracts_and_refuses(penstock: Command, tmp_path: Path, ru
     assert rows["rx_prio3_pause"] == 1
     assert "1 counters of" in done.stderr  # rx_packets
     earlier.write_text("rx_prio3_pause: 50\n", "utf-8")
-    assert "rx_prio3_pause is larger than later" in penstock(*words).stderr
+    assert "rx_prio3_pause exceeds its later value" in penstock(*words).stderr
     unknown = penstock("counters", tmp_path / "out", later, "--port", "h9")
     assert (unknown.returncode, "--port h9: the run has no such port" in unknown.stderr) == (2, True)
     assert "--interval is soon" in penstock(*words[:5], "--interval", "soon").stderr

@@ -80,9 +80,9 @@ def test_strict_priority_without_pfc(penstock: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ('[switch]\nscheduler = "drr"\n', "switch.scheduler is drr; strict_priority and ets can be exported"),
-        ('[switch]\nqueues = "shared"\n', "switch.queues is shared; per_priority"),
-        ("[flow_control.pause]\n", "flow_control is pause; only pfc can be exported"),
+        ('[switch]\nscheduler = "drr"\n', "switch.scheduler is drr; expected strict_priority and ets"),
+        ('[switch]\nqueues = "shared"\n', "switch.queues is shared; expected per_priority"),
+        ("[flow_control.pause]\n", "flow_control is pause; expected pfc"),
         (ETS.replace("percent = 30", 'idle_slope = "1 Gb/s"').replace("70", "100"), "credit-based shaper"),
     ],
     ids=["scheduler", "queues", "flow control", "shaper"],

@@ -171,7 +171,7 @@ def test_tables_with_a_column_of_another_type(name: str, copy: Path) -> None:
         )
         pq.write_table(table.set_column(number, field.name, words), file)
         seal(copy)
-        with pytest.raises(ResultError, match=rf"{name}.parquet: its column {field.name}"):
+        with pytest.raises(ResultError, match=rf"{name}.parquet: column {field.name}"):
             Result.load(copy).table(name)
 
 

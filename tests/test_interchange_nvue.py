@@ -275,7 +275,7 @@ def test_an_option_of_the_link_without_use_is_reported(penstock: Command, tmp_pa
     path = tmp_path / "a.toml"
     path.write_text(LIKE)
     done = penstock("export", path, "--format", "nvue", "--rate", "25 Gb/s", "--length", "7 m")
-    assert "note: --rate changes nothing with --format nvue" in done.stderr
+    assert "note: --rate has no effect with --format nvue" in done.stderr
     assert "--length" not in done.stderr
 
 

@@ -200,7 +200,7 @@ def test_other_formats_are_imported_first(penstock: Command, tmp_path: Path) -> 
     (tmp_path / "startup.yaml").write_text(NVUE_YAML, "utf-8")
     done = penstock("check", "startup.yaml")
     assert done.returncode == 2
-    assert "startup.yaml: is of the format nvue-yaml" in done.stderr
+    assert "startup.yaml: has the format nvue-yaml" in done.stderr
     assert "penstock import startup.yaml" in done.stderr
     (tmp_path / "small.txt").write_text(SMALL, "utf-8")
     assert penstock("check", "small.txt").returncode == 0, "a scenario by another name"

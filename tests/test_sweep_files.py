@@ -235,7 +235,7 @@ def test_who_waits_for_a_cluster_is_reported(output: Said, monkeypatch: pytest.M
         "sweep", "small.toml", "--vary", "simulation.seed=1,2", "--executor", f"dask:{place}"
     )
     first, second, *_ = reported.splitlines()
-    assert first == f"asking the scheduler at {place}"
+    assert first == f"connecting to the scheduler at {place}"
     assert second.startswith(f"penstock: no scheduler of Dask answers at {place}")
 
 
