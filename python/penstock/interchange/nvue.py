@@ -9,8 +9,8 @@ and 3 share the rest equally, and lossless mode enables PFC for priority 3. That
 threshold of "1501500 bytes" for queue 3. The Onyx manual has 150 and 1500 for the same preset, so it is read
 as 150,000 and 1,500,000 B. Missing values of a marking profile get these values, with a remark.
 
-Not imported, but reported: pools, buffers of ports, shapers, rewriting, pauses of links, the watchdog,
-maps of PCP.
+Not imported, but reported: pools, buffers of ports, shapers, rewriting, pauses of links, the watchdog, maps
+of PCP.
 """
 
 from __future__ import annotations
