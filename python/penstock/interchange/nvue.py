@@ -1,16 +1,15 @@
 """Settings of a switch as NVUE commands (Cumulus Linux), as in the output of `nv config show -o commands`.
 
-A switch priority of NVUE is a traffic class here, and its traffic class is a queue here. The profiles that
-are read are those of one port (`--interface`), the only ones in use, or those named default-global.
+A switch priority of NVUE is a traffic class here, and its traffic class is a queue here. Profiles are read
+from one port (`--interface`), or if they are the only ones in use, or named default-global.
 
-Source: NVIDIA's NVUE reference, set commands of QoS, and the table of defaults in the page on RoCE: `qos
-roce` assigns priorities 3 and 6 to queues of their own and all others to queue 0. Queue 6 is strict, queues 0
-and 3 share the rest equally, and lossless mode enables PFC for priority 3. That page states a marking
-threshold of "1501500 bytes" for queue 3. The Onyx manual has 150 and 1500 for the same preset, so it is read
-as 150,000 and 1,500,000 B. Missing values of a marking profile get these values, with a remark.
+Source: NVIDIA's NVUE reference, set commands of QoS, and the defaults on the page on RoCE: `qos roce` assigns
+priorities 3 and 6 to queues of their own and all others to queue 0. Queue 6 is strict, queues 0 and 3 share
+the rest equally, and lossless mode enables PFC for priority 3. The marking threshold of queue 3, "1501500
+bytes" there and 150 and 1500 in the Onyx manual, is read as 150,000 and 1,500,000 B; these values also
+replace missing ones of a marking profile, with a remark.
 
-Not imported, but reported: pools, buffers of ports, shapers, rewriting, pauses of links, the watchdog, maps
-of PCP.
+Not imported, but reported: pools, port buffers, shapers, rewriting, link pauses, the watchdog, PCP maps.
 """
 
 from __future__ import annotations
@@ -485,10 +484,8 @@ class Commands:
                 pfc[key[: key.index("-")]] = f"{self._whole(statement, key, 1, 2**40)} B"
             elif key in ("tx", "rx"):
                 if not self._is_on(statement, key) and key == "rx":
-                    self.reported.append(
-                        f"{statement.line}: assumed: rx is {statement.value}: "
-                        "switches of a scenario obey received pauses"
-                    )
+                    note = f"assumed: rx is {statement.value}: switches of a scenario obey received pauses"
+                    self.reported.append(f"{statement.line}: {note}")
                 elif not self._is_on(statement, key):
                     raise self.document.error(
                         statement.line,
