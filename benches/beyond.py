@@ -1,11 +1,11 @@
-"""What ``penstock run`` takes beyond its simulation: from a second on it is to be no more than that.
+"""Measures the overhead of ``penstock run`` beyond the simulation, which must not exceed the simulation.
 
-``python benches/beyond.py``, in the environment that Penstock is installed in. Each run is a process of its
-own. What it takes beyond the time that it says it simulated for is everything else: the start of Python,
-imports, reading and checking, tables, Parquet, the page, pictures, the end. The building of the fabric is
-part of the simulation, and is told apart: the time that a run of a nanosecond takes.
+Run ``python benches/beyond.py`` in the environment in which Penstock is installed. Each run is a separate
+process. The overhead is its total time minus the simulation time that it prints: the start of Python,
+imports, reading and checking, tables, Parquet, the report page, pictures, and the exit. The simulation time
+includes building the fabric, which is also measured separately, as the time of a run of one nanosecond.
 
-With ``--against DIR`` the package in that directory runs by turns with the installed one.
+With ``--against DIR``, runs of the package in that directory alternate with runs of the installed one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 LEAST_S = 1.0
 """Of simulation."""
 FIRST = {64: 6.5, 128: 13.0, 432: 1.8, 1_024: 0.5, 8_192: 0.05}
-"""Milliseconds of simulated time that are tried first; they are then made to last a second."""
+"""Simulated milliseconds of the first attempt, which are then scaled to a run time of a second."""
 
 INCAST = """
 [topology.leaf_spine]
@@ -64,7 +64,7 @@ to = "all"
 priority = 0
 source = { poisson = { rate = "20 Gb/s" } }
 """
-"""The first real fabric of the guide, with more memory, so that it lasts."""
+"""The first real fabric of the guide, with more memory, for longer runs."""
 
 FAT_TREE = """
 [topology.fat_tree]
@@ -90,18 +90,18 @@ from = "h1..h16"
 to = "h0"
 source = "greedy"
 """
-"""Random pairs and an incast with PFC: series, pauses and congestion trees, all that is drawn."""
+"""Random pairs and an incast with PFC: time series, pauses and congestion trees, everything that is drawn."""
 
 
 def scenario(hosts: int, simulated_ms: float) -> str:
-    """The text of the workload of so many hosts."""
+    """Returns the workload for a number of hosts as TOML."""
     ports = round((4 * hosts) ** (1 / 3))
     what = INCAST if hosts == 64 else FAT_TREE % ports
     return f'[simulation]\nduration = "{1e6 * simulated_ms:.0f} ns"\nseed = 1\n{what}'
 
 
 def run(file: Path, package: str | None) -> tuple[float, float]:
-    """Seconds of the simulation, and of all the rest."""
+    """Returns seconds of the simulation, and of everything else."""
     out = file.with_suffix("")
     path = {} if package is None else {"PYTHONPATH": package}
     command = [sys.executable, "-m", "penstock", "run", str(file), "--out", str(out), "--threads", "1"]
@@ -115,7 +115,7 @@ def run(file: Path, package: str | None) -> tuple[float, float]:
 
 
 def lasting(file: Path, hosts: int) -> None:
-    """Makes the scenario last about a second, and a bit more."""
+    """Scales the scenario to a run time of slightly more than a second."""
     simulated_ms = FIRST[hosts]
     for _ in range(5):
         file.write_text(scenario(hosts, simulated_ms), "utf-8")
@@ -126,15 +126,15 @@ def lasting(file: Path, hosts: int) -> None:
 
 
 def main() -> None:
-    """Measures, and prints a row for each size."""
+    """Measures each size, and prints one row per size."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--hosts", type=int, nargs="*", default=list(FIRST))
-    parser.add_argument("--against", help="a directory with another state of the package")
+    parser.add_argument("--against", help="a directory with another version of the package")
     given = parser.parse_args()
     packages = [None, *([given.against] if given.against else [])]
     heads = ["beyond", *(["beyond, the other"] if given.against else [])]
-    print(f"| hosts | simulation (s) | of it building | {' | '.join(heads)} |")
+    print(f"| hosts | simulation (s) | of which building | {' | '.join(heads)} |")
     print(f"|---|---|---|{'---|' * len(heads)}")
     place = Path(tempfile.mkdtemp())
     try:

@@ -1,8 +1,9 @@
-"""What many connections over TCP and queue pairs take: ``python benches/connections.py``.
+"""Measures the cost of many TCP connections and queue pairs: ``python benches/connections.py``.
 
-Of each a hundred thousand that are open at the same time, and a million short transfers after each other:
-seconds of CPU time and the most memory of the whole process, with Python and the result. Each runs in a
-process of its own. Exit code 1: a hundred thousand take 2 GB or more, or a transfer did not come to its end.
+Measures a hundred thousand connections that are open at the same time, and a million short transfers in
+sequence: CPU time in seconds and peak memory of the whole process, including Python and the result. Each
+workload runs in a separate process. The exit code is 1 if a hundred thousand connections take 2 GB or more,
+or a transfer did not complete.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ DCQCN = 'rdma = { control = { dcqcn = { preset = "paper" } } }'
 SCENARIOS = {
     f"open {AT_ONCE}": HEAD.format(duration="40 ms", hosts=1_000)
     + "".join(OPEN.format(shift=shift) for shift in range(1, 101)),
-    "one short one after the other": HEAD.format(duration="101 ms", hosts=16) + SHORT,
+    "a million short transfers in sequence": HEAD.format(duration="101 ms", hosts=16) + SHORT,
     f"queue pairs {AT_ONCE}": HEAD.format(duration="40 ms", hosts=1_000)
     + "".join(OPEN.format(shift=shift) for shift in range(1, 101)).replace(
         'tcp = { preset = "datacenter" }', DCQCN
@@ -65,7 +66,7 @@ SCENARIOS = {
 
 
 def one(name: str) -> None:
-    """Runs one of them here, and prints what it took as JSON."""
+    """Runs a workload in this process, and prints its cost as JSON."""
     result = ps.Scenario.from_toml(SCENARIOS[name]).run(seed=1)
     took = resource.getrusage(resource.RUSAGE_SELF)
     scheduled = AT_ONCE not in name
@@ -82,7 +83,7 @@ def one(name: str) -> None:
 
 
 def main() -> int:
-    """Prints the table, and says whether it is as it must be."""
+    """Prints the table; returns the exit code."""
     if sys.argv[1:]:
         one(sys.argv[1])
         return 0

@@ -1,8 +1,9 @@
-"""What a congestion control at layer 2 costs: ``chrt -f 1 python benches/controls.py [--runs 30]``.
+"""Measures the cost of layer 2 congestion control: ``chrt -f 1 python benches/controls.py [--runs 30]``.
 
-Each workload without a control, with QCN and with FECN, in turn, so that a machine whose speed drifts does
-so for all. What others do on the machine only ever slows a run down: the fastest of many is the one that was
-disturbed least. Beside it stands the median over the rounds, of two runs one after the other.
+Each workload runs without a control, with QCN and with FECN in turn, so that drift of the machine's speed
+affects all of them equally. Other load only ever slows a run down, so the fastest of many runs is the one
+with the least disturbance. The second figure is the median, over the rounds, of the ratio of consecutive
+runs.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from pathlib import Path
 
 from instructions import build
 
-# Long enough for a control to settle: the first milliseconds of FECN are its own.
+# Long enough for a control to settle; the first milliseconds of FECN are a transient.
 WORKLOADS = {"star": "1 s", "incast-8 pfc": "500 ms", "fat-tree-8": "60 ms", "hashed-8 pfc": "15 ms"}
 CONTROLS = ("none", "qcn", "fecn")
 
 
 def rate(program: Path, workload: str, control: str) -> float:
-    """Million frame-hops a second of one run."""
+    """Rate of one run in million frame-hops per second."""
     name, *options = workload.split()
     command = [str(program), name, WORKLOADS[workload], *options, *([] if control == "none" else [control])]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -29,7 +30,7 @@ def rate(program: Path, workload: str, control: str) -> float:
 
 
 def row(program: Path, workload: str, runs: int) -> str:
-    """The fastest of each, and what a control costs of the rate: of the fastest, and in the median round."""
+    """Returns the fastest rate of each, and the cost of a control, by fastest runs and median round."""
     rounds = [{control: rate(program, workload, control) for control in CONTROLS} for _ in range(runs)]
     fastest = {control: max(one[control] for one in rounds) for control in CONTROLS}
     cells = [f"`{workload}`", f"{fastest['none']:.1f}"]
@@ -48,7 +49,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=30, help="runs of each (default 30)")
     runs = parser.parse_args().runs
     program = build()
-    print("| workload | million frame-hops a second | with QCN | with FECN |\n|---|---|---|---|")
+    print("| workload | million frame-hops per second | with QCN | with FECN |\n|---|---|---|---|")
     for workload in WORKLOADS:
         print(row(program, workload, runs), flush=True)
 

@@ -1,17 +1,18 @@
-"""CPU time and cache misses, of large fabrics too: ``chrt -f 1 python benches/cpu.py [--base REV]``.
+"""Measures CPU time and cache misses of large fabrics too: ``chrt -f 1 python benches/cpu.py [--base REV]``.
 
-Instructions (``benches/instructions.py``) hide how far memory is: a large fabric takes fifteen times the time
-for as many. What is measured is the CPU time of a whole process, building included, user and system together.
+Instruction counts (``benches/instructions.py``) hide memory latency: a large fabric takes up to fifteen times
+longer for the same count. This script measures user and system CPU time of a whole process, including
+building.
 
-``--base REV`` builds that revision in a worktree of its own and runs both in turn, so that a machine whose
-speed drifts does so for both. What others do on the machine only ever slows a run down: beside the fastest of
-each stands the ratio in the median round, and the lowest and highest. Above 1, this tree is faster. Both have
-to come to the same trajectory, else the row says so. A workload that the other revision does not know has no
-ratio. In place of a revision it may be the program of one.
+``--base REV`` builds that revision in a separate worktree and runs both in turn, so that drift of the
+machine's speed affects both equally. Other load only ever slows a run down, so the table has the fastest run
+of each, and the median, lowest and highest ratio of the rounds. A ratio above 1 means that this tree is
+faster. Both must compute the same trajectory; otherwise the row is marked. A workload that the other revision
+does not have has no ratio. REV may also be the path of a program.
 
-``--misses`` counts cache misses a frame-hop with cachegrind in place of time: a first cache of 48 KiB, 12
-ways, and a last one of 8 MiB, 16 ways, lines of 64 B, for workloads that are short enough. It knows neither
-what is fetched ahead nor large pages: it says how many lines are touched, not what they cost.
+``--misses`` counts cache misses per frame-hop with cachegrind instead of time, for workloads that are short
+enough. The first cache has 48 KiB and 12 ways, the last 8 MiB and 16 ways, with lines of 64 B. Cachegrind
+models neither prefetching nor huge pages, so the counts are accessed lines rather than costs.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from typing import NamedTuple
 
 from instructions import ROOT, build
 
-# Simulated time: a second of CPU time or a few.
+# Simulated times that take about a second of CPU time or a few.
 WORKLOADS = {
     "star": "15 s",
     "fat-tree-8": "80 ms",
@@ -56,14 +57,14 @@ CACHES = ["--D1=49152,12,64", "--LL=8388608,16,64"]
 
 
 class Run(NamedTuple):
-    """What a run took, and the trajectory that it came to."""
+    """CPU time of a run, and its trajectory."""
 
     cpu_s: float
     fingerprint: str
 
 
 def run(program: Path, workload: str) -> Run | None:
-    """Runs a workload in a process of its own; nothing if the program does not know it."""
+    """Runs a workload in a separate process; returns `None` if the program does not have it."""
     name, *options = workload.split()
     before = os.times()
     done = subprocess.run(
@@ -79,11 +80,11 @@ def run(program: Path, workload: str) -> Run | None:
 
 
 def pair(here: Path, base: Path, workload: str, runs: int) -> str:
-    """A row: the fastest of both, and the ratios by round."""
+    """Returns a row with the fastest run of both, and the ratios of the rounds."""
     own: list[Run] = []
     other: list[Run] = []
     for turn in range(runs):
-        # Each begins as often as the other.
+        # The two programs start a round equally often.
         for program in (here, base) if turn % 2 else (base, here):
             found = run(program, workload)
             if found is not None:
@@ -101,17 +102,17 @@ def pair(here: Path, base: Path, workload: str, runs: int) -> str:
         f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
     ]
     same = len({one.fingerprint for one in own + other}) == 1
-    return f"| {' | '.join(cells)} |" + ("" if same else " another trajectory!")
+    return f"| {' | '.join(cells)} |" + ("" if same else " different trajectory!")
 
 
 def alone(here: Path, workload: str, runs: int) -> str:
-    """A row: the fastest and the median."""
+    """Returns a row with the fastest and the median run."""
     took = [found.cpu_s for _ in range(runs) if (found := run(here, workload))]
     return f"| `{workload}` | {WORKLOADS[workload]} | {min(took):.2f} | {statistics.median(took):.2f} |"
 
 
 def misses(program: Path, workload: str) -> tuple[float, float]:
-    """Misses of the first and the last cache a frame-hop in the steady state, of data alone."""
+    """Returns data misses of the first and the last cache per frame-hop in the steady state."""
 
     def counts(duration: str) -> tuple[int, int, int]:
         name, *options = workload.split()
@@ -120,7 +121,7 @@ def misses(program: Path, workload: str) -> tuple[float, float]:
         done = subprocess.run([*valgrind, *CACHES, *command], check=True, capture_output=True, text=True)
         first, last = (re.search(rf"{which} +misses: +([\d,]+)", done.stderr) for which in ("D1", "LLd"))
         if first is None or last is None:
-            raise RuntimeError(f"valgrind counted nothing:\n{done.stderr}")
+            raise RuntimeError(f"valgrind printed no counts:\n{done.stderr}")
         found = (int(one[1].replace(",", "")) for one in (first, last))
         return (*found, int(json.loads(done.stdout)["frame_hops"]))  # type: ignore[return-value]
 
@@ -130,7 +131,7 @@ def misses(program: Path, workload: str) -> tuple[float, float]:
 
 
 def build_base(revision: str, folder: Path) -> Path:
-    """The program of another revision, built in a worktree of its own."""
+    """Returns the program of another revision, built in a separate worktree."""
     tree = folder / "tree"
     subprocess.run(
         ["git", "worktree", "add", "--quiet", "--detach", str(tree), revision], cwd=ROOT, check=True
@@ -149,9 +150,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--base", metavar="REV", help="another revision, which is built, or a program of one")
+    parser.add_argument("--base", metavar="REV", help="another revision to build, or the path of its program")
     parser.add_argument("--runs", type=int, default=9, help="rounds (default 9)")
-    parser.add_argument("--misses", action="store_true", help="count cache misses in place of time")
+    parser.add_argument("--misses", action="store_true", help="count cache misses instead of time")
     parser.add_argument("--only", action="append", choices=WORKLOADS, help="this workload; may be repeated")
     options = parser.parse_args()
     program = build()

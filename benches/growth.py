@@ -1,10 +1,10 @@
-"""How the cost of a frame-hop grows: ``chrt -f 1 python benches/growth.py [--runs 5] [--time]``.
+"""Measures how the cost of a frame-hop grows: ``chrt -f 1 python benches/growth.py [--runs 5] [--time]``.
 
-Instructions as in ``benches/instructions.py``, time, and memory, with more hosts (fat-trees), more flows (a
-star of 16 hosts at half load, flows of all pairs) and deeper queues (a hashed fat-tree in which some links
-get more than they carry: the later, the more waits). Instructions and time are those between two lengths of
-the same run, which have nothing of its beginning; time is of the fastest of some runs. ``--time`` leaves
-instructions out.
+Measures instructions as in ``benches/instructions.py``, time, and memory. Workloads have more hosts (fat-
+trees), more flows (a star of 16 hosts at half load, flows of all pairs), or deeper queues (a hashed fat-tree
+with overloaded links, whose queues grow with time). Instructions and time are differences between two lengths
+of the same run, which exclude its start; times are those of the fastest of several runs. ``--time`` omits
+instructions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from instructions import build, counts
 
 
 class Grown(NamedTuple):
-    """A workload, and the lengths between which its instructions are counted, and it is timed."""
+    """A workload, with the two lengths for counting instructions and the two for measuring time."""
 
     workload: str
     counted: tuple[str, str]
@@ -48,20 +48,20 @@ GROWTH = {
 
 
 def counters(program: Path, workload: str, duration: str) -> dict[str, float]:
-    """What a run prints."""
+    """Output of a run."""
     run = subprocess.run([str(program), workload, duration], check=True, capture_output=True, text=True)
     return dict(json.loads(run.stdout))
 
 
 def nanoseconds(program: Path, grown: Grown, runs: int) -> float:
-    """Time of a frame-hop between two lengths of a run, by the fastest of each."""
+    """Time per frame-hop between two lengths of a run, from the fastest of each."""
     every = [[counters(program, grown.workload, length) for length in grown.timed] for _ in range(runs)]
     before, after = (min(float(run["wall_s"]) for run in of) for of in zip(*every, strict=True))
     return 1e9 * (after - before) / (every[0][1]["frame_hops"] - every[0][0]["frame_hops"])
 
 
 def instructions(program: Path, grown: Grown) -> int:
-    """Instructions of a frame-hop between two lengths of a run."""
+    """Instructions per frame-hop between two lengths of a run."""
     (before, hops_before), (after, hops) = (
         counts(program, grown.workload, length) for length in grown.counted
     )
@@ -71,12 +71,12 @@ def instructions(program: Path, grown: Grown) -> int:
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description="How the cost of a frame-hop grows.")
-    parser.add_argument("--runs", type=int, default=5, help="runs of which the fastest counts; default 5")
-    parser.add_argument("--time", action="store_true", help="time and memory alone")
+    parser.add_argument("--runs", type=int, default=5, help="runs, of which the fastest is used; default 5")
+    parser.add_argument("--time", action="store_true", help="time and memory only")
     options = parser.parse_args()
     program = build()
     for what, runs in GROWTH.items():
-        print(f"| {what} | instructions a frame-hop | nanoseconds | memory (MB) |\n|---|---|---|---|")
+        print(f"| {what} | instructions per frame-hop | nanoseconds | memory (MB) |\n|---|---|---|---|")
         for name, grown in runs.items():
             cost = "" if options.time else instructions(program, grown)
             took = nanoseconds(program, grown, options.runs)

@@ -1,11 +1,10 @@
-"""Instructions a frame-hop, counted by valgrind: ``python benches/instructions.py [--check]``.
+"""Counts instructions per frame-hop with valgrind: ``python benches/instructions.py [--check]``.
 
-The count is the difference of two lengths of the same run, so that building the fabric does not count,
-divided by the difference in frame-hops. Counts are repeatable where times are not: ``--check`` fails if one
-is more than 3 % above its budget in ``benches/budget.json``; ``--write`` makes the counts of today the
-budget. Another compiler makes other code, so the budget names the one it was made with, and ``--check``
-says so and passes if yours differs. ``--quick`` counts those that take a few seconds each; it is part of
-``make test`` where valgrind is installed.
+The count is the difference between two lengths of the same run, which excludes building the fabric, divided
+by the difference in frame-hops. Counts are repeatable, unlike times. ``--check`` fails if a count exceeds its
+budget in ``benches/budget.json`` by more than 3 %; ``--write`` makes the current counts the budget. Counts
+depend on the compiler, so the budget records its compiler; with any other, ``--check`` prints a note and
+passes. ``--quick`` counts only runs of a few seconds; it is part of ``make test`` if valgrind is installed.
 """
 
 from __future__ import annotations
@@ -63,11 +62,11 @@ TOLERANCE = 1.03
 
 
 def build(program: str = "benches") -> Path:
-    """Builds the programs that are counted, that with the workloads or another; where it is."""
+    """Builds the programs to count, and returns the path of one, by default the one with the workloads."""
     if shutil.which("valgrind") is None:
         sys.exit("valgrind is not installed (Debian: apt-get install valgrind)")
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    # Penstock is named for its features: what the installed one was built of is not built again.
+    # Penstock is built with the features of the installed one, so that cargo can reuse its build.
     packages = ["-p", "benches", "-p", "penstock", "--bins"]
     options = ["--release", "--locked", "--quiet", *packages, "--target-dir", str(target)]
     subprocess.run(["cargo", "build", *options], cwd=ROOT, check=True)
@@ -75,30 +74,30 @@ def build(program: str = "benches") -> Path:
 
 
 def compiler() -> str:
-    """The compiler whose code is counted."""
+    """Version of the compiler whose code is counted."""
     return subprocess.run(["rustc", "--version"], check=True, capture_output=True, text=True).stdout.strip()
 
 
 def counts(program: Path, run: str, duration: str) -> tuple[int, int]:
-    """Instructions and frame-hops of one run."""
+    """Returns instructions and frame-hops of one run."""
     workload, *options = run.split()
     command = [str(program), workload, duration, *options]
     valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
     done = subprocess.run(valgrind, check=True, capture_output=True, text=True, timeout=600)
     instructions = re.search(r"Collected : (\d+)", done.stderr)
     if instructions is None:
-        raise RuntimeError(f"valgrind counted nothing:\n{done.stderr}")
+        raise RuntimeError(f"valgrind printed no counts:\n{done.stderr}")
     return int(instructions[1]), int(json.loads(done.stdout)["frame_hops"])
 
 
 def a_hop(program: Path, run: str) -> int:
-    """Instructions a frame-hop in the steady state."""
+    """Returns instructions per frame-hop in the steady state."""
     short, long = (counts(program, run, duration) for duration in RUNS[run])
     return round((long[0] - short[0]) / (long[1] - short[1]))
 
 
 def main() -> int:
-    """Prints the counts, and says whether they keep to the budget."""
+    """Prints the counts; returns the exit code of the check."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -112,7 +111,7 @@ def main() -> int:
     document = json.loads(BUDGET.read_text("utf-8")) if BUDGET.exists() else {}
     budget: dict[str, int] = document.get("instructions", {})
     counted = {run: a_hop(program, run) for run in (QUICK if options.quick else RUNS)}
-    print("| run | instructions a frame-hop | budget |\n|---|---|---|")
+    print("| run | instructions per frame-hop | budget |\n|---|---|---|")
     for run, count in counted.items():
         print(f"| {run} | {count} | {budget.get(run, '-')} |")
     if options.write:

@@ -1,9 +1,9 @@
-"""What a scheduler's decision costs: ``python benches/schedulers.py [--write FILE] [--load LOAD]``.
+"""Measures the cost of scheduling decisions: ``python benches/schedulers.py [--write FILE] [--load LOAD]``.
 
-Instructions are counted by valgrind as the difference of two numbers of decisions, so that the beginning
-does not count, less those of the same loop without a scheduler; they are repeatable. Nanoseconds are those
-of the program ``schedulers`` on this machine now. Prints a Markdown table; ``--write`` keeps the figures as
-JSON, with which the study scheduling/latency-fairness fills its column of costs.
+Instructions are counted by valgrind as the difference between two numbers of decisions, which excludes the
+start, minus the instructions of the same loop without a scheduler. They are repeatable. Nanoseconds are
+measured by the program ``schedulers`` on this machine. Prints a Markdown table. ``--write`` saves the figures
+as JSON, from which the study scheduling/latency-fairness fills its cost column.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from instructions import build
 
 QUEUES = (4, 8, 64, 1024)
 SHORT, LONG = 20_480, 122_880
-"""Decisions; whole batches of the program."""
+"""Numbers of decisions, in whole batches of the program."""
 
 
 def instructions(program: Path, name: str, queues: int, load: str, decisions: int) -> int:
-    """Instructions of one run."""
+    """Returns the instructions of one run."""
     command = [str(program), str(decisions), name, str(queues), load]
     valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
     done = subprocess.run(valgrind, check=True, capture_output=True, text=True, timeout=600)
     counted = re.search(r"Collected : (\d+)", done.stderr)
     if counted is None:
-        raise RuntimeError(f"valgrind counted nothing:\n{done.stderr}")
+        raise RuntimeError(f"valgrind printed no counts:\n{done.stderr}")
     return int(counted[1])
 
 
 def a_decision(program: Path, name: str, queues: int, load: str) -> float:
-    """Instructions a decision, the loop included."""
+    """Returns instructions per decision, including the loop."""
     short, long = (instructions(program, name, queues, load, count) for count in (SHORT, LONG))
     return (long - short) / (LONG - SHORT)
 
@@ -43,7 +43,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--write", type=Path, help="keep the figures in this file")
+    parser.add_argument("--write", type=Path, help="save the figures to this file")
     parser.add_argument("--load", choices=("backlogged", "sparse"), default="backlogged")
     options = parser.parse_args()
     program = build("schedulers")

@@ -1,9 +1,9 @@
-"""Where the instructions of a frame-hop go, by stage: ``python benches/stages.py [RUN ...]``.
+"""Breaks down the instructions of a frame-hop by stage: ``python benches/stages.py [RUN ...]``.
 
-Counted by valgrind as the difference of two lengths of a run, like ``benches/instructions.py``. An
-instruction belongs to the source file of this project that it was written in, also where the compiler has
-put it elsewhere; those of the standard library belong to the place that uses them. ``addr2line`` tells
-(Debian: ``apt-get install binutils``).
+Instructions are counted by valgrind as the difference between two lengths of a run, as in
+``benches/instructions.py``. An instruction is attributed to the source file of this project in which it was
+written, even if it was inlined elsewhere. Instructions of the standard library are attributed to their
+caller. ``addr2line`` provides the mapping (Debian: ``apt-get install binutils``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from instructions import RUNS, build
 
-# The first pattern that is found names the stage.
+# The first matching pattern determines the stage.
 STAGES = {
     "pending events: windows, order within a node": r"engine/src|fabric/src/run/state/event",
     "latencies, waits, levels of queues, series": r"measure/src",
@@ -37,12 +37,12 @@ STAGES = {
     "endpoints, and what hosts do for them": r"transport/src|fabric/src/run/\w+/(endpoint|nic)",
     "forwarding, links, counts": r"fabric/src",
 }
-# In callgrind's listing: an address, absolute or beside the last one, the line, the count.
+# A line of callgrind output: an address, absolute or relative to the previous one, the line, the count.
 COST = re.compile(r"(0x[0-9a-f]+|[+-]\d+|\*) \S+ (\d+)$")
 
 
 def by_address(listing: Path) -> Counter[int]:
-    """Instructions at each address of the program."""
+    """Returns the instructions at each address of the program."""
     counted: Counter[int] = Counter()
     address, of_a_call = 0, False
     for line in listing.read_text("utf-8").splitlines():
@@ -50,14 +50,14 @@ def by_address(listing: Path) -> Counter[int]:
             place = cost[1]
             if place != "*":
                 address = int(place, 16) if place.startswith("0x") else address + int(place)
-            # The line after "calls=" tells what was counted elsewhere.
+            # The line after "calls=" has counts of another function.
             counted[address] += 0 if of_a_call else int(cost[2])
         of_a_call = line.startswith("calls=")
     return counted
 
 
 def places(program: Path, addresses: list[int]) -> dict[int, str]:
-    """The innermost line of this project's sources at each address; empty if there is none."""
+    """Returns the innermost source line of this project at each address; empty if there is none."""
     command = ["addr2line", "--inlines", "--addresses", f"--exe={program}"]
     lines = "\n".join(hex(address) for address in addresses)
     reported = subprocess.run(command, input=lines, check=True, capture_output=True, text=True).stdout
@@ -72,7 +72,7 @@ def places(program: Path, addresses: list[int]) -> dict[int, str]:
 
 
 def counts(program: Path, run: str, duration: str) -> tuple[Counter[str], int]:
-    """Instructions of each stage, and frame-hops."""
+    """Returns the instructions of each stage, and the number of frame-hops."""
     workload, *options = run.split()
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "callgrind"
@@ -116,7 +116,7 @@ def main() -> None:
     print("|---" * (len(options.runs) + 1) + "|")
     for stage in [*STAGES, "the rest"]:
         print(f"| {stage} | " + " | ".join(str(table[run][stage]) for run in options.runs) + " |")
-    print("| together | " + " | ".join(str(sum(table[run].values())) for run in options.runs) + " |")
+    print("| total | " + " | ".join(str(sum(table[run].values())) for run in options.runs) + " |")
 
 
 if __name__ == "__main__":

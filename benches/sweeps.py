@@ -1,18 +1,18 @@
-"""What a sweep costs beside its runs, and whether it survives: ``python benches/sweeps.py``.
+"""Measures the overhead of a sweep, and whether it survives killed processes: ``python benches/sweeps.py``.
 
     python benches/sweeps.py [--runs 2000] [--kills 10] [--executor processes|dask]
     python benches/sweeps.py --cores
 
-Runs of 200 us take less than a millisecond to simulate. Their cost is CPU time, which a busy machine does
-not change as it changes wall time: that of the sweep with all its processes, less that of the same
-simulations one after the other, both on one core. Then processes of the same sweep are killed (SIGKILL) at
-random moments, the first process among them, so many times; the tables have to be those of the sweep in
-peace. Exit code 1: they are not, or a run costs more than the budget.
+Runs of 200 us take less than a millisecond to simulate. The overhead is CPU time, which does not depend on
+other load as wall time does: the CPU time of the sweep with all its processes minus that of the same
+simulations in sequence, both on one core. Then processes of the same sweep, including the first one, are
+killed (SIGKILL) at random times. The tables must equal those of an undisturbed sweep. The exit code is 1 if
+they do not, or if the overhead of a run exceeds the budget.
 
-With ``--cores`` the sweep runs on one core and on two instead, all of its processes on them: the ratio of the
-two wall times, which mean something on a machine that does nothing else. Its runs are of 50 ms, which take
-about 10 ms to simulate: starting, tables, pictures and page take a second on one core however many there are.
-Exit code 1 if the ratio is below that of the budget. ``--duration`` is another length of the runs.
+With ``--cores``, the sweep instead runs with all its processes on one core and then on two, and the ratio of
+the wall times is reported, which is meaningful only on an otherwise idle machine. Its runs of 50 ms take
+about 10 ms to simulate. Start, tables, pictures and page take a second on one core regardless of the number
+of cores. The exit code is 1 if the ratio is below the budget. ``--duration`` changes the length of the runs.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ flows = [
 
 
 def words(runs: int, place: str) -> list[str]:
-    """The sweep as a command: four values of XOFF, and seeds for the rest."""
+    """Returns the command of the sweep: four values of XOFF, and seeds for the rest."""
     vary = ["flow_control.pfc.xoff=16 KiB, 20 KiB, 24 KiB, 28 KiB", f"simulation.seed=1..{runs // 4}"]
     options = [word for one in vary for word in ("--vary", one)]
     return [sys.executable, "-m", "penstock", "sweep", "short.toml", *options, "--executor", place]
 
 
 def simulated_s(directory: Path) -> float:
-    """CPU time of one of the simulations, the tables that the measures read included."""
+    """Returns the CPU time of one simulation, including the tables that the measures read."""
     text = (directory / "short.toml").read_text("utf-8")
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, [min(allowed)])
@@ -71,7 +71,7 @@ def simulated_s(directory: Path) -> float:
 
 
 def overhead_ms(directory: Path, runs: int, place: str) -> float:
-    """Milliseconds a run beyond its simulation, in peace."""
+    """Returns the overhead of an undisturbed sweep in milliseconds per run."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     on_cores(directory, runs, place, 1, "peace")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -80,7 +80,7 @@ def overhead_ms(directory: Path, runs: int, place: str) -> float:
 
 
 def on_cores(directory: Path, runs: int, place: str, cores: int, out: str) -> float:
-    """Seconds that a sweep takes with all of its processes on so many cores, and a worker for each."""
+    """Returns the wall time in seconds of a sweep on a number of cores, with one worker per core."""
     chosen = sorted(os.sched_getaffinity(0))[:cores]
     workers = ["--workers", str(cores)] if place == "processes" else []
     began = time.monotonic()
@@ -95,7 +95,7 @@ def on_cores(directory: Path, runs: int, place: str, cores: int, out: str) -> fl
 
 
 def family(process: int) -> list[int]:
-    """A process and all below it."""
+    """Returns a process and all its descendants."""
     tasks = Path(f"/proc/{process}/task")
     try:
         children = [int(one) for task in tasks.iterdir() for one in (task / "children").read_text().split()]
@@ -105,7 +105,7 @@ def family(process: int) -> list[int]:
 
 
 def killed(directory: Path, runs: int, place: str, kills: int) -> int:
-    """Runs the sweep until it ends by itself; says how often a process of it was killed."""
+    """Runs the sweep until it ends by itself; returns how often one of its processes was killed."""
     chance = random.Random(1)
     done = 0
     while True:
@@ -118,7 +118,7 @@ def killed(directory: Path, runs: int, place: str, kills: int) -> int:
         )
         while begun.poll() is None and done < kills:
             time.sleep(chance.uniform(0.5, 4.0))
-            # Half of the time the first process, with which all others end.
+            # In half of the cases the first process, which ends all others.
             victims = family(begun.pid)
             victim = begun.pid if chance.random() < 0.5 else chance.choice(victims)
             if begun.poll() is None:
@@ -129,7 +129,7 @@ def killed(directory: Path, runs: int, place: str, kills: int) -> int:
 
 
 def same_tables(directory: Path) -> bool:
-    """Whether both sweeps measured the same; when a run took place does not count."""
+    """Returns true if both sweeps have the same measures; start times of runs are ignored."""
     for name, order in (("metrics", ["run", "metric", "entity"]), ("summary", ["point", "metric", "entity"])):
         one, other = (
             pq.read_table(directory / which / f"{name}.parquet").sort_by(
@@ -143,7 +143,7 @@ def same_tables(directory: Path) -> bool:
 
 
 def main() -> int:
-    """Measures, kills, and judges."""
+    """Measures the overhead, kills processes, and returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--kills", type=int, default=10)
@@ -165,7 +165,7 @@ def main() -> int:
                 f"{options.runs} runs of {duration}, {simulated:.1f} ms of CPU time each without the sweep:"
             )
             print(f"{one:.1f} s on one core, {two:.1f} s on two: {one / two:.2f} times")
-            print(f"{2 * two - one:.1f} s of that are the same on one core and on two (Amdahl)")
+            print(f"{2 * two - one:.1f} s of that do not depend on the number of cores (Amdahl)")
             return 0 if one / two >= BUDGET_RATIO else 1
         place = "processes"
         if options.executor == "dask":
@@ -176,10 +176,10 @@ def main() -> int:
             place = f"dask:{cluster.scheduler_address}"
         cost = overhead_ms(directory, options.runs, place)
         where = ", of the first process alone" if options.executor == "dask" else ""
-        print(f"{options.runs} runs on {options.executor}: {cost:.2f} ms a run beyond the simulation{where}")
+        print(f"{options.runs} runs on {options.executor}: {cost:.2f} ms per run beyond simulation{where}")
         done = killed(directory, options.runs, place, options.kills)
         same = same_tables(directory)
-        print(f"killed {done} times: {'the same tables' if same else 'other tables'}")
+        print(f"killed {done} times: {'the same tables' if same else 'different tables'}")
     return 0 if same and cost < BUDGET_MS else 1
 
 

@@ -1,9 +1,9 @@
-"""Two threads beside one: ``python benches/threads.py [--runs 5]``, on a machine with two free cores.
+"""Compares two threads with one: ``python benches/threads.py [--runs 5]``, on a machine with two idle cores.
 
-In turn, so that a machine whose speed drifts does so for all: a run on one thread, one that chooses (at most
-two), one on two from beginning to end, and two runs on one thread at a time, which is what the machine can
-give. Ratios are medians over the rounds: above 1, two are faster. Results are the same to the bit, which is
-checked.
+Each round runs four variants, so that drift of the machine's speed affects all equally: a run on one thread,
+a run that may choose up to two threads, a run that always uses two, and two concurrent runs on one thread
+each, which measure the capacity of the machine. Ratios are medians over the rounds; above 1, two threads are
+faster. The results are checked to be bit-identical.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from instructions import build
 
 
 class Run(NamedTuple):
-    """What a run printed."""
+    """Output of a run."""
 
     rate: float
     memory: float
@@ -45,7 +45,7 @@ WORKLOADS = {
 
 
 def start(program: Path, workload: str, times: int, *options: str) -> subprocess.Popen[str]:
-    """Begins a run of as many times the usual length."""
+    """Starts a run of a multiple of the usual length."""
     name, *own = workload.split()
     duration, unit = WORKLOADS[workload].split()
     command = [str(program), name, f"{int(duration) * times} {unit}", *own, *options]
@@ -53,7 +53,7 @@ def start(program: Path, workload: str, times: int, *options: str) -> subprocess
 
 
 def end(run: subprocess.Popen[str]) -> Run:
-    """Waits for it."""
+    """Waits for a run and returns its output."""
     reported, _ = run.communicate()
     if run.returncode:
         raise subprocess.CalledProcessError(run.returncode, run.args)
@@ -68,7 +68,7 @@ def end(run: subprocess.Popen[str]) -> Run:
 
 
 def row(program: Path, workload: str, runs: int, times: int) -> str:
-    """The ratios of a workload."""
+    """Returns the row of a workload with its ratios."""
     alone, choosing, two, side = [], [], [], []
     for _ in range(runs):
         alone.append(end(start(program, workload, times)))
@@ -95,11 +95,11 @@ def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description="Two threads beside one.")
     parser.add_argument("--runs", type=int, default=5, help="rounds; default 5")
-    parser.add_argument("--times", type=int, default=1, help="how many times as long each run is; default 1")
+    parser.add_argument("--times", type=int, default=1, help="factor for the length of each run; default 1")
     parser.add_argument("--only", choices=WORKLOADS, nargs="+", help="some workloads")
     arguments = parser.parse_args()
     program = build()
-    print("| workload | one thread (M/s) | left to choose | rounds on two | always two | two runs | MB |")
+    print("| workload | one thread (M/s) | automatic | rounds on two | always two | two runs | MB |")
     print("|---|---|---|---|---|---|---|")
     for workload in arguments.only or WORKLOADS:
         print(row(program, workload, arguments.runs, arguments.times), flush=True)

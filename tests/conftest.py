@@ -1,4 +1,4 @@
-"""What the tests share: the command line as a process, small scenarios, a made-up result."""
+"""Shared fixtures: the command line as a process, small scenarios, a synthetic result."""
 
 from __future__ import annotations
 

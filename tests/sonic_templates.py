@@ -32,7 +32,7 @@ def _environment(folder: Path) -> jinja2.Environment:
 
 
 def _device(role: str, remap: bool, subtype: str) -> dict[str, Any]:
-    """What a template knows of the switch: four ports of 400 Gb/s, two up and two down."""
+    """Variables of a template: a switch with four ports of 400 Gb/s, two up and two down."""
     ports = [f"Ethernet{number}" for number in (0, 8, 16, 24)]
     above = {"ToRRouter": "LeafRouter", "LeafRouter": "SpineRouter"}.get(role, "LeafRouter")
     below = {"ToRRouter": "Server", "LeafRouter": "ToRRouter"}.get(role, "LeafRouter")

@@ -367,7 +367,7 @@ IEEE 8021QAZ APP TLV
 
 End of LLDPDU TLV
 """
-"""What lldptool -t -i PORT prints, open-lldp."""
+"""Output of lldptool -t -i PORT (open-lldp)."""
 LLDPTOOL_CEE = """\
 CEE DCBX TLV
 \tControl TLV:
@@ -386,7 +386,7 @@ CEE DCBX TLV
 \t  Ethertype: 0x8906, Priority Map: 0x08
 End of LLDPDU TLV
 """
-"""The same of DCBX before IEEE 802.1Qaz."""
+"""Output of lldptool for DCBX before IEEE 802.1Qaz."""
 NS3_CONFIG = """\
 ENABLE_QCN 1
 USE_DYNAMIC_PFC_THRESHOLD 1

@@ -1,4 +1,4 @@
-"""What is printed of fabrics with many hosts: groups, the worst served first, completion times, fairness."""
+"""Printed answers for fabrics with many hosts: groups, worst service first, completion times, fairness."""
 
 from __future__ import annotations
 
@@ -124,5 +124,5 @@ def test_groups_come_first_and_the_worst_served_flows(penstock: Command, tmp_pat
     ):
         assert words in compared.stdout
     several = penstock("run", "many.toml", "--replications", "2", "--no-report", "--out", "d").stdout
-    for words in ("Groups of flows together", "the worst first", "completion p99", "slowdown mean"):
+    for words in ("Groups of flows (totals)", "the worst first", "completion p99", "slowdown mean"):
         assert words in several

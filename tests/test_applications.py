@@ -46,7 +46,7 @@ def run(source: str, limit: str) -> ps.Result:
 
 
 def exchange(result: ps.Result) -> tuple[int, float, float]:
-    """How many exchanges there were, and the shortest and the longest in seconds."""
+    """Number of exchanges, and the shortest and the longest one in seconds."""
     (row,) = result.rows("connections")
     return int(row["exchanges"]), float(row["exchange_min_ns"]) / 1e9, float(row["exchange_max_ns"]) / 1e9
 

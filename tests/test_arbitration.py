@@ -59,7 +59,7 @@ def test_the_longest_turn_of_martinez() -> None:
     ("size", "needs", "expected"),
     [
         (63, {"a": Need(63)}, "expected 32, 64"),
-        (64, {}, "no class"),
+        (64, {}, "at least one class"),
         (64, {"a": Need(0)}, "at least 1"),
         (64, {"a": Need(9, 0)}, "at most 0 apart"),
         (64, {"VO": Need(15, 4)}, "needs 1 more of it"),

@@ -79,7 +79,7 @@ NO_NUMBERS = (
 QUOTED = "quotes"
 HUGE = "column 1 is '99999999'"
 ACCEPTED = {("arrivals", QUOTED), ("frames", HUGE)}
-"""What one kind of file takes: cells in quotes, and weights of any size."""
+"""Limits of file kinds: quoted cells, and weights of any size."""
 
 
 def _wrong(kind: Kind) -> Iterator[tuple[str, bytes]]:

@@ -19,7 +19,7 @@ from penstock.analysis.decimate import Spans, lasting, merge_groups, merge_spans
 
 style = importlib.import_module("penstock.plots.style")  # the package has a function of this name
 EXPENSIVE = ("numpy", "pyarrow", "pandas", "matplotlib", "rich.table", "penstock.scenario", "penstock.result")
-"""What takes longer to import than to start a simulation."""
+"""Modules that take longer to import than a simulation takes to start."""
 
 PAUSED = """
 [simulation]

@@ -176,7 +176,7 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, engine: list[int | None]) 
 
     with pytest.raises(KeyboardInterrupt):
         reproduce.reproduce(study, out, say=stop_at_two)
-    assert "the same command resumes" in entries[-1]
+    assert "repeat the command to resume" in entries[-1]
     assert not out.exists()
     entries.clear()
     result = reproduce.reproduce(study, out, say=entries.append)
@@ -198,7 +198,7 @@ def test_interrupted_replications_go_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert "the same command resumes" in err
+    assert "repeat the command to resume" in err
     there = len(list(finished.glob("*.run")))
     assert 1 <= there < 6
     assert not Result.load(next((tmp_path / "out" / "some").glob("seed-*"))).run["warnings"]

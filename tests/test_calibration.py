@@ -175,6 +175,6 @@ def test_the_command_prints_costs_of_the_host(penstock: Command) -> None:
     assert "error 2.2%" in done.stdout
     done = penstock("calibrate", file, "--rate", "25 Gb/s")
     assert done.returncode == 2
-    assert "--rate and --latency go together" in done.stderr
+    assert "--rate and --latency: expected both" in done.stderr
     done = penstock("calibrate", file, "--rate", "25 us", "--latency", "2 us")
     assert 'expected a rate, such as "400 Gb/s"' in done.stderr

@@ -1,4 +1,4 @@
-"""Captures of other programs: cut frames, nanoseconds, options that nobody closes, other links."""
+"""Captures of other programs: truncated frames, nanoseconds, unterminated options, other link types."""
 
 from __future__ import annotations
 

@@ -237,7 +237,7 @@ def test_explain_searches_names_and_texts(penstock: Command) -> None:
     missed = penstock("explain", "--search", "nothing-like-this")
     assert (missed.returncode, missed.stdout) == (2, "")
     assert "without a name lists" in missed.stderr
-    assert "exclude each other" in penstock("explain", "pfc", "--search", "pfc").stderr
+    assert "expected only one of them" in penstock("explain", "pfc", "--search", "pfc").stderr
     assert "faults.after" in penstock("explain", "routing").stderr
 
 
@@ -356,7 +356,7 @@ def test_differences_too_small_to_show(capsys: pytest.CaptureFixture[str]) -> No
     compare._show(console.console(), "Flows that differ", rows, compare.FLOWS, ("first", "second"))
     output = capsys.readouterr().out
     assert "\nseen " in output and "+100.0 %" in output and "unseen" not in output
-    assert output.endswith("1 measure differs by less than is shown; --json has all of them\n")
+    assert output.endswith("1 measure differs by less than the printed precision: see --json\n")
 
 
 def test_a_title_is_not_broken_at_the_width_of_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
@@ -489,7 +489,7 @@ def test_the_terminal_is_left_alone_without_one(penstock: Command, small: Path) 
 
 
 def all_of(terminal: int) -> bytes:
-    """What was written to a pseudo-terminal until its other side was closed; closes it."""
+    """Reads everything written to a pseudo-terminal until its other side is closed, then closes it."""
     shown = b""
     try:
         while chunk := os.read(terminal, 65536):
@@ -546,7 +546,7 @@ def test_a_second_interrupt_leaves_out_the_report_alone(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, output + err
-    assert "what was measured is saved" in output
+    assert "the measurements are saved" in output
     assert "report" not in out
     assert "of 3000 s" in err
     assert not Result.load(tmp_path / "cut").complete

@@ -1,4 +1,4 @@
-"""What shells complete, and the man page that is installed."""
+"""Shell completion, and the installed man page."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ ALL = [f"{family}-{number:02}" for family, count in FAMILIES.items() for number 
 
 @pytest.mark.parametrize("family", ["PF", "ET", "QN", "TR"])
 def test_simulated_ports_pass_all_that_apply(family: str) -> None:
-    """As many cases as there are, and none passes because nothing is expected of it."""
+    """The number of cases is complete, and every case expects something."""
     chosen = [case for case in conformance.cases() if case.id.startswith(family)]
     assert len(chosen) == FAMILIES[family]
     outcomes = list(conformance.run(chosen, SimDevice()))
@@ -35,7 +35,7 @@ def test_simulated_ports_pass_all_that_apply(family: str) -> None:
 
 
 class DeafPort(SimDevice):
-    """Never hears a frame."""
+    """A device that ignores all frames."""
 
     def send(self, frame: bytes) -> None:
         """Nothing comes in."""
@@ -50,7 +50,7 @@ class GulliblePort(SimDevice):
 
 
 def test_cases_of_ports_bite() -> None:
-    """Who hears nothing fails what is to be obeyed; who obeys all, what is to be refused, and the times."""
+    """A deaf device fails cases with effects; a credulous one fails cases of rejection and of times."""
     obeyed = [
         "PF-03",
         "PF-04",
@@ -118,7 +118,7 @@ source = "greedy"
 def verdicts(
     node: str, cases: list[str], file: Path, capsys: pytest.CaptureFixture[str]
 ) -> dict[str, set[str]]:
-    """What cases say of a station of a scenario."""
+    """Results of cases for a station of a scenario."""
     words = [word for case in cases for word in ("--case", case)]
     code = main(["conform", "--scenario", str(file), "--node", node, *words, "--json"])
     found: dict[str, set[str]] = {}
@@ -199,7 +199,7 @@ def test_whatever_check_accepts_is_tried(tmp_path: Path, capsys: pytest.CaptureF
     assert verdicts("sw", ["PF-01", "PF-19"], file, capsys) == {"PF-01": {"fail"}, "PF-19": {"pass"}}
     main(["conform", "--scenario", str(file), "--node", "sw", "--case", "PF-01", "--json"])
     outcomes = json.loads(capsys.readouterr().out)["outcomes"]
-    assert all("priorities that have PFC at once: 2" in one["observed"] for one in outcomes)
+    assert all("priorities with PFC at the same time: 2" in one["observed"] for one in outcomes)
     file.write_text(SMALL.format(priorities=list(range(8)), levels=""), "utf-8")
     assert verdicts("sw", ["PF-01"], file, capsys) == {"PF-01": {"pass"}}
 
@@ -224,12 +224,12 @@ def test_the_packaged_memory_passes_or_says_what_it_lacks(capsys: pytest.Capture
     outcomes = json.loads(capsys.readouterr().out)["outcomes"]
     assert code == 0
     for one in outcomes:
-        assert one["verdict"] == "pass" or "its memory takes all" in one["reason"], one
+        assert one["verdict"] == "pass" or "its memory holds all" in one["reason"], one
     assert {one["case"] for one in outcomes if one["verdict"] == "pass"} >= {"PF-03", "ET-01", "ET-07"}
 
 
 def test_the_report_goes_where_it_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As that of other commands: the directory is made, and its place is printed with the answer."""
+    """The output directory is created, and its path is printed, as in other commands."""
     place = tmp_path / "new" / "place"
     assert main(["conform", "--case", "DX-03", "--out", str(place)]) == 0
     assert capsys.readouterr().out.rstrip().endswith(f"report   {place / 'report.html'}")
@@ -239,7 +239,7 @@ def test_the_report_goes_where_it_is_wanted(tmp_path: Path, capsys: pytest.Captu
 
 
 class Deaf(AgentDevice):
-    """Never hears a frame."""
+    """An agent that ignores all frames."""
 
     name = "deaf"
 
@@ -266,7 +266,7 @@ class Gullible(AgentDevice):
             self._last = tuple(bit for bit in range(8) if frame[place + 5] >> bit & 1)
 
     def operational(self) -> Operational:
-        """What was last said."""
+        """The last state that was reported."""
         now = super().operational()
         return Operational(self._last, now.shares, now.classes, now.applications, now.conditions)
 
@@ -277,7 +277,7 @@ def failed(broken: device.Device) -> set[str]:
 
 
 def test_the_cases_bite() -> None:
-    """Who hears nothing fails what is to be adopted; who believes all, what is to be refused."""
+    """A deaf agent fails cases of adoption; a credulous one fails cases of rejection."""
     assert failed(Deaf()) >= {"DX-03", "DX-05", "DX-08", "DX-11", "DX-12", "DX-22", "DX-25", "DX-30"}
     assert failed(Gullible()) >= {
         *("DX-02", "DX-04", "DX-05", "DX-06", "DX-16", "DX-17", "DX-18", "DX-19", "DX-20", "DX-21"),
@@ -322,9 +322,9 @@ def test_a_log_that_is_half_written() -> None:
         (["--case", "DX-99"], "no such case"),
         (["--case", "DX-3"], "did you mean DX-3"),
         (["--against", "switch"], "agent"),
-        (["--node", "sw"], "go together"),
+        (["--node", "sw"], "expected both"),
         (["--scenario", "incast", "--node", "nobody"], "has none"),
-        (["--scenario", "incast", "--node", "sw", "--against", "sim"], "a station of that"),
+        (["--scenario", "incast", "--node", "sw", "--against", "sim"], "which selects another device"),
     ],
 )
 def test_what_cannot_be(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

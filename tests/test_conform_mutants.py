@@ -21,7 +21,7 @@ ADDRESS = mac("01:80:c2:00:00:01")
 
 @dataclass
 class Mutant(SimDevice):
-    """A port that builds, hears, tells or writes something else than it should."""
+    """A port that builds, receives, reports or writes something wrong."""
 
     builds: Callable[[dict[str, Any]], object] = lambda scenario: scenario
     hears: Callable[[bytes], Iterable[bytes]] = lambda frame: [frame]
@@ -41,7 +41,7 @@ class Mutant(SimDevice):
             super().send(one)
 
     def operational(self) -> Operational:
-        """What the port says that it did."""
+        """The port's report of its activity."""
         now = super().operational()
         assert now.traffic is not None
         return replace(now, traffic=Told(now.traffic.result, now.traffic.port, self))
@@ -49,12 +49,12 @@ class Mutant(SimDevice):
 
 @dataclass(frozen=True)
 class Told(Traffic):
-    """What a mutant tells."""
+    """The report of a mutant."""
 
     mutant: Mutant
 
     def sent(self, port: str | None = None) -> list[Logged]:
-        """What a port has sent."""
+        """Frames sent by a port."""
         return self.mutant.reports(super().sent(port))
 
     def octets(self) -> Octets:

@@ -76,7 +76,7 @@ class SoftSwitch:
         self.waiting[octets[octets.find(port.MAGIC) + len(port.MAGIC)]].append((now, octets))
 
     def sends(self, until: float) -> Iterator[tuple[float, bytes]]:
-        """What leaves the port under test until then."""
+        """Frames sent by the port under test until then."""
         for n, frames in self.waiting.items():
             while frames and max(frames[0][0], self.until[n]) <= until:
                 since, octets = frames.popleft()
@@ -85,7 +85,7 @@ class SoftSwitch:
 
 @dataclass
 class Memory:
-    """Cables without any, and a clock that goes on when somebody waits."""
+    """Simulated cables, and a clock that advances while the caller waits."""
 
     switch: SoftSwitch
     rate_bps: int = 10_000_000_000
@@ -101,7 +101,7 @@ class Memory:
         (self.switch.passes if feeds else self.switch.hears)(octets, self.time)
 
     def received(self, until: float) -> list[tuple[float, bytes]]:
-        """What comes until then."""
+        """Frames received until then."""
         self.time = max(self.time, until)
         return sorted(self.switch.sends(self.time))
 
@@ -181,8 +181,8 @@ def test_one_priority_and_all_of_them_leave_cases_without_trials() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--interface", "lo"], "go together"),
-        (["--feed", "lo"], "go together"),
+        (["--interface", "lo"], "expected both"),
+        (["--feed", "lo"], "expected both"),
         (["--interface", "lo", "--feed", "lo"], "another interface"),
         (["--interface", "no-such", "--feed", "lo"], "no such interface"),
         (["--interface", "lo", "--feed", "lo", "--against", "sim"], "a device of its own"),
@@ -194,7 +194,7 @@ def test_what_cannot_be(words: list[str], message: str, capsys: pytest.CaptureFi
 
 
 def ip(*words: str) -> bool:
-    """Whether the kernel did it."""
+    """True if the kernel accepted the call."""
     return subprocess.run(["ip", *words], capture_output=True, check=False).returncode == 0
 
 

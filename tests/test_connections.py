@@ -54,9 +54,7 @@ def test_a_connection_says_what_held_it_back() -> None:
     assert shares["receive_window"] > 0.9
     output = "\n".join(forensics.why(result, "bulk"))
     assert (
-        f"held back by: the receive window or its send buffer {shares['receive_window']:.1%}".replace(
-            "%", " %"
-        )
+        f"limited by: receive window or send buffer {shares['receive_window']:.1%}".replace("%", " %")
         in output
     )
     window = star().flow("window", from_="h0", to="h3", source=ps.window("2 frames")).run()

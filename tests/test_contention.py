@@ -1,4 +1,4 @@
-"""What classes send while they contend, beside what schedulers promise: table, figures, picture, page."""
+"""Throughput of contending classes compared with scheduler guarantees: table, figures, picture, page."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_weights_of_frames_promise_no_bytes_and_strict_priority_divides_nothing(
 def test_the_timeline_shows_the_split_beside_the_promise() -> None:
     result = _run(ETS)
     axes = plots.timeline(result).axes[-1]
-    assert axes.get_title("left") == "Split while classes contend (dashed: configured)"
+    assert axes.get_title("left") == "Shares of competing classes (dashed: configured)"
     assert axes.get_xlim() == (0.0, 100.0)
     assert [float(line.get_xdata()[0]) for line in axes.lines] == pytest.approx([60.0])
     (split,) = splits(result)
@@ -66,5 +66,5 @@ def test_a_class_that_asks_for_less_seldom_waits() -> None:
     assert sent[3] > 3 * sent[0]
     panels = plots.timeline(result).axes
     assert not any(panel.get_title("left").startswith("Split") for panel in panels)
-    (shares,) = [panel for panel in panels if panel.get_title("left") == "Classes that share sw.0->h0"]
-    assert {text.get_text() for text in shares.texts} == {"class 0\nseldom waits", "class 3"}
+    (shares,) = [panel for panel in panels if panel.get_title("left") == "Classes at sw.0->h0"]
+    assert {text.get_text() for text in shares.texts} == {"class 0\nrarely queued", "class 3"}

@@ -74,7 +74,7 @@ def test_what_holds_the_sender_is_reported(result: Result) -> None:
     assert (
         "all (h0.0 to all of 3 hosts) got 1.0" in output and "at each of 3 hosts, on average, of " in output
     )
-    assert "because sw1." in output and "->h1.1, which it passes, was stopped by its slow receiver" in output
+    assert "because sw1." in output and "->h1.1 (on its path) was blocked by a slow receiver" in output
 
 
 def test_copies_need_a_multicast_channel(tmp_path: Path) -> None:

@@ -301,7 +301,7 @@ def test_why_names_the_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     run(two_rings('"none"')).save(tmp_path / "out", report=False)
     assert cli.main(["why", "one", str(tmp_path / "out")]) == 0
     output = " ".join(capsys.readouterr().out.split())
-    assert "The critical path" in output and "pauses" in output and "late" in output
+    assert "The critical path" in output and "pauses" in output and "delay" in output
     assert cli.main(["why", "one#0", str(tmp_path / "out"), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     parts = answer["critical_path"]["parts_ns"]
@@ -309,7 +309,7 @@ def test_why_names_the_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         answer["critical_path"]["end_ns"] - answer["critical_path"]["begin_ns"], rel=1e-12
     )
     assert cli.main(["why", "one#5", str(tmp_path / "out")]) == 2
-    assert "one#5: no iteration that is recorded; expected 0 to 0" in capsys.readouterr().err
+    assert "one#5: iteration not recorded; expected 0 to 0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("rows", "recorded"), [(0, 0), (11, 0), (12, 1), (35, 2), (36, 3)])

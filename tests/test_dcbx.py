@@ -171,7 +171,7 @@ def test_a_link_that_goes_down_takes_the_peer_along(pair: tuple[str, str], tmp_p
 
 @virtual
 def test_a_peer_that_falls_silent_is_forgotten(pair: tuple[str, str]) -> None:
-    """What holds for six seconds is adopted, and gone after them."""
+    """Settings with a time to live of six seconds are adopted, and expire after it."""
     part = frames.pfc((3,))
     output = frames.lldp("02:00:00:00:00:0f", [part], ttl_s=6)
     with running(pair[1]), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as wire:
@@ -262,7 +262,7 @@ def test_an_agent_that_ends_while_it_is_asked_is_one_that_does_not_answer(output
 
 @contextlib.contextmanager
 def answering(name: str, say: Callable[[socket.socket], None]) -> Iterator[None]:
-    """Somebody who has the door of an agent, and says something else to each who asks."""
+    """A process that holds an agent's socket and sends each client an invalid answer."""
     over = threading.Event()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
         door.bind(b"\0penstock-dcbx/" + name.encode())
@@ -362,7 +362,7 @@ LEAVES: list[object] = [
     ],
 )
 def test_no_state_does_harm(place: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is shown, and what is inherited, of a state with a part that is something else."""
+    """State with an invalid part: what is shown and inherited."""
     agent = start(bytes(6), Settings("", "settings"))
     states = []
     for wrong in LEAVES:
@@ -443,7 +443,7 @@ def test_a_circle_of_uplinks_is_refused(pair: tuple[str, str]) -> None:
             timeout=30,
         )
         assert done.returncode == 2
-        assert f"({pair[1]} -> {pair[0]} -> {pair[1]}); expected no circle" in done.stderr
+        assert f"({pair[1]} -> {pair[0]} -> {pair[1]}); expected no cycle" in done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -468,7 +468,7 @@ MATRIX = [
     *((ours, theirs, True) for ours in (False, True) for theirs in (False, True)),
     (True, True, False),
 ]
-"""Whether we are willing, whether lldpad is, and whether our address is the lower one."""
+"""Combinations of our willingness, lldpad's willingness, and the order of addresses."""
 
 
 @real_agent
@@ -571,9 +571,9 @@ def test_settings_that_are_wrong(
         (["run", "--interface", "lo", "--seconds", "-1"], "expected 0 to"),
         (["run", "--interface", "lo", "--seconds", "nan"], "expected 0 to"),
         (["run", "--interface", "lo", "--settings", "no.toml"], "no.toml"),
-        (["run", "--interface", "lo", "--settings", "a", "--like", "b"], "give one of them"),
+        (["run", "--interface", "lo", "--settings", "a", "--like", "b"], "expected only one of them"),
         (["run", "--interface", "lo", "--like", "no-such"], "no-such"),
-        (["run", "--interface", "lo", "--uplink", "lo"], "another interface"),
+        (["run", "--interface", "lo", "--uplink", "lo"], "an interface other than"),
         (["run"], "--interface"),
         (["show", "--interface", "nowhere0"], "no agent runs there"),
         (["shw"], "run, show"),

@@ -87,13 +87,13 @@ def test_filters_that_mean_the_same(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("vlan.prio == 3", "no field or protocol vlan.prio; did you mean vlan.priority"),
-        ("vlan.priority = 3", "is not a sign"),
-        ("vlan.priority ==", "at the end: expected a value behind =="),
+        ("vlan.prio == 3", "unknown field or protocol vlan.prio; did you mean vlan.priority"),
+        ("vlan.priority = 3", "is not an operator"),
+        ("vlan.priority ==", "at the end: expected a value after =="),
         ("(pfc", "expected )"),
         ("pfc pause", "expected and, or, or the end"),
         ("frame.len == big", "expected a number"),
-        ('frame.comment == "x', "does not end"),
+        ('frame.comment == "x', "is not closed"),
         ("not " * 400 + "pfc", "expected at most 1,000"),
         ("", "at the end: expected a field"),
     ],

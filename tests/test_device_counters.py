@@ -113,7 +113,10 @@ def test_the_table_of_nxos_has_both_directions(run: ps.Result) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("hello: 3\n", "has no counter that a run has a measure for; expected what ethtool -S prints"),
+        (
+            "hello: 3\n",
+            "has no counter that corresponds to a measure of a run; expected the output of ethtool -S",
+        ),
         (PFC.replace("PFC7", "PFCX", 1), "file:1: Port Rx .*: expected columns PFC0 to PFC7"),
         (PFC.replace("1,024", "many"), "file:8: the counter is many; expected a whole number"),
         (PFC.replace("N/A", ""), "file:4: .*: expected a port and 8 counters"),
@@ -137,7 +140,7 @@ def test_the_command_subtracts_and_refuses(penstock: Command, tmp_path: Path, ru
     assert rows["rx_prio3_pause"] == 1
     assert "1 counters of" in done.stderr  # rx_packets
     earlier.write_text("rx_prio3_pause: 50\n", "utf-8")
-    assert "rx_prio3_pause is larger than later" in penstock(*words).stderr
+    assert "rx_prio3_pause exceeds its later value" in penstock(*words).stderr
     unknown = penstock("counters", tmp_path / "out", later, "--port", "h9")
     assert (unknown.returncode, "--port h9: the run has no such port" in unknown.stderr) == (2, True)
     assert "--interval is soon" in penstock(*words[:5], "--interval", "soon").stderr

@@ -24,7 +24,7 @@ SOON_S = 1.0
 
 
 def imported(*names: str, **message: str) -> Joined:
-    """What `penstock import` makes of files that go together."""
+    """Imports files that belong together with `penstock import`."""
     documents = [document(DOORS / name, **message) for name in names]
     found = [(format_of(one), one) for one in documents]
     pieces = read_all(found)
@@ -129,13 +129,13 @@ def test_of_two_values_for_a_field_the_report_names_the_one_that_wins() -> None:
     documents = [Document(f"{name}.json", json.dumps(one)) for name, one in (("a", first), ("b", second))]
     piece = read_all([(format_of(one), one) for one in documents])[0]
     assert piece.keys["switch"]["mtu"] == "1522 B"
-    text = "PORT|Ethernet0: mtu is 9100 in a.json and 1500 in b.json: b.json, which is named later, wins"
+    text = "mtu is 9100 in a.json and 1500 in b.json: b.json, which is named later, takes precedence"
     assert any(text in line for line in piece.remarks)
 
 
 def test_the_profile_of_config_db_wins_over_the_table_of_headroom() -> None:
     made = imported("d9a_buffers.json", "d9a_qos.json", "d10a_pg_profile_lookup.ini")
-    assert any("wins: size 1248 there and 19456 here" in line for line in made.remarks)
+    assert any("takes precedence: size 1248 there and 19456 here" in line for line in made.remarks)
 
 
 @pytest.mark.parametrize(
@@ -326,7 +326,9 @@ def test_of_two_files_that_set_a_key_the_later_one_wins() -> None:
     scenario = toml(made.text)
     assert (scenario["switch"]["mtu"], scenario["flow_control"]["pfc"]["priorities"]) == ("1522 B", [4])
     for key in ("switch.mtu is 1522 B here and 9238 B", "flow_control is"):
-        assert any(key in line and "b.nv" in line and "wins" in line for line in made.remarks), made.remarks
+        assert any(key in line and "b.nv" in line and "takes precedence" in line for line in made.remarks), (
+            made.remarks
+        )
 
 
 def test_commands_with_signs_of_json_in_them() -> None:

@@ -54,7 +54,7 @@ def report(piece: Piece) -> str:
 
 
 def has_changed(other: Piece | None, before: Piece) -> bool:
-    """Whether a file with another value is refused, or becomes another scenario or report."""
+    """True if a file with another value is rejected, or gives another scenario or report."""
     return other is None or effect(other) != effect(before) or report(other) != report(before)
 
 

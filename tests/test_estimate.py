@@ -106,7 +106,7 @@ def test_an_estimate_in_words(penstock: Command) -> None:
     assert "10 nodes, 9 links, 8 flows" in output
     assert "10,528 frame-hops" in output
     assert "on one thread of this machine" in output
-    assert "without the program itself" in output
+    assert "excluding the program" in output
 
 
 @pytest.mark.parametrize(

@@ -80,9 +80,9 @@ def test_strict_priority_without_pfc(penstock: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ('[switch]\nscheduler = "drr"\n', "switch.scheduler is drr; strict_priority and ets can be exported"),
-        ('[switch]\nqueues = "shared"\n', "switch.queues is shared; per_priority"),
-        ("[flow_control.pause]\n", "flow_control is pause; only pfc can be exported"),
+        ('[switch]\nscheduler = "drr"\n', "switch.scheduler is drr; expected strict_priority and ets"),
+        ('[switch]\nqueues = "shared"\n', "switch.queues is shared; expected per_priority"),
+        ("[flow_control.pause]\n", "flow_control is pause; expected pfc"),
         (ETS.replace("percent = 30", 'idle_slope = "1 Gb/s"').replace("70", "100"), "credit-based shaper"),
     ],
     ids=["scheduler", "queues", "flow control", "shaper"],
@@ -163,7 +163,7 @@ FIELDS = {
         dict.fromkeys("01234567", "[0-7]"),
     ),
 }
-"""What SONiC's YANG models accept of each field."""
+"""Values that SONiC's YANG models accept for each field."""
 MAPS = {
     "dot1p_to_tc_map": "DOT1P_TO_TC_MAP",
     "tc_to_pg_map": "TC_TO_PRIORITY_GROUP_MAP",
@@ -180,7 +180,7 @@ LEADS_TO = {
 
 
 def config_db(penstock: Command, directory: Path, text: str, *options: str) -> Any:
-    """CONFIG_DB of a scenario: SONiC knows every field, and every reference leads somewhere."""
+    """CONFIG_DB of a scenario: every field is in SONiC's schema, and every reference is defined."""
     (directory / "x.toml").write_text(text, "utf-8")
     done = penstock("export", "x.toml", "--format", "sonic", *options)
     assert done.returncode == 0, done.stderr

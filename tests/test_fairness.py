@@ -77,7 +77,7 @@ def test_a_bottleneck_leaves_more_for_others_elsewhere() -> None:
         (((np.ones((1, 2)), [1], [1, 1], [1, 0])), "weight"),
         (((np.ones((1, 2)), [1], [1, 1], [1])), "1 weights for 2 flows"),
         (((-np.ones((1, 2)), [1], [1, 1], [1, 1])), "usage"),
-        (((np.zeros((1, 1)), [1], [INF], [1])), "nothing bounds"),
+        (((np.zeros((1, 1)), [1], [INF], [1])), "unbounded"),
     ],
 )
 def test_wrong_problems(wrong: tuple[object, ...], why: str) -> None:
@@ -640,7 +640,7 @@ def test_nodes_share_whatever_the_number_of_their_flows(penstock: Command, tmp_p
     assert sum(share.measured_bps for share in by_node.shares) == sum(
         share.measured_bps for share in by_flow.shares
     )
-    with pytest.raises(InputError, match="weights are of flows"):
+    with pytest.raises(InputError, match="weights apply to flows"):
         oracle.assess(result, by="node", weights={"one": 2.0})
     result.save(tmp_path / "out")
     done = penstock("fair", tmp_path / "out", "--by", "node", "--json")

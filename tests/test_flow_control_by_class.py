@@ -41,7 +41,7 @@ def fabric(control: Keys, flows: list[Keys], slow: str = "", **simulation: Any) 
 
 
 def tables(result: ps.Result) -> list[Any]:
-    """What a run has to say about flows, ports and pauses."""
+    """Results of a run for flows, ports and pauses."""
     return [str(list(result.rows(table))) for table in ("flows", "ports", "queues", "pauses")]
 
 

@@ -100,10 +100,10 @@ def test_a_picture_says_how_many_trees_it_leaves_out(sick: Result, monkeypatch: 
 def test_why_names_the_root_and_the_way(sick: Result) -> None:
     victim = next(part.flow for part in forensics.trees(sick)[0].victims)
     text = " ".join(forensics.why(sick, victim))
-    assert "which it does not pass, was stopped by its slow receiver" in text
+    assert "(not on its path) was blocked by a slow receiver" in text
     port = " ".join(forensics.why(sick, "spine0.0->leaf0"))
     assert "was paused" in port
-    assert "leaf0.0->h0 was stopped by its slow receiver" in port
+    assert "leaf0.0->h0 was blocked by a slow receiver" in port
     assert forensics.why(sick, "leaf0.1->h1") == ["leaf0.1->h1 was never paused."]
     with pytest.raises(InputError, match=r"no port, node or flow 'leaf0\.9'"):
         forensics.why(sick, "leaf0.9")
@@ -132,11 +132,11 @@ priorities = [3]
     for tree in found:
         assert sum(part.share for part in tree.culprits) == pytest.approx(1)
     assert forensics.why(result, "early")[1:] == [
-        "  No pause held it back.",
+        "  No pause delayed it.",
         *[line for line in forensics.why(result, "early") if "The busiest port" in line],
     ]
     output = forensics.why(result, "late[h2]")
-    assert "which it passes, was oversubscribed by late[h2] (" in output[1]
+    assert "(on its path) was oversubscribed by late[h2] (" in output[1]
     assert output[-1] == forensics.SHARES
 
 
@@ -170,10 +170,7 @@ def test_what_waits_in_a_bypass_queue_is_explained() -> None:
         "It was held back at h0.0->sw for 83 % of the time, for 20 % in a bypass queue that others passed,"
         in output
     )
-    assert (
-        "because sw.3->h3, which it does not pass, was stopped by its slow receiver, on the path of reads"
-        in output
-    )
+    assert "because sw.3->h3 (not on its path) was blocked by a slow receiver, on the path of reads" in output
     assert "It was held back" not in " ".join(forensics.why(result, "writes"))
 
 
@@ -197,13 +194,13 @@ def test_reads_that_starve_beside_greedy_writes_are_victims() -> None:
     assert share > 0.5
     assert (
         f"  It was held back in a bypass queue at h0.0->sw for {100 * share:.0f} % of the time because "
-        "sw.3->h3, which it does not pass, was stopped by its slow receiver, on the path of reads (100 % of "
+        "sw.3->h3 (not on its path) was blocked by a slow receiver, on the path of reads (100 % of "
         "the frames)." in forensics.why(result, "other-reads")
     )
     # One wait after the other, so that their sum is a part of the time.
     all_ns = sum(row["end_ns"] - row["start_ns"] for row in waits)
     assert forensics.why(result, "writes")[1:3] == [
-        "  No wait for credits held it back.",
+        "  No wait for credits delayed it.",
         "  At h0.0->sw it could pass frames in the bypass queue of its class, which waited there for "
         f"{100 * all_ns / 2e6:.0f} % of the time.",
     ]
@@ -238,7 +235,7 @@ def test_a_deadlock_is_reported(stuck: Result) -> None:
 
 def test_a_flow_in_a_deadlock_is_reported(stuck: Result) -> None:
     assert (
-        "  It was stuck in deadlock 1: its queue sw1.2->sw2/3 is one of 4 that wait for each other, "
+        "  It was stuck in deadlock 1: its queue sw1.2->sw2/3 is one of 4 queues that wait for each other, "
         "from 160.726 us to the end of the run." in forensics.why(stuck, "f1")
     )
 
@@ -255,7 +252,7 @@ def _storm_with(text: str) -> Result:
         (
             '[watchdog]\ndetection_time = "200 us"\nrestoration_time = "200 us"',
             "to-sick",
-            "at leaf0.0->h0, to the watchdog, in a pause storm (watchdog)",
+            "at leaf0.0->h0, by the PFC watchdog during a pause storm (watchdog)",
             "leaf0.0->h0",
         ),
         (
@@ -273,13 +270,13 @@ def _storm_with(text: str) -> Result:
         (
             '[[faults]]\nlink = ["leaf1", "h5"]\nbit_error_rate = 1e-6',
             "bystander",
-            "on the link from leaf1 to h5, by wrong bits (bit_error)",
+            "on the link from leaf1 to h5, because of bit errors (bit_error)",
             "leaf1.2->h5",
         ),
         (
             '[[faults]]\nlink = ["leaf1", "h5"]\nframe_loss = 0.1\ntowards = "h5"',
             "bystander",
-            "on the link from leaf1 to h5, which loses frames (link_loss)",
+            "on the link from leaf1 to h5, by random loss of the link (link_loss)",
             "leaf1.2->h5",
         ),
     ],
@@ -298,7 +295,7 @@ def test_losses_of_a_flow_that_goes_another_way_since_are_reported() -> None:
     fault = '\n[[faults]]\nlink = ["leaf0", "spine0"]\nat = "500 us"\ndown = true\nreroute = true\n'
     result = Scenario.from_toml(file.read_text("utf-8") + fault).run()
     output = " ".join(forensics.why(result, "incast[h0]"))
-    assert "at leaf0.4->spine0, whose link was down, waiting for it or arriving on it (link_down)." in output
+    assert "at leaf0.4->spine0, queued for or arriving from a link that was down (link_down)." in output
 
 
 def test_losses_without_flow_control_are_reported() -> None:
@@ -307,7 +304,7 @@ def test_losses_without_flow_control_are_reported() -> None:
     result = Scenario.from_toml(text).run()
     [flow] = [row for row in result.rows("flows") if row["flow"] == "to-sick"]
     lost = f"{flow['frames_dropped']:,} frames"
-    share = f"{100 * flow['frames_dropped'] / flow['frames_sent']:.0f} % of what it sent"
+    share = f"{100 * flow['frames_dropped'] / flow['frames_sent']:.0f} % of its frames"
     output = " ".join(forensics.why(result, "to-sick"))
     assert f"It lost {lost} ({share}) in h0, whose receive buffer was full" in output
     assert (
@@ -320,12 +317,11 @@ def test_a_link_that_is_full_is_reported() -> None:
     scenario = '[simulation]\nduration = "1 ms"\n' + star(3, rate="10 Gb/s")
     scenario += flow_text("f", '["h0", "h1"]', "h2", 'source = { constant = { rate = "8 Gb/s" } }')
     output = forensics.why(Scenario.from_toml(scenario).run(), "f[h0]")
-    assert output[1] == "  No pause held it back."
+    assert output[1] == "  No pause delayed it."
     assert output[2] == (
-        "  The busiest port on its path, sw.2->h2, was in use for 100 % of the time, "
-        "shared with one other flow."
+        "  The busiest port on its path, sw.2->h2, had a utilisation of 100 %, shared with one other flow."
     )
-    assert output[3].endswith("of its frames were waiting or in flight when the run ended.")
+    assert output[3].endswith("frames were queued or in flight when the run ended.")
 
 
 def test_a_name_of_several_flows_lists_them() -> None:
@@ -337,7 +333,7 @@ def test_a_name_of_several_flows_lists_them() -> None:
 
 def test_what_began_before_a_host_is_reported_of_the_host(sick: Result) -> None:
     output = forensics.why(sick, "h0")
-    assert any(line.startswith("leaf0.0->h0/3 was stopped by its slow receiver") for line in output)
+    assert any(line.startswith("leaf0.0->h0/3 was blocked by a slow receiver") for line in output)
     assert output[-1] == forensics.SHARES
 
 
@@ -400,7 +396,7 @@ def test_replications_are_named(penstock: Command, tmp_path: Path) -> None:
 def test_why_without_a_name(sick: Result, penstock: Command, tmp_path: Path) -> None:
     """Roots and their victims, for those who do not know whom to ask for; and who lost frames."""
     root, *victims = [line for line in overview(sick) if line.startswith(("leaf0.0->h0", "  Victim"))]
-    assert "was stopped by its slow receiver" in root and victims
+    assert "was blocked by a slow receiver" in root and victims
     sick.save(tmp_path / "out/sick")
     requested = penstock("why")
     assert requested.stdout.splitlines()[:2] == ["verdict  complete", root]
@@ -415,7 +411,7 @@ def test_why_without_a_name(sick: Result, penstock: Command, tmp_path: Path) -> 
     )
     lossy = lossy.flow("both", from_="h1..h2", to="h0", source="greedy")
     none, *losers = overview(lossy.run())
-    assert none == "No pause held anything back."
+    assert none == "No pause delayed any flow."
     assert losers and all(line.startswith("both[h") and " lost " in line for line in losers)
 
 
@@ -444,7 +440,7 @@ def test_congestion_points_are_named_by_what_they_measure(
     assert {(row["class"], row["measures"]) for row in result.rows("slowdowns")} == {(3, measures)}
     where = {"class": "(class 3)", "port": "(all classes)"}[measures]
     output = "\n".join(forensics.why(result, "f"))
-    assert f"The congestion point at sw.0->h0 {where} lowered its rate" in output
+    assert f"The congestion point at sw.0->h0 {where} reduced its rate" in output
 
 
 def test_times_are_those_of_a_clock(penstock: Command, tmp_path: Path) -> None:
@@ -455,6 +451,6 @@ def test_times_are_those_of_a_clock(penstock: Command, tmp_path: Path) -> None:
     assert penstock("run", "dcqcn-incast", "--no-report").returncode == 0
     name = next(iter(Result.load(tmp_path / "out/dcqcn-incast").rows("transfers")))["name"]
     output = penstock("why", f"{name}#0", "--clock", "2026-11-28 14:03:00").stdout
-    assert "began at 2026-11-28 14:03:00.0" in output
+    assert "started at 2026-11-28 14:03:00.0" in output
     wrong = penstock("why", "--clock", "noon")
     assert (wrong.returncode, "expected date and time" in wrong.stderr) == (2, True)

@@ -1,4 +1,4 @@
-"""Results that somebody has changed: each is read, or refused by name; never a traceback."""
+"""Results with modified files: each is read, or rejected by name, without a traceback."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def copy(whole: Path, tmp_path: Path) -> Path:
 
 
 def seal(place: Path) -> None:
-    """Makes the directory whole again, as somebody would who has changed a file."""
+    """Updates the checksums of a directory, as a careful attacker would."""
     (place / storage.MANIFEST).unlink(missing_ok=True)
     storage.seal(place)
 
@@ -171,7 +171,7 @@ def test_tables_with_a_column_of_another_type(name: str, copy: Path) -> None:
         )
         pq.write_table(table.set_column(number, field.name, words), file)
         seal(copy)
-        with pytest.raises(ResultError, match=rf"{name}.parquet: its column {field.name}"):
+        with pytest.raises(ResultError, match=rf"{name}.parquet: column {field.name}"):
             Result.load(copy).table(name)
 
 

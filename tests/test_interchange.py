@@ -83,7 +83,8 @@ def test_flows_of_ns3_in_order_of_time() -> None:
     assert found["remarks"] == [
         "file.txt:6: not read: First line: # of flows",
         "times are counted from the first transfer, which began at 2 s",
-        "3 transfers say what a scenario cannot, such as port 100: comments of their list have it",
+        "3 transfers have fields that a scenario cannot express, such as port 100: "
+        "see the comments in their list",
     ]
 
 
@@ -152,7 +153,7 @@ def _topology(found: dict[str, Any]) -> str:
         (
             "ns3-topology",
             "9 1 2\n1\n",
-            "file.txt:1: 9 nodes with 1 switches and 2 links; expected that links connect all",
+            "file.txt:1: 9 nodes with 1 switches and 2 links; expected more links",
         ),
         ("ns3-topology", "2 1 1\n1\n0 1 100Gbps 1us\n", "file.txt:3: 4 words; expected 5"),
         ("ns3-topology", "2 1 1\n1\n0 0 100Gbps 1us 0\n", "file.txt:3: a link from 0 to itself"),
@@ -190,7 +191,7 @@ def _topology(found: dict[str, Any]) -> str:
         (
             "simai-topology",
             "21 8 2 4 34 H100\n",
-            "file.txt:1: 15 GPUs; 2 NVSwitches with 8 GPUs each have 16",
+            "file.txt:1: 15 GPUs; 2 NVSwitches of 8 GPUs make 16",
         ),
         ("powertcp-topology", "4 1 2 3 2 1\n", "file.txt:1: 2 switches of hosts; there are 1 switches"),
         ("ns3-flows", "1\n0 1 3 100 5 -2\n", "file.txt:2: the start is -2"),
@@ -207,7 +208,7 @@ def test_what_is_wrong_has_its_line(form: str, text: str, message: str) -> None:
     ("texts", "message"),
     [
         ([FLOWS], "file.txt: has no fabric"),
-        ([TOPOLOGY, TOPOLOGY.replace("25G", "40G")], "file.txt: says topology, which another file says"),
+        ([TOPOLOGY, TOPOLOGY.replace("25G", "40G")], "file.txt: sets topology, which another file sets"),
         ([TOPOLOGY, FLOWS.replace("0 3 3", "4 3 3")], "file.txt:2: there is no host 4"),
         ([TOPOLOGY, FLOWS.replace("0 3 3", "3 3 3")], "file.txt:2: h3 sends to itself"),
     ],
@@ -223,7 +224,7 @@ def test_what_does_not_go_together(texts: list[str], message: str) -> None:
     ("words", "message"),
     [
         (["missing.txt"], "missing.txt: No such file"),
-        (["plain.txt"], "plain.txt: looks like none of the formats"),
+        (["plain.txt"], "plain.txt: is in none of the formats"),
         (["empty.txt"], "empty.txt: is empty"),
         (["latin.txt"], "latin.txt:2: byte 0xe9 is not UTF-8"),
         (["plain.txt", "--format", "ns3-flow"], "no such format; did you mean ns3-flows"),

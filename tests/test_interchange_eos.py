@@ -97,7 +97,7 @@ def test_trust_decides_what_classifies() -> None:
 def test_pfc_needs_its_switch() -> None:
     piece = read(without("priority-flow-control on"))
     assert piece.keys["flow_control"] == "off"
-    assert any("priority 3 no-drop: PFC of the port is not on" in line for line in piece.remarks)
+    assert any("priority 3 no-drop: PFC is not enabled on the port" in line for line in piece.remarks)
     assert read(EOS + "priority-flow-control all off\n").keys["flow_control"] == "off"
 
 

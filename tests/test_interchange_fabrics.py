@@ -119,13 +119,13 @@ def test_three_tiers_of_htsim_with_bundles() -> None:
             ("Radix_Down 4", "Radix_Down 3"),
             "file:9: hosts of a pod by Radix_Down of tier 0: 8 cannot be divided by 3",
         ),
-        (("Radix_Down 2", "Radix_Down 3"), "file:16: Radix_Down of tier 1 is 3; from below come 2 links"),
-        (("Radix_Up 2", ""), "tier 0 does not say Radix_up"),
-        (("Tier 1", "Tier 0"), "file:14: Tier 0 is there twice"),
-        (("Radix_Up 2", "Radix_Sideways 2"), "file:10: Radix_Sideways is not known here"),
+        (("Radix_Down 2", "Radix_Down 3"), "file:16: Radix_Down of tier 1 is 3; the tier below has 2 links"),
+        (("Radix_Up 2", ""), "tier 0 has no Radix_up"),
+        (("Tier 1", "Tier 0"), "file:14: Tier 0 appears twice"),
+        (("Radix_Up 2", "Radix_Sideways 2"), "file:10: Radix_Sideways is not a known key"),
         (("Radix_Up 2", "Radix_Up two"), "file:10: Radix_Up is two; expected a whole number"),
-        (("Radix_Up 2", "Radix_Up 2\nRadix_Up 2"), "file:11: Radix_Up is there twice"),
-        (("Downlink_speed_Gbps 400", "Downlink_speed_Gbps 0"), "file:15: a rate of 0"),
+        (("Radix_Up 2", "Radix_Up 2\nRadix_Up 2"), "file:11: Radix_Up appears twice"),
+        (("Downlink_speed_Gbps 400", "Downlink_speed_Gbps 0"), "file:15: the rate is 0"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -259,7 +259,7 @@ def test_a_network_of_astra_sim() -> None:
         ),
         (("50.0", "tbd"), "file:4: bandwidth is tbd; expected a number"),
         (("4, 2", "4"), "file:3: npus_count has 1 values, topology 2"),
-        (("latency: [ 500.0, 936.25 ]", ""), "does not say latency"),
+        (("latency: [ 500.0, 936.25 ]", ""), "has no latency"),
         (("latency", "delay"), "file:5: delay: [ 500.0, 936.25 ]: expected topology"),
         (("4, 2", "1, 1"), "no dimension has two NPUs"),
         (("4, 2", "60000, 60000"), "file:3: 3600000000 NPUs; at most 65536"),
@@ -306,7 +306,7 @@ def test_the_inside_of_a_server() -> None:
         ("gpu0", "gpu1"): "164800 Mb/s",
     }
     assert links[("gpu0", "gpu1")]["count"] == 6
-    assert any("cpu1 has no device: left out" in remark for remark in found.remarks)
+    assert any("cpu1 has no devices: left out" in remark for remark in found.remarks)
     assert degrees(built(SERVER))["gpu0"] == 7
 
 
@@ -314,9 +314,9 @@ def test_the_inside_of_a_server() -> None:
     ("text", "expected"),
     [
         ('<graphs version="1"><graph id="0"/></graphs>', "file:1: a file of graphs (NCCL_GRAPH_FILE)"),
-        ("<system><cpu>", "file:1: this is no XML"),
+        ("<system><cpu>", "file:1: not valid XML"),
         ("<system><cpu/></system>", "has 0 GPUs and NICs"),
-        (SERVER.replace('01:00.0" class', '00:00.0" class'), "file:8: busid 0001:00:00.0 is there twice"),
+        (SERVER.replace('01:00.0" class', '00:00.0" class'), "file:8: busid 0001:00:00.0 appears twice"),
         (SERVER.replace('target="0001:01:00.0"', 'target="9"'), "file:6: target 9: no device has this busid"),
         (SERVER.replace('link_width="8"', 'link_width="wide"'), "file:5: link_width is wide"),
         (
@@ -363,24 +363,24 @@ def test_a_graph_of_the_topology_zoo() -> None:
         ],
     }
     assert found.notes[0] == (7, "node 0: label Las Vegas, type Core")
-    assert any("attributes of edges that are not read: LinkLabel" in remark for remark in found.remarks)
+    assert any("attributes of edges not read: LinkLabel" in remark for remark in found.remarks)
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
         (("target 2 ", "target 1 "), "file:16: a link from 1 to itself"),
-        (("id 2", "id 1"), "file:14: the node 1 is there twice"),
-        (("id 2", ""), "file:14: the node has 0 times id"),
+        (("id 2", "id 1"), "file:14: the node 1 appears twice"),
+        (("id 2", ""), "file:14: the node has id 0 times"),
         (("edge [ source 1 target 2 LinkSpeedRaw 45000000.0 ]", ""), "file:14: the node 2 has no edge"),
         ((" LinkSpeedRaw 45000000.0", ""), "file:16: the link has no rate"),
         (
             ("LinkSpeedRaw 4500", "bandwidth_gbps 1 rate_mbps 4500"),
-            "file:16: rate_mbps and bandwidth_gbps both say",
+            "file:16: rate_mbps and bandwidth_gbps both give",
         ),
         (("directed 0", "directed"), "file:6: directed has no value before label"),
-        (("directed 0", "directed 0 ]"), "file:17: a bracket closes that does not belong there"),
-        (("x 1.5", "x 1.5 §"), "is no GML"),
+        (("directed 0", "directed 0 ]"), "file:17: unmatched closing bracket"),
+        (("x 1.5", "x 1.5 §"), "is not GML"),
         (("source 1 target 2", "source 1 target 9"), "file:16: there is no node 9"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -437,7 +437,7 @@ def test_a_distribution_of_sizes(penstock: Command, tmp_path: Path) -> None:
             (tmp_path / path).unlink()
     without = penstock("import", "cdf.txt", "--like", "first-light", "--out", "x.toml")
     assert without.returncode == 2
-    assert "no transfers draw theirs; name a scenario with [[transfers]]" in without.stderr
+    assert "no transfers use one; name a scenario with [[transfers]]" in without.stderr
 
 
 @pytest.mark.parametrize(
@@ -447,7 +447,7 @@ def test_a_distribution_of_sizes(penstock: Command, tmp_path: Path) -> None:
         (SIZES.replace("20.5", "5"), "file:3: size or share is less"),
         (SIZES.replace("100\n", "99\n"), "file:4: the last share is neither 100 (per cent) nor 1"),
         (SIZES.replace("10000 15", "10000.5 15"), "file:2: the size is 10000.5; expected whole bytes"),
-        (SIZES.replace("10000 15", "10000 1 15"), "file:2: 3 words; expected bytes and the share"),
+        (SIZES.replace("10000 15", "10000 1 15"), "file:2: 3 words; expected a size in bytes"),
     ],
 )
 def test_distributions_that_are_none(text: str, expected: str) -> None:

@@ -42,33 +42,33 @@ READ = {
 }
 REFUSED = {
     ".et": "is not UTF-8; expected text",
-    ".bin": "a schedule of GOAL in binary",
-    ".gz": "packed by gzip",
-    ".goal": "a schedule of GOAL",
-    "sn5600_buffers.json.j2": "Each reader stops:",
-    ".j2": "a template of Jinja",
-    ".toml": "Each reader stops:",
-    ".md": "Each reader stops:",
-    ".py": "Each reader stops:",
+    ".bin": "a binary GOAL schedule",
+    ".gz": "compressed with gzip",
+    ".goal": "a GOAL schedule",
+    "sn5600_buffers.json.j2": "Error of each reader:",
+    ".j2": "a Jinja template",
+    ".toml": "Error of each reader:",
+    ".md": "Error of each reader:",
+    ".py": "Error of each reader:",
     ".proto": "a description of protocol buffers",
     "dgx_v100_8gpu.yml": ":11: bandwidth is tbd",
     "graph.xml": "NCCL_GRAPH_FILE",
     ".msccl.xml": "an algorithm of MSCCL",
-    "tests_aws_2_2.txt": "Each reader stops:",
-    "tests_aws": "what nccl-tests print",
+    "tests_aws_2_2.txt": "Error of each reader:",
+    "tests_aws": "output of nccl-tests",
     "astra/system": "a system of ASTRA-sim",
     "astra/logical": "a logical topology of ASTRA-sim",
     "astra/memory": "a memory of ASTRA-sim",
     "hostile/astra_full.yml": "2147450880 links between NPUs",
     "hostile/htsim_tiers.topo": "4295032833 switches",
-    "hostile/redos_": "Each reader stops:",
+    "hostile/redos_": "Error of each reader:",
     "small_chakra": "a trace of Chakra",
     "aicb_csv": "a workload of AICB",
-    "simai/workload/aiob": "Each reader stops:",
+    "simai/workload/aiob": "Error of each reader:",
     "simai/workload": "a workload of SimAI",
     "microAllReduce": "a workload of SimAI",
-    "_ratio.csv": "Each reader stops:",
-    "busbw.yaml": "Each reader stops:",
+    "_ratio.csv": "Error of each reader:",
+    "busbw.yaml": "Error of each reader:",
     "comment_pg.ini": "pg-profile (headroom of a switch, pg_profile_lookup.ini): 1: there is no row, "
     "only comments",
     "odd2_1182_d": "ethtype_prio is 1e+308; expected a list",
@@ -76,7 +76,7 @@ REFUSED = {
     "odd2_903_d": "tc_tsa is",
     ".pcap": "a capture",
 }
-"""What is refused, by a part of the path, and why; the first that fits counts."""
+"""Rejected files: part of the path, and part of the message; the first match applies."""
 
 
 WITHOUT_ROOM = ("d10a_pg_profile_lookup.ini",)

@@ -64,7 +64,7 @@ def test_what_has_no_configuration(tmp_path: Path) -> None:
     explicit = keys["topology"]["explicit"]
     assert explicit["switches"] == ["leaf0..leaf1", "spine0"]
     assert explicit["hosts"] == ["leaf0-Ethernet0", "leaf1-Ethernet0"]
-    assert "no configuration here, set up as most switches are: spine0" in remarks
+    assert "no configuration here, so they get the most common settings: spine0" in remarks
 
 
 @pytest.mark.parametrize(

@@ -101,10 +101,10 @@ def test_a_graph_of_networkx_runs() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("<graph edge", "<graph"), "file:12: this is no XML: mismatched tag"),
-        (('<node id="b"/>', '<node id="a"/>'), "file:7: the node a is there twice"),
+        (("<graph edge", "<graph"), "file:12: not valid XML: mismatched tag"),
+        (('<node id="b"/>', '<node id="a"/>'), "file:7: the node a appears twice"),
         (('<node id="b"/>', "<node/>"), 'file:7: an element without its attribute "id"'),
-        (('<node id="b"/>', '<node id="b c"/>'), 'file:7: the name "b c" cannot be'),
+        (('<node id="b"/>', '<node id="b c"/>'), 'file:7: the name "b c" is not valid'),
         (('<node id="b"/>', '<node id="b"><graph/></node>'), "file:7: a second graph"),
         (('<node id="b"/>', '<node id="b"/><hyperedge/>'), "file:7: a hyperedge"),
         ((">switch<", ">tree<"), "file:8: the role of sw is tree; expected host, server, switch, router"),
@@ -160,7 +160,7 @@ def test_a_connection_matrix_counts_in_the_unit_of_its_program(unit: str | None,
         [] if unit else ["file: starts are in microseconds; --time-unit names another unit"]
     )
     late = piece(MATRIX.replace("1500", "1500000"))
-    assert "file:4: a start of 1500000: likely in picoseconds" in late.remarks[1]
+    assert "file:4: a start of 1500000: probably in picoseconds" in late.remarks[1]
 
 
 TRACE = "start_us;src;dst;size_bytes;note\n10;h1;h2;1000;x\n\n# nothing\n0.5;h2;h1;20;y\n"
@@ -172,7 +172,7 @@ def test_a_table_of_transfers_under_other_names() -> None:
         (2, 10_000_000, "h1", 1_000),
         (5, 500_000, "h2", 20),
     ]
-    assert found.remarks == ["file: columns that are not read: note"]
+    assert found.remarks == ["file: columns not read: note"]
     numbers = piece("time_s,from,to,bytes,prio\n1e-6,0,1,5,3\n")
     assert numbers.transfers[0][1:6] == (10**6, 0, 1, 5, 3)
 
@@ -192,12 +192,12 @@ def test_any_table_of_transfers_is_the_one_that_was_written(rows: list[tuple[int
     ("form", "text", "message"),
     [
         ("htsim", MATRIX.replace("4\n", "3\n"), "file:3: a node is 3; expected a whole number from 0 to 2"),
-        ("htsim", MATRIX.replace("ns 2", "ns 3"), "file:2: says 3 connections; the file has 2"),
+        ("htsim", MATRIX.replace("ns 2", "ns 3"), "file:2: the header has 3 connections, the file 2"),
         ("htsim", MATRIX.replace("start 0", "trigger 1"), "file:3: trigger 1: the file has no such trigger"),
         (
             "htsim",
             MATRIX.replace("start 0", "trigger 1") + "trigger id 1 oneshot\n",
-            "file:3: begins when trigger 1 (line 5) fires, and no connection fires it",
+            "file:3: begins when trigger 1 (line 5) fires, but no connection fires it",
         ),
         ("htsim", MATRIX + "trigger id 1 barrier\n", "file:5: expected a count for a barrier"),
         ("htsim", MATRIX + "failure TOR 1 2\n", "file:5: a failure"),
@@ -210,17 +210,17 @@ def test_any_table_of_transfers_is_the_one_that_was_written(rows: list[tuple[int
         (
             "htsim",
             MATRIX.replace("1->3", "1->3 id 1"),
-            "file:4: id 1 is that of line 3 as well; expected another, or msg",
+            "file:4: id 1 is already used in line 3; expected another, or msg",
         ),
         ("htsim", MATRIX.replace("id 1", "id 0"), "file:3: id is 0; expected a whole number of at least 1"),
         ("htsim", MATRIX.replace("prio", "priority"), 'file:4: unknown word "priority"; expected start'),
         ("htsim", MATRIX.replace("1->3", "1->3->2"), "file:4: the connection is 1->3->2"),
         ("htsim", "Nodes 4\nhello\n", 'file:2: "hello" is neither'),
         ("htsim", "Nodes 4\n", "file: has no connections"),
-        ("csv", "from,to,bytes\n", "file:1: there is no column for start; expected one of start_us"),
+        ("csv", "from,to,bytes\n", "file:1: no column for start; expected one of start_us"),
         ("csv", "start,from,to,bytes\n", 'file:1: the column "start" has no unit; call it start_us'),
-        ("csv", "start_s,from,src,to,bytes\n", "file:1: from and src both say the same"),
-        ("csv", "start_s,from,to\n", "file:1: there is no column for bytes; expected one of bytes, size"),
+        ("csv", "start_s,from,src,to,bytes\n", "file:1: from and src have the same meaning"),
+        ("csv", "start_s,from,to\n", "file:1: no column for bytes; expected one of bytes, size"),
         ("csv", "start_s,from,to,bytes\n", "file: has no transfers below its header"),
         ("csv", "start_s,from,to,bytes\n1,a,b\n", "file:2: 3 values; expected 4"),
         ("csv", "start_s,from,to,bytes\n1 s,a,b,4\n", "file:2: start_s is 1 s; expected a number"),
@@ -229,7 +229,7 @@ def test_any_table_of_transfers_is_the_one_that_was_written(rows: list[tuple[int
         (
             "csv",
             "start_s,from,to,bytes\n1,a,b,4\n" + "1" * 200_000 + ",a,b,4\n",
-            "file:3: this is not a table of values",
+            "file:3: not a table of values",
         ),
         (
             "csv",
@@ -281,8 +281,8 @@ def test_prometheus_reads_totals_and_series(made_up: Result) -> None:
     ("words", "message"),
     [
         (["flow"], "has no table flow; did you mean flows"),
-        (["flows", "ports"], "2 as csv do not fit standard message"),
-        (["flows", "--format", "parquet"], "1 as parquet do not fit standard message"),
+        (["flows", "ports"], "2 as csv do not fit standard output"),
+        (["flows", "--format", "parquet"], "1 as parquet do not fit standard output"),
         (["flows", "--format", "openmetrics"], "expected no names of tables"),
         (["flows", "--stretch", "5"], "--stretch is 5"),
         (["--format", "openmetrics", "--stretch", "0"], "--stretch is 0"),
@@ -308,7 +308,7 @@ def test_what_tables_refuses(
 def test_what_readers_of_graphs_leave_out_is_reported() -> None:
     stray = GRAPH.replace("<graph ", "stray <graph ", 1)
     line = stray[: stray.index("stray")].count("\n") + 1
-    with pytest.raises(InputError, match=rf"file:{line}: stray stands in a graphml; expected text in data"):
+    with pytest.raises(InputError, match=rf"file:{line}: stray in a graphml; expected text in data"):
         piece(stray, "graphml")
     described = GRAPH.replace("<graph ", "<desc>in a description</desc><graph ", 1)
     assert piece(described, "graphml").keys == piece(GRAPH, "graphml").keys
@@ -321,5 +321,5 @@ def test_what_readers_of_graphs_leave_out_is_reported() -> None:
     plain, other = (
         piece(json.dumps(graph), "node-link", length="1 m").remarks for graph in (made, {**made, "role": "x"})
     )
-    text = "file: not read: graph{}: an attribute of the graph, which a fabric does not have"
+    text = "file: not read: graph{}: a fabric has no attributes"
     assert [text.format("") in plain, text.format(", role") in other] == [True, True]

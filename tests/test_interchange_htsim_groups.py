@@ -87,10 +87,10 @@ def test_traffic_goes_by_the_numbers_of_hosts() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("p 2\na 4\nh 2\nq 5\n", "a is a key of a dragonfly, q one of a Slim Fly"),
-        ("p 2\na 4\nh 2\np 3\n", "file:4: p is there twice"),
+        ("p 2\na 4\nh 2\nq 5\n", "a is a key of a dragonfly, but q is a key of a Slim Fly"),
+        ("p 2\na 4\nh 2\np 3\n", "file:4: p appears twice"),
         ("p 0\na 4\nh 2\n", "file:1: p is 0; expected a whole number from 1"),
-        ("p 2\na 4\nh 2\nLink_speed_hots_Gbps 4\n", "file:4: Link_speed_hots_Gbps is not known here"),
+        ("p 2\na 4\nh 2\nLink_speed_hots_Gbps 4\n", "file:4: Link_speed_hots_Gbps is not a known key"),
         ("p 9999\na 999\nh 999\n", "hosts; expected at most 1000000"),
         ("p 2\na 4\nh 2\nLink_speed_host_Gbps 0\n", "file:4: Link_speed_host_Gbps is 0"),
     ],

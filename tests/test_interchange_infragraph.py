@@ -152,13 +152,13 @@ def test_a_server_with_one_edge_is_a_host_and_short_lists_are_reported() -> None
     piece = read(FABRIC.replace("component: nic\n    instance", "component: nic[1]\n    instance"))
     assert piece.keys["topology"]["explicit"]["hosts"] == ["host0", "host1"]
     assert [link[1] for link in links(piece)][:2] == ["leaf0", "leaf0"]
-    assert any("differ in number" in remark for remark in piece.remarks)
+    assert any("lists of different lengths" in remark for remark in piece.remarks)
 
 
 def test_what_is_left_out_is_reported() -> None:
     left_out = "; ".join(remark for remark in read(FABRIC).remarks if "not read" in remark)
-    assert "not read: description: no part of a scenario" in left_out
-    assert "a scenario has no inside of servers" in left_out
+    assert "not read: description: not part of a scenario" in left_out
+    assert "a scenario does not describe the inside of servers" in left_out
     assert not [remark for remark in read(SMALL).remarks if "not read" in remark]
 
 
@@ -173,23 +173,23 @@ def test_json_is_the_same() -> None:
 
 def test_what_is_refused() -> None:
     for before, after, message in (
-        ("instance: leaf[0:2]", "instance: leaf[7]", r"f:\d+: instance is leaf\[7\]; there are 2"),
+        ("instance: leaf[0:2]", "instance: leaf[7]", r"f:\d+: instance is leaf\[7\]; there are only 2"),
         (
             "instance: leaf[0:2]",
             "instance: leef",
-            r"f:\d+: instance leef is not there; expected host, "
+            r"f:\d+: instance leef does not exist; expected host, "
             "leaf, spine",
         ),
         (
             "component: port[2]",
             "component: prt[2]",
-            r"f:\d+: component prt is not there; expected "
+            r"f:\d+: component prt does not exist; expected "
             "asic, port",
         ),
         ("component: port[2]", "component: port[x]", "expected a name with a slice, such as nic"),
-        ("link: up", "link: upp", "link upp is not there; the file has down, up"),
+        ("link: up", "link: upp", "no link upp; the file has down, up"),
         ("scheme: many2many", "scheme: all", "scheme is all; expected one2one or many2many"),
-        ("device: server", "device: sever", r"f:\d+: device sever is not there; the file has server, switch"),
+        ("device: server", "device: sever", r"f:\d+: no device sever; the file has server, switch"),
         ("count: 4", "count: 99999999", "count is 99999999; expected a whole number from 0 to 65536"),
         (
             "gigabits_per_second: 100",
@@ -202,7 +202,7 @@ def test_what_is_refused() -> None:
             "no rate \\(choice gigabits_per_second\\); expected one of g",
         ),
         ("description: 2 tiers", "description: [a, b]", r"f:1: \[a, b\]: expected a text, or a list"),
-        ("description: 2 tiers", "description: 2 tiers\nname: x", "name is there twice"),
+        ("description: 2 tiers", "description: 2 tiers\nname: x", "name appears twice"),
         ("  link: up", "\tlink: up", "is indented by a tab"),
     ):
         assert before in FABRIC, before
@@ -215,7 +215,7 @@ def test_what_is_refused() -> None:
         read(without)
     assert links(read(without, rate="200 Gb/s"))[-1][2] == "200 Gb/s"
     deep = "a:\n" + "".join(f"{' ' * depth}b:\n" for depth in range(1, 60))
-    with pytest.raises(InputError, match="within 32 other values"):
+    with pytest.raises(InputError, match="nested deeper than 32 levels"):
         parse(Document("f", deep))
 
 

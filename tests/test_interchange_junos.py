@@ -21,7 +21,7 @@ def read(text: str, **others: str) -> Piece:
 
 
 def as_commands(text: str) -> str:
-    """The same configuration as commands."""
+    """The configuration as `set` commands."""
     statements = statements_of(Document("leaf.cfg", text))
     return "".join(f"set {one.text}\n" for one in statements.every())
 
@@ -59,7 +59,10 @@ def test_parts_of_a_port_keep_their_names_and_cable() -> None:
 def test_shares_of_the_memory_need_its_size() -> None:
     piece = read(JUNOS)
     assert "queue_managers" not in piece.keys["switch"]
-    assert any("fill levels are per cent of what a queue can hold: --buffer" in one for one in piece.remarks)
+    assert any(
+        "fill levels are per cent of a queue's capacity: set the memory with --buffer" in one
+        for one in piece.remarks
+    )
     sized = read(JUNOS, buffer="100 MiB")
     pool = sized.keys["switch"]["buffer"]["memory"]["pools"]["lossless"]
     assert (pool["size"], pool["headroom"]) == ("66 MiB", "24 MiB")
@@ -90,7 +93,7 @@ def test_pauses_may_stop_another_queue() -> None:
 
 def test_a_class_with_pfc_that_is_not_no_loss_is_reported() -> None:
     piece = read(JUNOS.replace("queue-num 4 no-loss", "queue-num 4"))
-    assert any("forwarding class NO-LOSS has PFC and is not no-loss" in line for line in piece.remarks)
+    assert any("forwarding class NO-LOSS has PFC without no-loss" in line for line in piece.remarks)
 
 
 def test_a_pattern_alone_needs_a_fabric() -> None:
@@ -105,7 +108,7 @@ def test_every_line_that_is_not_read_is_reported() -> None:
         "transmit-rate percent 5;", "transmit-rate percent 5;\n            shaping-rate 10g;"
     )
     reported = read(text).remarks
-    assert any("shaping-rate 10g: queues have no highest rate" in line for line in reported)
+    assert any("shaping-rate 10g: queues have no maximum rate" in line for line in reported)
     assert any("dynamic-threshold 10" in line or "shared-buffer" in line for line in reported)
 
 
@@ -138,10 +141,10 @@ def test_every_line_that_is_not_read_is_reported() -> None:
         (
             "fill-level [ 55 90 ]",
             "fill-level [ 95 90 ]",
-            "2 fill levels and 2 probabilities; expected pairs that",
+            "2 fill levels and 2 probabilities; expected increasing",
         ),
         ("fill-level [ 55 90 ];", "fill-level [ 55 90 ;", "; without a statement before it"),
-        ("host-name GPU-R1-L1;", "host-name GPU-R1-L1", "} behind host-name GPU-R1-L1; expected ;"),
+        ("host-name GPU-R1-L1;", "host-name GPU-R1-L1", "} after host-name GPU-R1-L1; expected ;"),
     ],
 )
 def test_errors_name_the_line(before: str, after: str, message: str) -> None:
@@ -151,9 +154,9 @@ def test_errors_name_the_line(before: str, after: str, message: str) -> None:
 
 
 def test_a_block_without_an_end_is_refused() -> None:
-    with pytest.raises(InputError, match=r"leaf\.cfg:\d+: class-of-service has no end"):
+    with pytest.raises(InputError, match=r"leaf\.cfg:\d+: class-of-service is not closed"):
         read(JUNOS.rstrip().removesuffix("}"))
-    with pytest.raises(InputError, match="no block here"):
+    with pytest.raises(InputError, match="not a block"):
         read("class-of-service {\n" + "a {\n" * 100)
 
 

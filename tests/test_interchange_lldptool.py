@@ -35,7 +35,7 @@ def test_tlvs_of_ieee() -> None:
         {"selector": "stream_port", "protocol": 3260, "priority": 4},
         {"selector": "datagram_port", "protocol": 4791, "priority": 3},
     ]
-    entries = [line for line in piece.remarks if "no setting of queues" in line]
+    entries = [line for line in piece.remarks if "not a setting of queues" in line]
     assert re.search(r"tlvs\.txt:1: not read: .*\(lines 1-6, 9-10, 15-17, 30\)", entries[0]), entries
 
 
@@ -71,12 +71,12 @@ def test_a_part_and_the_form_of_a_nic() -> None:
     [
         ("PFC enabled: 3", "PFC enabled: 9", "18: PFC enabled is 9; expected a whole number from 0 to 7"),
         ("3:1", "3:9", "PRIO_MAP is 9; expected a whole number from 0 to 7"),
-        ("3:1", "2:1", "2 is there twice; expected each number once"),
+        ("3:1", "2:1", "2 appears twice; expected each number once"),
         ("70%", "80%", "the shares of ets classes sum to 110; expected 100"),
         ("1:ets", "1:round", "tc_tsa is"),
         ("Willing: no", "Willing: maybe", "Willing: maybe: expected yes or no"),
         ("Sel: 3", "Sel: 6", "of selector 6: expected a protocol, selector 1 to 5"),
-        ("End of LLDPDU TLV", "IEEE 8021QAZ PFC TLV", "IEEE 8021QAZ PFC TLV is in line 14 as well"),
+        ("End of LLDPDU TLV", "IEEE 8021QAZ PFC TLV", "IEEE 8021QAZ PFC TLV is already in line 14"),
     ],
 )
 def test_errors_name_the_line(before: str, after: str, message: str) -> None:

@@ -37,7 +37,7 @@ from test_interchange_sonic import REAL
 
 EACH = int(os.environ.get("PENSTOCK_MUTATIONS", "0")) or -(-2_000 // len(FORMATS))
 LONGEST_S = 2.0
-"""How long a reader may take for a file of some hundred bytes on a machine that does other things."""
+"""Time limit of a reader for a file of some hundred bytes, on a busy machine."""
 COMMANDS = (
     "dcb ets set dev eth0 willing off prio-tc 0:0 1:0 2:0 3:1 4:0 5:0 6:0 7:2 "
     "tc-tsa 0:ets 1:ets 2:strict 3:strict 4:strict 5:strict 6:strict 7:strict tc-bw 0:70 1:30 2:0 3:0 "
@@ -96,7 +96,7 @@ SEEDS = {
     "csv": TRACE,
     "sizes": SIZES,
 }
-"""A file of each format, as small as it shows all that its reader knows."""
+"""A minimal file of each format that uses every feature of its reader."""
 READ_OF_TLVS = (
     "IEEE",
     "PRIO_MAP",
@@ -175,7 +175,7 @@ def output(piece: Piece) -> tuple[Any, ...]:
 
 
 def plain(name: str, text: str) -> object:
-    """What of a text means something: not blanks, comments, and what the readers say that they leave out."""
+    """The significant parts of a text: no blanks, comments, or parts that readers report as left out."""
     if name in ("sonic", "node-link"):
         return _stripped(json.loads(text))
     if name == "dcb":
@@ -241,7 +241,7 @@ def _stripped(value: Any) -> Any:
 
 
 def reading(text: str, name: str) -> Piece | str:
-    """What a reader makes of a text, within bounds of time; a refusal as text."""
+    """Result of a reader for a text within a time limit; an error as text."""
     document = Document("file", text, rate="100 Gb/s", length="40 m", buffer="160 MiB")
     began = time.monotonic()
     try:

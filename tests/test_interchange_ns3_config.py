@@ -81,7 +81,7 @@ def test_dcqcn_and_the_switches_of_a_fabric() -> None:
     threshold = keys["switch"]["buffer"]["dynamic_threshold"]
     assert (threshold["alpha"], threshold["minimum"], threshold["resume_offset"]) == (0.125, "4 KiB", "3 KiB")
     assert keys["flow_control"]["pfc"] == {"priorities": [3], "accounting": "ingress"}
-    assert any("not read: SIMULATOR_STOP_TIME 4.00: the duration is that" in line for line in reported)
+    assert any("not read: SIMULATOR_STOP_TIME 4.00: the duration follows" in line for line in reported)
     assert any("DCTCP_RATE_AI 1000Mb/s, U_TARGET 0.95, MI_THRESH 5" in line for line in reported)
 
 
@@ -106,9 +106,9 @@ def test_links_of_other_rates_are_reported() -> None:
         'uplink_rate = "100 Gb/s"\n',
     )
     _, reported = scenario(NS3_CONFIG, uplinks)
-    assert any("thresholds of links of 100 Gb/s: all have those of 25 Gb/s" in line for line in reported)
+    assert any("thresholds of links of 100 Gb/s: all use those of 25 Gb/s" in line for line in reported)
     _, reported = scenario(NS3_CONFIG, LIKE.replace("25 Gb/s", "40 Gb/s"))
-    assert any("assumed: no thresholds for 40 Gb/s: those of 25 Gb/s" in line for line in reported)
+    assert any("assumed: no thresholds for 40 Gb/s: taken from 25 Gb/s" in line for line in reported)
 
 
 def test_switches_of_the_simulator() -> None:
@@ -120,12 +120,12 @@ def test_switches_of_the_simulator() -> None:
     assert off["flow_control"] == "off"
     assert off["transfers"][0]["over"]["rdma"]["recovery"] == "selective"
     _, reported = scenario(NS3_CONFIG, LIKE.replace("priority = 3\n", ""))
-    assert any("all traffic is of priority 0, whose queue never marks" in line for line in reported)
+    assert any("all traffic has priority 0, whose queue never marks" in line for line in reported)
 
 
 def test_a_configuration_needs_traffic() -> None:
     like = LIKE[: LIKE.index("[[transfers]]")]
-    with pytest.raises(InputError, match="there are no transfers; import the flows too"):
+    with pytest.raises(InputError, match="there are no transfers; import the flows as well"):
         scenario(NS3_CONFIG, like)
 
 
@@ -147,11 +147,15 @@ def test_fabric_flows_and_configuration_are_a_scenario_that_runs(penstock: Comma
         ("RATE_AI 40Mb/s", "RATE_AI fast", 'RATE_AI is fast; expected a rate, such as "50Mb/s"'),
         ("EWMA_GAIN 0.00390625", "EWMA_GAIN 2", "EWMA_GAIN is 2; expected at most 1"),
         ("KMAX_MAP 2 ", "KMAX_MAP 3 ", "KMAX_MAP has 4 numbers; expected 3 pairs"),
-        ("KMIN_MAP 2 25000000000", "KMIN_MAP 2 26000000000", "have other rates; expected the same in each"),
+        (
+            "KMIN_MAP 2 25000000000",
+            "KMIN_MAP 2 26000000000",
+            "have different rates; expected the same rates in each",
+        ),
         ("25000000000 100 ", "25000000000 500 ", "Kmin is 500000 B, Kmax 400000 B"),
         ("PACKET_PAYLOAD_SIZE 1000", "PACKET_PAYLOAD_SIZE 0", "PACKET_PAYLOAD_SIZE is 0; expected bytes"),
         ("HAS_WIN 1", "HAS_WIN 2", "HAS_WIN is 2; expected a whole number from 0 to 1"),
-        ("HAS_WIN 1", "CC_MODE 3", "CC_MODE is in line 8 as well; expected it once"),
+        ("HAS_WIN 1", "CC_MODE 3", "CC_MODE is already in line 8; expected it once"),
         ("RP_TIMER 300", "RP_TIMER 300 1", "RP_TIMER has 2 words; expected one"),
     ],
 )

@@ -110,7 +110,7 @@ def test_ports_that_differ_need_a_name() -> None:
         ("nv set qos pfc default-global switch-priority 9", "1: switch-priority is 9; expected a whole"),
         ("nv set qos pfc default-global tx disable", "1: tx is disable: PFC of a scenario has both"),
         ("nv set qos pfc default-global tx maybe", "1: tx is maybe; expected enable or disable"),
-        ("nv set qos mapping default-global trust port", "1: trust is port: a scenario has no class by"),
+        ("nv set qos mapping default-global trust port", "1: trust is port: a scenario has no class per"),
         ("nv set qos mapping default-global dscp 64 switch-priority 1", "1: dscp is 64; expected a whole"),
         ("nv set qos roce mode half", "1: qos roce mode is half; expected lossless or lossy"),
         ("nv set qos egress-scheduler default-global traffic-class 1 mode wrr", "1: mode is wrr; expected"),
@@ -122,8 +122,8 @@ def test_ports_that_differ_need_a_name() -> None:
             "nv set qos congestion-control default-global traffic-class 0 min-threshold 2000000",
             "1: queue 0: min-threshold 2000000 is not below max-threshold 1500000",
         ),
-        ("nv set interface swp1 qos pfc profile nobody", "1: no command sets the pfc profile nobody"),
-        ("nv set system hostname leaf1", "1: no command sets mapping, pfc"),
+        ("nv set interface swp1 qos pfc profile nobody", "1: no command defines the pfc profile nobody"),
+        ("nv set system hostname leaf1", "1: no command sets qos mapping, pfc"),
         ("nv set qos roce\nhello", "2: hello is not an NVUE command"),
         ("nv set qos egress-scheduler default-global traffic-class 3", "1: qos egress-scheduler"),
         ("nv set qos mapping default-global dscp 5-3 switch-priority 1", "1: dscp is 5-3; expected a whole"),
@@ -155,7 +155,7 @@ def test_a_port_that_no_command_names_is_an_error() -> None:
 
 @st.composite
 def configurations(draw: st.DrawFn) -> str:
-    """Commands with everything that Penstock knows: mappings, queues, PFC, shares and marks."""
+    """Commands with every supported setting: mappings, queues, PFC, shares and marks."""
     lines = []
     for code, own in draw(st.dictionaries(st.integers(0, 63), st.integers(0, 7), max_size=6)).items():
         lines.append(f"mapping default-global dscp {code} switch-priority {own}")
@@ -261,21 +261,21 @@ def test_marks_of_a_queue_are_those_of_its_class(penstock: Command, tmp_path: Pa
         done = penstock("export", path, "--format", form)
         assert done.returncode == 0, done.stderr
         assert words in done.stdout
-        assert "red is that of all queues of its class, and so of queue 4" in done.stderr
+        assert "red applies to all queues of its class, including queue 4" in done.stderr
     twice = SEVERAL.replace(
         "queue_managers = [", 'queue_managers = [{ classes = [4], red = { min = "9 kB", max = "10 kB" } }, '
     )
     path.write_text(LIKE + twice)
     done = penstock("export", path, "--format", "sonic")
     assert done.returncode == 2
-    assert "queues of class 1 have two; one a class can be exported" in done.stderr
+    assert "queues of class 1 have two; only one per class can be exported" in done.stderr
 
 
 def test_an_option_of_the_link_without_use_is_reported(penstock: Command, tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     path.write_text(LIKE)
     done = penstock("export", path, "--format", "nvue", "--rate", "25 Gb/s", "--length", "7 m")
-    assert "note: --rate changes nothing with --format nvue" in done.stderr
+    assert "note: --rate has no effect with --format nvue" in done.stderr
     assert "--length" not in done.stderr
 
 

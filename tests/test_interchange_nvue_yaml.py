@@ -22,7 +22,7 @@ def read(text: str, **others: str) -> Piece:
 
 
 def commands(text: str) -> str:
-    """The same settings as commands."""
+    """The settings as commands."""
     found = [words[1:] for _, words in leaves(Document("startup.yaml", text)) if words[0] == "set"]
     return "".join(f"nv set {' '.join(words)}\n" for words in found)
 
@@ -75,9 +75,9 @@ def test_roce_pools_and_what_is_not_read() -> None:
     assert sized.keys["switch"]["buffer"]["memory"]["pools"]["default-lossless"]["size"] == "32 MiB"
     assert sized.assumed is not None
     assert sized.assumed.pool == "default-lossless"
-    assert any("default-lossy: no lossless priority is in it, or" in line for line in sized.remarks)
+    assert any("default-lossy: it has no lossless priority, or" in line for line in sized.remarks)
     assert any(
-        re.search(r":\d+: not read: interface type: no setting of queues", line) for line in sized.remarks
+        re.search(r":\d+: not read: interface type: not a setting of queues", line) for line in sized.remarks
     )
 
 
@@ -93,11 +93,11 @@ def test_texts_in_blocks_are_passed_over() -> None:
     ("before", "after", "message"),
     [
         ("bw-percent: 50", "bw-percent: many", ":36: bw-percent is many; expected a whole number"),
-        ("profile: P", "profile: Q", ":17: no command sets the pfc profile Q"),
+        ("profile: P", "profile: Q", ":17: no command defines the pfc profile Q"),
         ("mode: strict", "mode strict", "mode strict: expected a key with a colon"),
         ("rx: enable", "rx: &a enable", "&a enable: expected a plain or quoted value"),
-        ("'off'", "'off", "'off: a quote without its partner"),
-        ("          tx:", "\t  tx:", "is indented by a tab; expected blanks"),
+        ("'off'", "'off", "'off: an unmatched quote"),
+        ("          tx:", "\t  tx:", "is indented by a tab; expected spaces"),
     ],
 )
 def test_errors_name_the_line(before: str, after: str, message: str) -> None:

@@ -58,7 +58,7 @@ def test_named_classes_cos_and_pause_buffers() -> None:
     pfc = piece.keys["flow_control"]["pfc"]
     # The headroom is what the buffer holds above the threshold: 101,920 - 46,800 B.
     assert (pfc["xoff"], pfc["xon"], pfc["headroom"]) == ("46800 B", "34320 B", "55120 B")
-    assert any("jumbo-queuing" in line and "no service-policy" in line for line in piece.remarks)
+    assert any("jumbo-queuing" in line and "no imported service-policy" in line for line in piece.remarks)
     assert any(
         ":23: assumed: pause no-drop without pfc-cos: PFC of priority 3" in one for one in piece.remarks
     )
@@ -81,7 +81,7 @@ def test_mode_decides_which_ports_are_lossless() -> None:
     assert any("assumed: mode auto" in line for line in piece.remarks)
     one_off = NXOS.replace("priority-flow-control mode on", "priority-flow-control mode off", 1)
     reported = read(one_off).remarks
-    assert any("Ethernet1/1 set up otherwise than Ethernet1/2 (pfc_enable)" in line for line in reported)
+    assert any("Ethernet1/1 differ from Ethernet1/2 (pfc_enable)" in line for line in reported)
 
 
 def test_every_line_that_is_not_read_is_reported() -> None:
@@ -90,7 +90,7 @@ def test_every_line_that_is_not_read_is_reported() -> None:
         "    bandwidth remaining percent 60\n    queue-limit dynamic 8\n",
     )
     reported = read(text).remarks
-    assert any(":2: not read: feature bgp: no setting of queues" in line for line in reported)
+    assert any(":2: not read: feature bgp: not a setting of queues" in line for line in reported)
     assert any(":20: not read: queue-limit dynamic 8: limits of queues depend" in line for line in reported)
 
 
@@ -137,7 +137,7 @@ def test_a_share_of_nothing_and_levels_of_priority() -> None:
     strict = NXOS.replace("bandwidth remaining percent 60", "priority level 1").replace(
         "priority level 1", "priority level 2", 1
     )
-    assert any("queues 3, 7 go first in this order" in line for line in read(strict).remarks)
+    assert any("queues 3, 7 have strict priority in this order" in line for line in read(strict).remarks)
 
 
 def test_too_many_ports_are_refused_at_once() -> None:
@@ -149,4 +149,4 @@ def test_policies_of_the_system_and_comments_behind_a_line() -> None:
     text = NXOS.replace("output ROCE-EGRESS", "output default-8q-out-policy ! as shipped")
     piece = read(text)
     assert "scheduler" not in piece.keys["switch"]
-    assert any("assumed: default-8q-out-policy has no settings of its own" in line for line in piece.remarks)
+    assert any("assumed: default-8q-out-policy has the predefined settings" in line for line in piece.remarks)

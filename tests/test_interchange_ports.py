@@ -120,20 +120,20 @@ def test_what_the_program_prints(tmp_path: Path) -> None:
         (ETS.replace("[0,0,0,1,0,0,0,2]", "[0,0,0,0,0,0,0,2]"), "traffic class 1 has 60 % and no priority"),
         (
             ETS.replace('"strict"', '"cbs"', 1),
-            "traffic class 2 is credit_based_shaper, of which a scenario needs more",
+            "traffic class 2 is credit_based_shaper, for which a scenario needs more",
         ),
         (PFC.replace("[false,false,", "["), "port.txt:1: prio_pfc is"),
         (APP.replace("[46,5]", "[46,9]"), "port.txt:1: dscp_prio is 9"),
         (APP.replace("[46,5]", "[46]"), "dscp_prio has [46]; expected a protocol and its priority"),
-        (PFC + '{"prio_pfc": \n [true', "port.txt:3: this is no JSON"),
+        (PFC + '{"prio_pfc": \n [true', "port.txt:3: not valid JSON"),
         (PFC + "[]", "port.txt:2: expected an object"),
         ('{"buffer_size": [], "unknown": "tc_tsa"}', "has none of"),
         (APP.replace("[[35078,3]]", "1e+308"), "port.txt:1: ethtype_prio is 1e+308; expected a list"),
         (ETS.replace('"ets","ets"', '[null],"ets"', 1), "port.txt:1: tc_tsa is"),
         (ETS.replace("true", "1", 1), "port.txt:1: willing is 1; expected true or false"),
         (PFC.replace("false,false,false,true", '0,false,false,"x"'), "port.txt:1: prio_pfc is"),
-        (PFC + PFC, "port.txt:2: prio_pfc is there twice: in line 1 as well"),
-        (PFC.replace("{", '{"prio_pfc":[],'), '"prio_pfc" is there twice in one object'),
+        (PFC + PFC, "port.txt:2: prio_pfc is already set in line 1"),
+        (PFC.replace("{", '{"prio_pfc":[],'), '"prio_pfc" appears twice in one object'),
     ],
 )
 def test_what_dcb_never_prints(text: str, message: str) -> None:
@@ -153,10 +153,9 @@ def test_a_row_of_a_shared_memory() -> None:
     assert piece.memory == SharedMemory(headroom_bytes=177632)
     assert piece.remarks == [
         "the row of 100000 Mb/s and 40 m, line 5",
-        "port.txt:5: xon is 2288 and the reserve 1248: a paused group resumes at its reserve, or where "
-        "the offset from "
-        "the threshold lets it",
-        "port.txt:5: xoff is 177632: the groups of a switch share the headroom of all",
+        "port.txt:5: xon is 2288 and the reserve 1248: a paused group resumes at its reserve, or at "
+        "the offset below the threshold",
+        "port.txt:5: xoff is 177632: all groups of a switch share the total headroom",
         "port.txt: not read: rows of other links, lines 2, 3, 4, 6",
     ]
     assert piece.notes[0].place == 5
@@ -198,20 +197,20 @@ def test_a_scenario_with_published_headroom(penstock: Command, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "link", "message"),
     [
-        (INI, {}, "port.txt:2: 5 rows; name one by --rate and --length: 10000 Mb/s with 5 m"),
-        (INI, {"rate": "40 Gb/s", "length": "5 m"}, "port.txt:6: no row up to here is for 40 Gb/s and 5 m"),
-        (INI, {"rate": "10 Gb/s", "length": "40 m"}, "no row up to here is for 10 Gb/s and 40 m"),
+        (INI, {}, "port.txt:2: 5 rows; select one with --rate and --length: 10000 Mb/s with 5 m"),
+        (INI, {"rate": "40 Gb/s", "length": "5 m"}, "port.txt:6: no row matches 40 Gb/s and 5 m"),
+        (INI, {"rate": "10 Gb/s", "length": "40 m"}, "no row matches 10 Gb/s and 40 m"),
         (INI.replace(" 40m", " 40"), {}, "port.txt:5: cable is 40; expected metres"),
         (INI.replace("177632", "177632.5"), {}, "port.txt:5: xoff is 177632.5; expected a whole number"),
         (INI.replace("300m  1248", "300m"), {}, "port.txt:6: xoff is -4"),
         ("100000 5m 3584 78400 132160\n", {}, "port.txt:1: 5 columns; expected speed cable size"),
         ("100000 5m 3584 78400 132160 -9\n", {}, "port.txt:1: threshold is 9; expected a whole number"),
         ("0 5m 3584 78400 132160 0\n", {}, "port.txt:1: speed is 0"),
-        ("# nothing but a comment\n", {}, "port.txt:1: there is no row, only comments"),
+        ("# nothing but a comment\n", {}, "port.txt:1: no rows, only comments"),
         (
             INI + "100000 40m 1 2 3 0\n",
             {"rate": "100 Gb/s", "length": "40 m"},
-            "port.txt:7: another row of 100000 Mb/s",
+            "port.txt:7: the row for 100000 Mb/s",
         ),
         (INI, {"rate": "fast", "length": "5 m"}, "--rate is fast; expected a rate"),
     ],

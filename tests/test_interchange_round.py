@@ -99,7 +99,7 @@ def maps(draw: st.DrawFn, tables: dict[str, Any], lossless: list[int]) -> dict[s
 
 @st.composite
 def configurations(draw: st.DrawFn) -> dict[str, Any]:
-    """A port with all that Penstock knows: numbers as templates write them, with blanks here and there."""
+    """A port with every supported setting; numbers as in templates, some with blanks."""
 
     def number(value: int) -> str:
         return number_of(draw, value)

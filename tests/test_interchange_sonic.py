@@ -120,10 +120,10 @@ def test_the_usual_configuration() -> None:
     text = "\n".join(piece.remarks)
     for output in (
         "QUEUE: queues 7 have no scheduler: taken as strict priority",
-        "BUFFER_POOL: size is read as the part that is shared",
-        "not read: VERSIONS: no part of a scenario",
+        "BUFFER_POOL: size is taken as the shared part",
+        "not read: VERSIONS: not part of a scenario",
         "DSCP_TO_TC_MAP: is not in the document: dscp_to_tc_map has no effect",
-        "not read: PFC_WD POLL_INTERVAL: a watchdog sees a storm at once",
+        "not read: PFC_WD POLL_INTERVAL: the watchdog detects a storm immediately",
     ):
         assert text.count(output) == 1, output
 
@@ -142,10 +142,10 @@ PROFILE = "pg_lossless_100000_40m_profile"
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
-        ("{", "config_db.json:1: this is no JSON"),
+        ("{", "config_db.json:1: not valid JSON"),
         ("[]", "config_db.json:1: expected the tables of CONFIG_DB"),
-        ('{"QUEUE": {}, "QUEUE": {}}', '"QUEUE" is there twice in one object'),
-        ('{"QUEUE": {"Ethernet0|3": {"scheduler": NaN}}}', "NaN is no JSON"),
+        ('{"QUEUE": {}, "QUEUE": {}}', '"QUEUE" appears twice in one object'),
+        ('{"QUEUE": {"Ethernet0|3": {"scheduler": NaN}}}', "NaN is not valid JSON"),
         ("[" * 100_000, "nested too deeply"),
         ({"sonic-port-qos-map:sonic-port-qos-map": {}}, "has none of the tables"),
         ({"PORT_QOS_MAP": {}}, "has no port"),
@@ -166,18 +166,18 @@ PROFILE = "pg_lossless_100000_40m_profile"
             changed("QUEUE", "Ethernet0|7-x", scheduler="scheduler.0"),
             "QUEUE|Ethernet0|7-x: 7-x is not a number",
         ),
-        (changed("QUEUE", "Ethernet0|3", scheduler="scheduler.0"), "says 3 of Ethernet0 as well"),
+        (changed("QUEUE", "Ethernet0|3", scheduler="scheduler.0"), "also defines 3 of Ethernet0"),
         (changed("BUFFER_PROFILE", PROFILE, pool="gone"), "BUFFER_POOL has no entry gone"),
         (
             changed("BUFFER_PROFILE", PROFILE, dynamic_th="9"),
             "dynamic_th is 9; expected a whole number from -8 to 8",
         ),
-        (changed("BUFFER_PROFILE", PROFILE, static_th="9"), "has both of dynamic_th and static_th"),
+        (changed("BUFFER_PROFILE", PROFILE, static_th="9"), "has both dynamic_th and static_th"),
         (changed("BUFFER_PROFILE", PROFILE, size="-1"), "size is -1"),
         (changed("BUFFER_PROFILE", PROFILE, size=True), "size is True; expected text"),
         (
             changed("BUFFER_POOL", "ingress_lossless_pool", type="egress"),
-            "is of a priority group, and its pool",
+            "is used by a priority group, but its pool",
         ),
         (changed("PFC_WD", "Ethernet0", action="shoot"), "action is shoot; expected alert, drop, forward"),
         (changed("PFC_WD", "Ethernet0", detection_time="10"), "detection_time is 10"),
@@ -223,9 +223,9 @@ def test_maps_of_a_tunnel_and_of_colors() -> None:
     for output in (
         "TC_TO_QUEUE_MAP: traffic class 8 is taken as 1, which has the same queue",
         "TC_TO_DSCP_MAP: frames of DSCP 3 wait in the queue of their old code point",
-        "WRED_PROFILE|W: spares red frames: they are taken as green",
+        "WRED_PROFILE|W: does not apply to red frames: they are treated as green",
     ):
         assert text.count(output) == 1, (output, text)
     tables["TC_TO_QUEUE_MAP"]["AZURE"]["8"] = "9"
-    with pytest.raises(InputError, match="traffic class 8 has queue 9, as no other"):
+    with pytest.raises(InputError, match="traffic class 8 has queue 9 to itself"):
         read(tables)

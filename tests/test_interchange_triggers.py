@@ -98,7 +98,7 @@ def test_who_waits_for_acknowledgements_has_a_transport(tmp_path: Path) -> None:
             ":4: begins when trigger 2 (line 9) fires, by line 6 "
             "(1->2) when its last byte is acknowledged: node 0 does not observe it",
         ),
-        (("2->1 id 2 start 0", "2->1 id 2 trigger 2"), ":5: waits, over others, for itself: lines "),
+        (("2->1 id 2 start 0", "2->1 id 2 trigger 2"), ":5: waits for itself indirectly: lines "),
     ],
 )
 def test_what_cannot_be_is_refused_by_line(change: tuple[str, str], message: str) -> None:

@@ -120,7 +120,10 @@ def test_what_a_configuration_leaves_open_is_reported(
         ({"dscp_value": "high"}, "from 0 to 63"),
         ({"queue_index": "20"}, "from 0 to 19"),
         ({"dscp_value": "from-tc"}, "there is no tc_value; expected 0 to 15"),
-        ({"dscp_value": "from-tc", "tc_value": "4"}, "does not have; expected one of 5"),
+        (
+            {"dscp_value": "from-tc", "tc_value": "4"},
+            "is not in the TC_TO_DSCP_MAP of the port; expected one of 5",
+        ),
         (dict.fromkeys(("size", "dscp_value", "queue_index")), "expected at least one of size, dscp_value"),
     ],
 )
@@ -138,7 +141,7 @@ def test_a_profile_of_a_priority_group_cannot_trim() -> None:
     profile = tables["BUFFER_PROFILE"]["q_lossy_trim_profile"]
     tables["BUFFER_PROFILE"]["group"] = profile | {"pool": "in"}
     tables["BUFFER_PG"] = {"Ethernet0|0": {"profile": "group"}}
-    with pytest.raises(InputError, match="expected it in a profile of BUFFER_QUEUE"):
+    with pytest.raises(InputError, match="expected it in profiles of BUFFER_QUEUE"):
         read(tables)
     profile["packet_discard_action"] = "shorten"
     with pytest.raises(InputError, match="expected drop, trim"):

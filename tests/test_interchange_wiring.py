@@ -22,7 +22,7 @@ END = "--------------------------------------------------\nTotal entries display
 
 
 def lldp(*rows: tuple[str, str, str, str, str]) -> str:
-    """What `show lldp table` prints."""
+    """Output of `show lldp table`."""
     widths = (11, 14, 14, 12, 0)
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
@@ -52,7 +52,9 @@ def two_trunks() -> dict[str, Tables]:
 def test_members_of_a_port_channel_are_parallel_links(tmp_path: Path) -> None:
     keys, remarks = imported(written(tmp_path / "fabric", two_trunks()))
     assert pairs_of(keys) == sorted([["leaf0", "leaf1"]] * 3 + [["leaf0", "server0"], ["leaf1", "server1"]])
-    assert any("leaf0 PortChannel1: no neighbour at Ethernet8, Ethernet12: leaf1" in line for line in remarks)
+    assert any(
+        "leaf0 PortChannel1: no neighbour at Ethernet8, Ethernet12: using leaf1" in line for line in remarks
+    )
 
 
 def test_a_port_channel_as_the_neighbour(tmp_path: Path) -> None:
@@ -132,13 +134,16 @@ def test_lldp_of_a_real_switch(tmp_path: Path) -> None:
     )
     keys, remarks = imported(directory)
     assert ["leaf0", "server0"] in pairs_of(keys) and ["leaf0", "spine0"] in pairs_of(keys)
-    assert "leaf0 Ethernet0: LLDP has server0 and server0-dpu: server0 holds" in remarks
+    assert "leaf0 Ethernet0: LLDP has server0 and server0-dpu: server0 applies" in remarks
     (directory / "leaf0.lldp").write_text(lldp(("Ethernet4", "spine1", "etp0", "BR", "Ethernet0")), "utf-8")
     switches["spine0"]["DEVICE_NEIGHBOR"].pop("Ethernet0")
     keys, remarks = imported(written(directory, switches))
     assert ["leaf0", "spine1"] in pairs_of(keys)
     assert keys["topology"]["explicit"]["switches"] == ["leaf0..leaf1", "spine0..spine1"]
-    assert any("LLDP has spine1, DEVICE_NEIGHBOR has spine0: LLDP holds; check" in line for line in remarks)
+    assert any(
+        "LLDP has spine1, DEVICE_NEIGHBOR has spine0: LLDP takes precedence; check" in line
+        for line in remarks
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,9 +153,9 @@ def test_lldp_of_a_real_switch(tmp_path: Path) -> None:
         ([("Ethernet4", "spine0", "etp9", "BR", "x")], "leaf0 Ethernet4 leads to spine0|port etp9 of spine0"),
         (
             [("Ethernet0", f"h{n}", "eth0", "O", "") for n in range(2)],
-            r"leaf0\.lldp:5: .*neighbours h0 and h1",
+            r"leaf0\.lldp:5: .*neighbours, h0 and h1",
         ),
-        ([("Ethernet0", "a*b", "eth0", "O", "")], r'leaf0\.lldp:4: the name "a\*b" cannot be'),
+        ([("Ethernet0", "a*b", "eth0", "O", "")], r'leaf0\.lldp:4: the name "a\*b" is not valid'),
     ],
 )
 def test_rows_that_do_not_fit_are_named(
@@ -270,7 +275,7 @@ def test_links_of_a_minigraph(tmp_path: Path) -> None:
     keys, remarks = imported(directory)
     assert pairs_of(keys) == [["leaf0", "server0"], ["leaf0", "spine0"], ["leaf0", "spine0"]]
     assert keys["topology"]["explicit"]["switches"] == ["leaf0", "spine0"]
-    assert "leaf0 PortChannel1: no neighbour at Ethernet8: spine0, as at its other members" in remarks
+    assert "leaf0 PortChannel1: no neighbour at Ethernet8: using spine0, as for its other members" in remarks
 
 
 def test_minigraphs_without_a_configuration(tmp_path: Path) -> None:
@@ -298,13 +303,17 @@ def test_minigraphs_without_a_configuration(tmp_path: Path) -> None:
             r"leaf0\.xml:\d+: Bandwidth is 100G; expected a whole number",
         ),
         ("etp4</StartPort>", "etp5</StartPort>", r"leaf0\.xml:\d+: there is no port etp5; did you mean"),
-        ("</PngDec>", "", r"leaf0\.xml:\d+: this is no XML: mismatched tag"),
+        ("</PngDec>", "", r"leaf0\.xml:\d+: not valid XML: mismatched tag"),
         (
             "<Hostname>leaf0</Hostname></DeviceMiniGraph>",
             "</DeviceMiniGraph>",
             "has no Hostname in DeviceMini",
         ),
-        ("<Hostname>leaf0</Hostname></DeviceMini", "<Hostname>leaf9</Hostname></DeviceMini", "that of leaf9"),
+        (
+            "<Hostname>leaf0</Hostname></DeviceMini",
+            "<Hostname>leaf9</Hostname></DeviceMini",
+            "describes leaf9",
+        ),
         ("AttachTo>etp4;", "AttachTo>etp44;", r"leaf0\.xml: PortChannel1: there is no port etp44; did you"),
     ],
 )

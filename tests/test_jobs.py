@@ -83,9 +83,9 @@ def passes(source: int, to: int) -> str:
 @pytest.mark.parametrize(
     ("schedule", "root", "expected"),
     [
-        (goal("calc 10", passes(0, 2), passes(1, 3), "recv 8b from 2"), 1, "its program has ended"),
-        (goal("send 8b to 1", "recv 8b from 0 tag 4", "", ""), 1, "with tag 4 of rank 0 (h0)"),
-        (goal("", "recv 8b from -1", "", ""), 1, "no rank sends a matching one"),
+        (goal("calc 10", passes(0, 2), passes(1, 3), "recv 8b from 2"), 1, "has ended without sending it"),
+        (goal("send 8b to 1", "recv 8b from 0 tag 4", "", ""), 1, "with tag 4 from rank 0 (h0)"),
+        (goal("", "recv 8b from -1", "", ""), 1, "no rank sends a matching message"),
         (
             goal(passes(3, 1), passes(0, 2), passes(1, 3), passes(2, 0)),
             None,
@@ -102,7 +102,7 @@ def test_a_job_that_cannot_end_names_its_root(
     out = tmp_path / "out"
     assert cli.main(["run", str(file), "--out", str(out), "--no-report"]) == 1
     shown = capsys.readouterr().out
-    assert shown.startswith("verdict  hung: job job has ended 0 of 1 iterations")
+    assert shown.startswith("verdict  hung: job job completed 0 of 1 iterations")
     result = ps.Result.load(out)
     assert result.run["simulated_s"] < 0.02
     (chain,) = jobs.unfinished(result)

@@ -1,4 +1,4 @@
-"""What is found by name, and files that are no text."""
+"""Scenarios found by name, and files that are not text."""
 
 from __future__ import annotations
 

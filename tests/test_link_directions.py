@@ -116,7 +116,7 @@ def flow(name: str, sender: str, priority: int, source: Keys) -> Keys:
 
 
 def seen(scenario: ps.Scenario, seed: int) -> str:
-    """What a run has to say about the flows and about the ports on their way."""
+    """Results of a run for the flows and for the ports on their paths."""
     result = scenario.run(seed=seed)
     way = {"s0.2->s1", "s1.0->h2", "h0.0->s0", "h1.0->s0"}
     rows: list[Any] = [list(result.rows("flows")), list(result.rows("drops"))]

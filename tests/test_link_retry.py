@@ -240,7 +240,7 @@ def test_golden_vector_11() -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_engine_counts_what_a_second_model_counts(seed: int) -> None:
-    """The same frames, repetitions, ordered sets and times, whatever is damaged when."""
+    """Frames, replays, ordered sets and times are the same for any damage at any time."""
     draw = random.Random(seed)
     frames, size = draw.randint(5, 60), draw.randint(64, 1518)
     damage = []

@@ -86,7 +86,7 @@ def test_an_interrupt_ends_the_workers_and_keeps_what_is_finished(tmp_path: Path
 
 
 def test_two_threads_run_at_the_same_time() -> None:
-    """One reports while the other runs: nobody holds the lock of the interpreter."""
+    """One run reports progress while another runs: the global interpreter lock is released."""
     times: dict[int, list[float]] = {0: [], 1: []}
 
     def run(index: int) -> None:

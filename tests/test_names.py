@@ -183,7 +183,7 @@ def test_names_of_a_scenario_come_through(name: str, tmp_path: Path) -> None:
 def test_words_that_no_command_knows_come_through(
     command: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What cannot be found is told by its name."""
+    """Errors for missing files name the file."""
     if "\0" in text or text.startswith("-") or "/" in text or command in ("new",):
         return
     monkeypatch.chdir(tmp_path)
@@ -235,7 +235,7 @@ def test_frames_of_others(tmp_path: Path) -> None:
 
 
 class Terminal(io.StringIO):
-    """A stream that somebody looks at."""
+    """A stream that is a terminal."""
 
     def isatty(self) -> bool:
         return True

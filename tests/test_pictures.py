@@ -170,10 +170,10 @@ def test_no_two_lines_have_one_color_and_hosts_have_a_panel(made_up: Result) -> 
     panels = plots.timeline(made_up).axes
     assert [axes.get_title("left") for axes in panels] == [
         "Throughput per flow",
-        "Classes that share sw.0->h0",
+        "Classes at sw.0->h0",
         "Longest queues",
-        "Counters of ingress ports",
-        "Queues of hosts",
+        "Ingress counters",
+        "Host queues",
         "Pauses by port",
     ]
     drawn = [line.get_color() for axes in panels for line in axes.lines if line.get_linestyle() == "-"]
@@ -182,7 +182,7 @@ def test_no_two_lines_have_one_color_and_hosts_have_a_panel(made_up: Result) -> 
     assert panels[2].get_ylim()[1] < 100, "queues of hosts would squeeze the others"
     queues["h0.0->sw/0"], queues["h1.0->sw/0"] = [100.0] * 4, [100.0] * 4
     made_up._tables["series"] = series_of("queue_bytes", queues)
-    assert "Queues of hosts" not in [axes.get_title("left") for axes in plots.timeline(made_up).axes]
+    assert "Host queues" not in [axes.get_title("left") for axes in plots.timeline(made_up).axes]
 
 
 def test_flows_of_a_name_are_drawn_as_their_sum_in_bins_that_do_not_flicker(made_up: Result) -> None:
@@ -214,7 +214,7 @@ def test_transfers_of_one_size_are_a_distribution(made_up: Result) -> None:
         return plots.transfers(made_up).axes[0]
 
     axes = drawn([32_768] * 100)
-    assert axes.get_ylabel() == "part of the transfers"
+    assert axes.get_ylabel() == "cumulative share of transfers"
     assert axes.get_xlabel().endswith("all are of 32 KiB")
     x, y = axes.lines[0].get_data()
     assert (x[0], y[0], x[-1], y[-1]) == (1.0, 0.0, 10.9, 1.0)
@@ -264,7 +264,7 @@ def test_rows_of_pauses_have_room_and_it_says_how_many_more(made_up: Result) -> 
     assert many.bbox.height > 5 * few.bbox.height
     assert many.bbox.height / many.figure.dpi / 24 > 0.14, "inches: labels of 7 points must not touch"
     assert len(many.texts) == 24
-    assert many.get_title("left") == "Pauses: the 24 ports paused longest, of 30"
+    assert many.get_title("left") == "Pauses: 24 of 30 ports, longest paused"
 
 
 def test_the_warmup_and_faults_are_marked(made_up: Result) -> None:

@@ -24,7 +24,7 @@ ODD = ["$x$ and $y$", "_led", "[red]", "a & <b>", "a_{b}", "50 %", "\\alpha", "x
 
 
 def texts(svg: Path) -> str:
-    """What an SVG says."""
+    """Texts in an SVG."""
     return " | ".join("".join(one.itertext()) for one in ET.parse(svg).iter() if one.tag.endswith("text"))
 
 

@@ -67,7 +67,7 @@ def test_times_marks_code_points_and_watchdogs(penstock: Command, tmp_path: Path
     bare = switch(uplink_xoff=300_000)
     _, found = message(bare, penstock, tmp_path)
     yellow = [one for one in found["findings"] if one["severity"] == "yellow"]
-    assert {one["text"].split(":")[0] for one in yellow} == {"marks nothing", "no PFC watchdog"}
+    assert {one["text"].split(":")[0] for one in yellow} == {"no ECN marking", "no PFC watchdog"}
     commands = {one["repair"] for one in yellow if "watchdog" in one["text"]}
     assert "sudo config pfcwd start --action drop Ethernet0 Ethernet4 200 --restoration-time 400" in commands
 
@@ -75,8 +75,8 @@ def test_times_marks_code_points_and_watchdogs(penstock: Command, tmp_path: Path
 @pytest.mark.parametrize(
     ("table", "key", "text"),
     [
-        ("TC_TO_QUEUE_MAP", "tc_to_queue_map", "waits in lossless queue 3 and fills group 1"),
-        ("TC_TO_PRIORITY_GROUP_MAP", "tc_to_pg_map", "fills lossless group 3 and waits in queue 1"),
+        ("TC_TO_QUEUE_MAP", "tc_to_queue_map", "waits in lossless queue 3, but fills group 1"),
+        ("TC_TO_PRIORITY_GROUP_MAP", "tc_to_pg_map", "fills lossless group 3, but waits in queue 1"),
     ],
 )
 def test_code_points_in_the_wrong_queue(
@@ -149,7 +149,7 @@ def test_a_switch_without_lossless_priorities(penstock: Command, tmp_path: Path)
     code, found = message(tables, penstock, tmp_path)
     assert (code, findings(found, "yellow")) == (
         0,
-        {"PFC": "no port has a lossless priority: nothing is paused"},
+        {"PFC": "no port has a lossless priority, so no pauses are sent"},
     )
 
 
@@ -200,7 +200,7 @@ def test_other_formats_are_imported_first(penstock: Command, tmp_path: Path) -> 
     (tmp_path / "startup.yaml").write_text(NVUE_YAML, "utf-8")
     done = penstock("check", "startup.yaml")
     assert done.returncode == 2
-    assert "startup.yaml: is of the format nvue-yaml" in done.stderr
+    assert "startup.yaml: has the format nvue-yaml" in done.stderr
     assert "penstock import startup.yaml" in done.stderr
     (tmp_path / "small.txt").write_text(SMALL, "utf-8")
     assert penstock("check", "small.txt").returncode == 0, "a scenario by another name"
@@ -213,4 +213,4 @@ def test_thresholds_that_a_switch_computes_are_no_finding(penstock: Command, tmp
     done = penstock("check", "leaf.cfg")
     assert done.returncode == 0, done.stdout
     assert "marks" not in done.stdout.partition("to consider")[2]
-    assert "assumed: XOFF, XON and headroom are left to the switch" in done.stderr
+    assert "assumed: the switch computes XOFF, XON and headroom" in done.stderr

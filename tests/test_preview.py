@@ -137,7 +137,7 @@ def test_the_command_marks_what_it_prints(tmp_path: Path, capsys: pytest.Capture
     ps.run(file).save(result)
     assert cli.main(["preview", str(file), "--against", str(result)]) == 0
     printed = capsys.readouterr().out
-    assert "Preview: flow level, no packets" in printed
+    assert "Preview at flow level" in printed
     assert "packets" in printed
     assert "error" in printed
     assert cli.main(["preview", str(file), "--json", "--against", str(result)]) == 0

@@ -243,6 +243,6 @@ def test_the_page_of_a_job_that_hangs_says_why(tmp_path: Path) -> None:
     result = ps.run(tmp_path / "job.toml")
     ranks.write(result, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text("utf-8")
-    assert "It has not ended" in page and "with tag 2 of rank 0" in page
+    assert "Unfinished" in page and "with tag 2 from rank 0" in page
     perfetto.write(result, tmp_path / "t.json")
     assert len(checked(trace_of(tmp_path / "t.json"))["X"]) == 1

@@ -1,4 +1,4 @@
-"""What ``penstock check`` says of loops of DCQCN, against sums over the links of a path, and runs."""
+"""Warnings of ``penstock check`` about DCQCN loops, compared with sums over the links of a path, and runs."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ over = { rdma = { control = "dcqcn", mtu = "934 B" } }
 
 
 def test_rates_swing_where_it_is_reported() -> None:
-    """How far the queue rises above its mean, in a run on either side of the limit."""
+    """Height of the queue above its mean, in a run on either side of the limit."""
     spread = {}
     for delay in (1, 60):
         star = f'[topology.star]\nhosts = 5\nrate = "40 Gb/s"\ndelay = "{delay} us"\nphy = "none"\n'

@@ -65,8 +65,10 @@ def test_what_a_run_says() -> None:
     output = jobs.repetitions(short)
     assert len(output) == 1
     assert output[0].startswith("Job train repeats exactly from iteration 1 on, each in ")
-    assert "of 100 iterations were skipped. The result is that of the whole run, but" in output[0]
-    assert 'skip = "iterations" of [simulation] would simulate few of them.' in jobs.repetitions(whole)[0]
+    assert "of 100 iterations were skipped. The result covers the whole run, but" in output[0]
+    assert (
+        'Set skip = "iterations" in [simulation] to skip repeated iterations.' in jobs.repetitions(whole)[0]
+    )
     telemetry = job(control="hpcc", iterations=20).run()
     assert jobs.repetitions(telemetry) == []
     assert of_job(telemetry)["not_repeated"] == "no class yet: hpcc"

@@ -286,8 +286,8 @@ def test_studies_in_folders_of_a_folder(study: Path, tmp_path: Path) -> None:
         (["reproduce", "empty"], "has no study.toml"),
         (["new", "--study", "empty"], "empty: exists"),
         (["new", "--study", "no/where"], "there is no directory no"),
-        (["new", "x.toml", "--study", "mine"], "expected no file"),
-        (["new", "--study", "mine", "--like", "first-light"], "no --like"),
+        (["new", "x.toml", "--study", "mine"], "remove FILE"),
+        (["new", "--study", "mine", "--like", "first-light"], "and --like"),
     ],
 )
 def test_no_study_is_a_message(

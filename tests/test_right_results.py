@@ -1,4 +1,4 @@
-"""What a run tells, held against what it must be: ties, rates of sources and links, violations, slowdowns."""
+"""Results compared with their exact values: ties, rates of sources and links, violations, slowdowns."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_an_effect_needs_all_points(tmp_path: Path) -> None:
     [
         ((), "no key varies"),
         (("--vary", f"{A}=1 Gb/s:2 Gb/s", "--method", "moris"), "did you mean morris"),
-        (("--vary", f"{A}=1 Gb/s:2 Gb/s", "--number", "1"), "from 2 on"),
+        (("--vary", f"{A}=1 Gb/s:2 Gb/s", "--number", "1"), "at least 2"),
         (("--vary", f"{A}=1 Gb/s:2 Gb/s", "--method", "sobol"), "power of two"),
         (("--vary", f"{A}=1 Gb/s:2 Gb/s", "--measure", "x=flows.jitter_ns"), "each row"),
     ],

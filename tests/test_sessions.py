@@ -129,7 +129,7 @@ def test_times_and_timers(tmp_path: Path) -> None:
         (lambda s: s.compute(0, "1 us"), "0 is not a host"),
         (lambda s: s.run_until("1 us"), "1 us is past"),
         (lambda s: s.after("soon"), "soon"),
-        (lambda s: s.save("x"), "open it with record=True"),
+        (lambda s: s.save("x"), "create it with record=True"),
     ],
 )
 def test_a_wrong_value_is_named(call: Callable[[ps.Session], object], message: str, tmp_path: Path) -> None:

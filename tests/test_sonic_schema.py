@@ -1,4 +1,4 @@
-"""What is exported for SONiC, against a schema of its CONFIG_DB.
+"""SONiC exports, validated against a schema of CONFIG_DB.
 
 The schema says what the YANG models of SONiC say of these tables (sonic-scheduler, sonic-port-qos-map,
 sonic-buffer-pool, -profile and -pg, sonic-pfcwd, sonic-cable-length and the maps): types, ranges, and which

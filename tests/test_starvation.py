@@ -1,4 +1,4 @@
-"""Who starves: bins against frames, strict priority, round robin, and pauses before each turn."""
+"""Starvation: bins compared with frames, strict priority, round robin, and pauses before each turn."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def scenario(scheduler: object, frame: str = "1522 B") -> ps.Scenario:
 
 
 def binned(scheduler: object, frame: str = "1522 B") -> ps.Scenario:
-    """The same with bins shorter than a frame."""
+    """Starvation with bins shorter than a frame."""
     return scenario(scheduler, frame).probes(bin="1 us")
 
 

@@ -70,7 +70,7 @@ def test_a_manifest_of_others_and_files_of_others_are_left_alone(made_up: Result
         made_up.save(app)
     made_up.save(tmp_path / "out", report=False)
     (tmp_path / "out" / "notes.md").write_text("mine")
-    with pytest.raises(InputError, match=r"holds notes\.md"):
+    with pytest.raises(InputError, match=r"contains notes\.md"):
         made_up.save(tmp_path / "out")
     assert (tmp_path / "out" / "notes.md").read_text() == "mine"
 

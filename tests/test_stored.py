@@ -1,4 +1,4 @@
-"""Stored files that somebody changed: each is ignored and its run done again, or it is refused by name."""
+"""Modified store files: each is ignored and its run repeated, or it is rejected by name."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def written(directory: Path, document: object) -> Store:
 
 
 def tried(record: Record | None) -> None:
-    """What a sweep does with a record."""
+    """Result of a sweep for a record."""
     if record is None:
         return
     assert isinstance(record.scenario, str)

@@ -1,4 +1,4 @@
-"""What `sweep` and its like are given: files with [sweep], keys and values; and what they print of it."""
+"""Inputs of `sweep` and related commands: files with [sweep], keys and values; and their output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def output(capsys: pytest.CaptureFixture[str]) -> Said:
 
 
 class Said:
-    """Calls ``penstock`` and tells what it said."""
+    """Runs ``penstock`` and returns its output."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
@@ -48,7 +48,7 @@ class Said:
         return err
 
     def json(self, *words: str, code: int = 0) -> dict[str, object]:
-        """What a command prints as JSON."""
+        """Returns the JSON output of a command."""
         assert main([*words, "--json"]) == code
         found: dict[str, object] = json.loads(self._capsys.readouterr().out, parse_constant=_no_json)
         return found
@@ -83,7 +83,7 @@ def _no_json(word: str) -> None:
         (HEAD.replace("'small.toml'", "3") + SEEDS, "scenario of [sweep] is 3; expected text"),
         (HEAD.replace("small", "s" * 5_000) + SEEDS, "no such file|cannot be opened"),
         (HEAD.replace("small", "\\u0000").replace("'", '"') + SEEDS, "expected a path"),
-        (HEAD + "vary = { 'flows.name' = ['a'] }", "flows.name goes through the list flows"),
+        (HEAD + "vary = { 'flows.name' = ['a'] }", "flows.name: the list flows"),
         (HEAD + "vary = { 'simulation.seed' = 18446744073709551616 }", "integer is too large"),
     ],
 )
@@ -205,7 +205,7 @@ def test_an_entry_of_a_list_is_set_and_removed() -> None:
     for key, reported in (
         (
             "flows.name",
-            "flows.name goes through the list flows, which has no entry 'name'; .* such as flows.steady",
+            "flows.name: the list flows has no entry 'name'; .* such as flows.steady",
         ),
         ("flows.stedy.priority", "did you mean steady"),
         ("flows.²", "has no entry"),
@@ -235,7 +235,7 @@ def test_who_waits_for_a_cluster_is_reported(output: Said, monkeypatch: pytest.M
         "sweep", "small.toml", "--vary", "simulation.seed=1,2", "--executor", f"dask:{place}"
     )
     first, second, *_ = reported.splitlines()
-    assert first == f"asking the scheduler at {place}"
+    assert first == f"connecting to the scheduler at {place}"
     assert second.startswith(f"penstock: no scheduler of Dask answers at {place}")
 
 

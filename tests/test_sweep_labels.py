@@ -1,4 +1,4 @@
-"""What values of varied keys are called: no braces, no quotes, and only what differs."""
+"""Labels for values of varied keys: no braces, no quotes, and only the differences."""
 
 from __future__ import annotations
 

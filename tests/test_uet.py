@@ -65,7 +65,7 @@ BOTH = "{ rccc = { nscc = {} } }"
 
 
 class Run(NamedTuple):
-    """What a matrix came to."""
+    """Result of a matrix."""
 
     tail_us: float
     fastest_us: float

@@ -293,7 +293,7 @@ def test_transfers_that_never_begin_are_unfinished(tmp_path: Path) -> None:
     result = ps.run(tmp_path / "s.toml")
     found = unfinished(result)
     assert (found.begun, found.unfinished, found.waiting) == (1, 1, 1)
-    assert str(result.verdict) == "unfinished: 2 of 2 transfers, 1 of which never began"
+    assert str(result.verdict) == "unfinished: 2 of 2 transfers, 1 of which never started"
     (total,) = transfers.totals(result)
     assert (total.unfinished, total.never_began) == (1, 1)
 

@@ -374,9 +374,9 @@ def test_the_command_shows_a_result_until_it_is_ended(runs: list[Path], tmp_path
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "name the directory of a result or of a sweep"),
+        ((), "name the directory of a result or sweep"),
         (("nowhere",), "nowhere: no such result directory"),
-        (("nowhere", "--port", "70000"), "--port is 70000; expected 0 (any that is free) to 65535"),
+        (("nowhere", "--port", "70000"), "--port is 70000; expected 0 (any free port) to 65535"),
     ],
 )
 def test_what_cannot_be_shown(
@@ -414,4 +414,4 @@ def test_a_report_that_leads_elsewhere(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_a_port_that_is_taken(pages: Pages, runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["view", str(runs[0]), "--no-browser", "--port", str(pages.server_port)]) == 2
-    assert "leave it out for one that is free" in " ".join(capsys.readouterr().err.split())
+    assert "omit it to use any free port" in " ".join(capsys.readouterr().err.split())

@@ -1,10 +1,10 @@
-"""Generates the parts of the Python builder that follow the schema: keys, choices and values.
+"""Generates the parts of the Python builder that are derived from the schema: keys, choices and values.
 
     python tools/builder.py            writes python/penstock/scenario/{keys,parts,traffic}.py
     python tools/builder.py --check    checks that they are up to date (exit code 1: stale)
 
-They are derived from the JSON Schema, which is derived from the declarations of the mechanisms. So a new
-key of a mechanism reaches the builder, editors and type checkers without an edit in Python.
+They are derived from the JSON Schema, which is derived from the declarations of the mechanisms. A new key of
+a mechanism therefore reaches the builder, editors and type checkers without an edit in Python.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "python/penstock/scenario"
 MADE_BY = "Made by `make docs` from the JSON Schema of scenarios; do not edit."
 EXAMPLES = tomllib.loads((Path(__file__).parent / "builder_examples.toml").read_text("utf-8"))
-"""Arguments of the example of each function, and the key that takes its value."""
+"""Arguments of each function's example, and the key that takes its value."""
 QUOTES = '"""'
 CHOICES = {"Topology": "topology", "FlowControl": "flow_control"}
-"""Definitions of which a scenario has exactly one, with their key."""
+"""Definitions that a scenario has exactly once, with their keys."""
 
 
 def main() -> int:
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def files(schema: dict[str, Any]) -> dict[str, str]:
-    """Every generated file of the builder by name."""
+    """Contents of every generated file of the builder, by name."""
     types = Types(schema)
     made = {"parts.py": _parts(types), "traffic.py": _traffic(types), "keys.py": types.module(MADE_BY)}
     return {name: _formatted("\n".join(lines)) for name, lines in made.items()}
@@ -62,7 +62,7 @@ def _formatted(text: str) -> str:
 
 
 def _parts(types: Types) -> Iterator[str]:
-    """The mutually exclusive choices, one method each."""
+    """Yields the module of mutually exclusive choices, one method each."""
     yield f'"""The choices of a scenario that exclude each other.\n\n{MADE_BY}\n"""\n'
     yield "from __future__ import annotations\n"
     yield "from typing import TYPE_CHECKING, Unpack\n"
@@ -90,7 +90,7 @@ def _parts(types: Types) -> Iterator[str]:
 
 
 def _traffic(types: Types) -> Iterator[str]:
-    """Values of a flow's keys, one function each."""
+    """Yields the module of functions for the values of a flow's keys."""
     functions = sorted(_values(types).items())
     yield f'"""Values of keys of flows and transfers: a function each gives its table.\n\n{MADE_BY}\n"""\n'
     yield "from __future__ import annotations\n"
@@ -104,7 +104,7 @@ def _traffic(types: Types) -> Iterator[str]:
 
 
 Form = tuple[str, str, Schema]
-"""The class of a choice, a description of one of its tables, and the schema of its contents."""
+"""The class of a choice, the description of one of its tables, and the schema of its contents."""
 
 
 def _values(types: Types) -> dict[str, list[Form]]:
@@ -125,7 +125,7 @@ def _values(types: Types) -> dict[str, list[Form]]:
 
 
 def _function(types: Types, name: str, forms: list[Form]) -> Iterator[str]:
-    """One function for a value or keys; required keys and the first key may be positional."""
+    """Yields a function for a value or keys; required keys and the first key may be positional."""
     values = [value for _, _, form in forms for value in types.alternatives(form)]
     tables = [value for value in values if "properties" in value]
     words = [value["const"] for value in values if "const" in value]
@@ -156,7 +156,7 @@ def _function(types: Types, name: str, forms: list[Form]) -> Iterator[str]:
 
 
 def _example(name: str) -> str:
-    """The example of a function: a call, and the table that it returns."""
+    """Returns the example of a function: a call, and the table that it returns."""
     call = f"ps.{name}({EXAMPLES[name]['call']})"
     returned = eval(call, {"ps": penstock})
     lines = [

@@ -3,9 +3,9 @@
     python tools/coverage.py            writes the page
     python tools/coverage.py --check    checks that it is up to date with its rows (exit code 1: stale)
 
-A row that works, fully, partly or in a different way, names its proof: `conform CASE`, `validate CASE`,
-`reproduce STUDY [EXPERIMENT]`, `explain TOPIC`, `penstock COMMAND`, or `test FILE::NAME`. The page shows
-the commands as they are typed. `tests/house/test_coverage.py` runs them, and compares rows that work with
+A row with the status works, partly or differs names its proof: `conform CASE`, `validate CASE`, `reproduce
+STUDY [EXPERIMENT]`, `explain TOPIC`, `penstock COMMAND`, or `test FILE::NAME`. The page shows each proof as a
+complete command. `tests/house/test_coverage.py` runs the commands, and compares rows that work with
 experiments.
 """
 
@@ -33,7 +33,7 @@ STATUS = {
 
 @dataclass(frozen=True)
 class Row:
-    """A subject of the dissertation, and the proof that it works."""
+    """A subject of the dissertation, and the proof of its status."""
 
     number: int
     chapter: int
@@ -98,17 +98,17 @@ def page(found: list[Row]) -> str:
 
 
 def shown(proof: str) -> str:
-    """A command as it is typed; a test by its name."""
+    """Returns the complete command of a proof; for a test, its name."""
     kind, _, rest = proof.partition(" ")
     if kind == "conform":
-        # Cases of DCBX run against an agent, all others against a port.
+        # DCBX cases run against an agent, all others against a port.
         device = "agent" if rest.startswith("DX-") else "sim"
         return f"penstock conform --against {device} --case {rest}"
     return proof if kind == "penstock" else rest if kind == "test" else f"penstock {kind} {rest}"
 
 
 def commands(found: list[Row]) -> dict[str, None]:
-    """The distinct commands of the page, in the order of its rows."""
+    """Returns the distinct commands of the page, in row order."""
     return dict.fromkeys(
         shown(proof) for row in found for proof in row.proof if not proof.startswith("test ")
     )
@@ -120,7 +120,7 @@ def main() -> int:
     if sys.argv[1:] == ["--check"]:
         if PAGE.is_file() and PAGE.read_text("utf-8") == text:
             return 0
-        print(f"{PAGE.relative_to(ROOT)} is not what its rows say: python tools/coverage.py")
+        print(f"{PAGE.relative_to(ROOT)} is out of date with its rows; run python tools/coverage.py")
         return 1
     PAGE.write_text(text, "utf-8")
     return 0

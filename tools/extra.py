@@ -1,10 +1,10 @@
-"""Prints packages that pyproject.toml names, one per line.
+"""Prints the packages in pyproject.toml, one per line.
 
-    python tools/extra.py dev        those of an optional extra, such as `dev`
+    python tools/extra.py dev        packages of an optional extra, such as `dev`
     python tools/extra.py --run      runtime dependencies
     python tools/extra.py --build    build dependencies
 
-Installing them by name does not touch the installed Penstock; `pip install .[dev]` would rebuild it.
+Installing these packages by name leaves the installed Penstock alone; `pip install .[dev]` would rebuild it.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Draws the imports between rooms, in Python and in Rust, and fails on a cycle.
+"""Draws the imports between rooms (top-level packages or crates) in Python and Rust, and fails on a cycle.
 
     python tools/modules.py                 lists the rooms and the rooms that each uses
     python tools/modules.py --draw FILE     writes the drawing as well (SVG, PNG or PDF)
 
-A room of Python is a package or a module directly below `python/penstock`; all imports count, including
-those inside functions and for type checkers only. A room of Rust is a crate; its arrows are the
-dependencies in its `Cargo.toml`. Within the two largest crates a room is a module at the top. Exit code 1:
-a cycle, or more than ten modules at the top of the package.
+A room of Python is a package or a module directly below `python/penstock`. All imports count, including those
+inside functions and those for type checkers only. A room of Rust is a crate, and its edges are the
+dependencies in its `Cargo.toml`. Within the two largest crates, a room is a top-level module. The exit code
+is 1 if there is a cycle, or if the package has more than ten top-level modules.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Graph = dict[str, set[str]]
 
 
 def main() -> int:
-    """Lists, draws and judges the checkout."""
+    """Lists, draws and checks the imports."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--draw", type=Path, metavar="FILE")
     options = parser.parse_args()
@@ -47,9 +47,9 @@ def main() -> int:
 
 
 def problems(package: Path, graphs: Mapping[str, Graph]) -> list[str]:
-    """The problems, one line each."""
+    """Returns the problems, one line each."""
     found = [
-        f"{title}: a circle: {' -> '.join(way)}"
+        f"{title}: a cycle: {' -> '.join(way)}"
         for title, graph in graphs.items()
         if (way := circle(graph)) is not None
     ]
@@ -62,14 +62,14 @@ def problems(package: Path, graphs: Mapping[str, Graph]) -> list[str]:
 
 
 def imports(package: Path) -> Graph:
-    """Every module of the package and the modules of the package that it imports."""
+    """Returns every module of the package with the modules of the package that it imports."""
     files = {_name(path, package): path for path in sorted(package.rglob("*.py"))}
     names = {*files, *(_name(path, package) for path in package.rglob("*.pyi"))}
     return {name: set(_imported(name, path, names)) for name, path in files.items()}
 
 
 def rooms(modules: Mapping[str, Iterable[str]]) -> Graph:
-    """The edges between rooms: modules grouped by the second part of their names."""
+    """Returns the edges between rooms, grouping modules by the second part of their names."""
     graph: Graph = {}
     for module, used in modules.items():
         own = _room(module)
@@ -81,7 +81,7 @@ def rooms(modules: Mapping[str, Iterable[str]]) -> Graph:
 
 
 def crates(root: Path) -> Graph:
-    """The crates of the workspace, and the crates that each depends on."""
+    """Returns the crates of the workspace with the crates that each depends on."""
     manifests = {
         path.parent.name: tomllib.loads(path.read_text("utf-8")) for path in root.glob("crates/*/Cargo.toml")
     }
@@ -92,7 +92,7 @@ def crates(root: Path) -> Graph:
 
 
 def inside(crate: Path) -> Graph:
-    """The top modules of a crate, and the top modules that each names, without tests."""
+    """Returns the top modules of a crate with the top modules that each refers to, without tests."""
     tops = {path.stem for path in crate.glob("src/*.rs")} - {"lib"}
     graph: Graph = {name: set() for name in tops}
     for path in crate.glob("src/**/*.rs"):
@@ -107,7 +107,7 @@ def inside(crate: Path) -> Graph:
 
 
 def circle(graph: Graph) -> list[str] | None:
-    """One cycle, from a room back to itself; ``None`` if there is none."""
+    """Returns a cycle, from a room back to itself, or ``None``."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -116,7 +116,7 @@ def circle(graph: Graph) -> list[str] | None:
 
 
 def ordered(graph: Graph) -> list[str]:
-    """Rooms from the bottom to the top; by name if there is a cycle."""
+    """Returns the rooms from bottom to top, or by name if there is a cycle."""
     return sorted(graph) if circle(graph) else sorted(graph, key=lambda room: (level(graph)[room], room))
 
 
@@ -163,7 +163,7 @@ def draw(graphs: Mapping[str, Graph], file: Path) -> None:
 
 
 def _direct(graph: Graph) -> Graph:
-    """The edges without those that are implied by a longer path."""
+    """Returns the edges that are not implied by a longer path (the transitive reduction)."""
     below: Graph = {}
     for room in TopologicalSorter(graph).static_order():
         below[room] = graph[room].union(*(below[used] for used in graph[room]))

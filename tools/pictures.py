@@ -3,10 +3,9 @@
     python tools/pictures.py            draws the pictures of runs
     python tools/pictures.py --check    lists pictures that are older than their data (exit code 1: some)
 
-A picture of a run carries the run's fingerprint. Pictures of a study carry a digest of all fingerprints in
-its ``fingerprints.json``; ``penstock reproduce PAPER/PART --document docs/studies`` writes them. The
-picture of the validation carries a digest of its rows; ``penstock validate --write docs/validation.md``
-writes it.
+A picture of a run contains the run's fingerprint. Pictures of a study contain a digest of all fingerprints in
+its ``fingerprints.json``; ``penstock reproduce PAPER/PART --document docs/studies`` writes them. The picture
+of the validation contains a digest of its rows; ``penstock validate --write docs/validation.md`` writes it.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 IMAGES = DOCS / "images"
 RUNS = {"first-light": "timeline", "pause-storm": "congestion"}
-"""Scenarios whose run is drawn, with the kind of picture."""
+"""Scenarios whose runs are drawn, with the kind of picture."""
 GALLERY = DOCS / "gallery"
-"""Scripts that draw one picture each, with the same name."""
+"""Scripts that draw one picture each; script and picture have the same name."""
 
 
 def main() -> int:
@@ -46,7 +45,7 @@ def main() -> int:
 
 
 def draw() -> None:
-    """Writes all of docs/images except the picture of the validation."""
+    """Writes all pictures in docs/images except the one of the validation."""
     for name, picture in RUNS.items():
         result = ps.run(name)
         with tempfile.TemporaryDirectory() as directory:
@@ -61,7 +60,7 @@ def draw() -> None:
 
 
 def _runs_of(script: Path) -> str:
-    """Runs a script of the gallery, and returns the runs that its picture shows."""
+    """Runs a script of the gallery, and returns the runs in its picture."""
     return "-".join(result.fingerprint for result in runpy.run_path(str(script))["results"].values())
 
 

@@ -1,10 +1,10 @@
-"""Checks the promises of docs/compatibility.md: JSON fields and table columns are not removed.
+"""Checks the promises in docs/compatibility.md: JSON fields and table columns must not be removed.
 
-    python tools/promises.py            adds new ones to tests/house/promised.json
-    python tools/promises.py --check    lists promised ones that are missing (exit code 1)
+    python tools/promises.py            adds new fields and columns to tests/house/promised.json
+    python tools/promises.py --check    lists missing fields and columns (exit code 1 if there are any)
 
-A field or column may be removed only with a new schema version: then delete the entry of the old version
-by hand.
+A field or column may be removed only with a new schema version. Delete the entry of the old version by hand
+in that case.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def current() -> Promises:
-    """The current state: the type of each field by path, and the unit of each column by table."""
+    """Returns the current state: the type of each field by path, and the unit of each column by table."""
     found: Promises = {}
     for path in sorted(SCHEMAS.glob("*.schema.json")):
         schema = json.loads(path.read_text("utf-8"))
@@ -57,7 +57,7 @@ def current() -> Promises:
 
 
 def _fields(schema: dict[str, Any], node: dict[str, Any], within: str) -> Iterator[tuple[str, str]]:
-    """Paths of an object's fields with their types; those of list items are below `[]`."""
+    """Yields the paths of an object's fields with their types; paths of list items contain `[]`."""
     while "$ref" in node:
         at: Any = schema
         for step in node["$ref"].removeprefix("#/").split("/"):

@@ -3,8 +3,8 @@
     python tools/reference.py            writes the pages
     python tools/reference.py --check    checks that they are up to date (exit code 1: stale)
 
-Keys come from the JSON Schema, mechanisms from the head comment of their source files, tables from their
-declarations, and commands from the docstrings of their functions.
+Keys are taken from the JSON Schema, mechanisms from the head comments of their source files, tables from
+their declarations, and commands from the docstrings of their functions.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def pages() -> dict[Path, str]:
-    """Every page by its file."""
+    """Returns the text of every page, by file."""
     makers: dict[str, Callable[[], Iterator[str]]] = {
         "scenario.md": scenario,
         "mechanisms.md": mechanisms,
@@ -65,7 +65,7 @@ def pages() -> dict[Path, str]:
 
 
 def _page(lines: list[str]) -> str:
-    """A page as text, without blank lines between entries of a list."""
+    """Joins the lines of a page, without blank lines between list items."""
     text = "\n".join([MADE_BY, "", *lines]).rstrip() + "\n"
     return re.sub(r"^(- .*)\n\n(?=- )", r"\1\n", text, flags=re.MULTILINE)
 
@@ -75,7 +75,7 @@ def _keys() -> dict[str, glossary.Topic]:
 
 
 def scenario() -> Iterator[str]:
-    """The tables of a scenario file, each with a link to the page of its keys."""
+    """Yields the tables of a scenario file, each with a link to the page of its keys."""
     yield "# Scenario files"
     yield ""
     yield (
@@ -88,7 +88,7 @@ def scenario() -> Iterator[str]:
 
 
 def mechanisms() -> Iterator[str]:
-    """Every mechanism: description, source, and limits of the model."""
+    """Yields every mechanism with its description, source, and limits of the model."""
     yield "# Mechanisms"
     yield ""
     yield "Each mechanism, its source, and the limits of its model. `penstock explain NAME` adds its keys."
@@ -107,7 +107,7 @@ def mechanisms() -> Iterator[str]:
 
 
 def results() -> Iterator[str]:
-    """Every table of a result with its columns."""
+    """Yields every result table with its columns."""
     yield "# Result tables"
     yield ""
     yield (
@@ -133,7 +133,7 @@ def results() -> Iterator[str]:
 
 
 def terms() -> Iterator[str]:
-    """Terms of the field that are no keys, mechanisms, tables or columns, under all of their names."""
+    """Yields glossary terms other than keys, mechanisms, tables and columns, with all their names."""
     yield "# Terms"
     yield ""
     yield (
@@ -149,7 +149,7 @@ def terms() -> Iterator[str]:
 
 
 def command_line() -> Iterator[str]:
-    """Every command with its arguments and options."""
+    """Yields every command with its arguments and options."""
     yield "# Command line"
     yield ""
     yield from _paragraphs(inspect.getdoc(cli) or "")
@@ -167,7 +167,7 @@ def command_line() -> Iterator[str]:
 
 
 def man_page() -> str:
-    """The man page, for ``man penstock``."""
+    """Returns the man page, for ``man penstock``."""
     from docutils.core import publish_string
 
     about = "simulates lossless data-center fabrics"
@@ -185,7 +185,7 @@ def man_page() -> str:
 
 
 def _commands() -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
-    """Name, purpose and arguments of each command."""
+    """Yields name, purpose and arguments of each command."""
     for name, home, about in cli.COMMANDS:
         module, _, function = home.partition(":")
         command = getattr(importlib.import_module(f"penstock.cli.{module}"), function)
@@ -193,11 +193,11 @@ def _commands() -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
 
 
 def _arguments(command: Callable[..., Any]) -> Iterator[tuple[str, str]]:
-    """Each argument as it is typed, and its meaning."""
+    """Yields each argument as typed on the command line, with its meaning."""
     meanings = _parameters_section(inspect.getdoc(command) or "")
     types = get_type_hints(command)
     for parameter in inspect.signature(command).parameters.values():
-        if dataclasses.is_dataclass(types[parameter.name]):  # options in a group
+        if dataclasses.is_dataclass(types[parameter.name]):  # a group of options
             documented = [one for one in types[parameter.name].__mro__ if dataclasses.is_dataclass(one)]
             of_group: dict[str, str] = {}
             for one in reversed(documented):
@@ -222,12 +222,12 @@ def _arguments(command: Callable[..., Any]) -> Iterator[tuple[str, str]]:
 
 
 def _word(name: str) -> str:
-    """A parameter as it is typed."""
+    """Returns a parameter as typed on the command line."""
     return name.rstrip("_").replace("_", "-")
 
 
 def _parameters_section(doc: str) -> dict[str, str]:
-    """Name and text of each entry below "Parameters"."""
+    """Yields name and text of each entry in the section "Parameters"."""
     entries: dict[str, list[str]] = {}
     section = doc.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
     name = ""

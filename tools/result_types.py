@@ -1,10 +1,10 @@
-"""Writes the types of results for other languages, from the declarations of the tables.
+"""Writes result types for other languages, from the declarations of the tables.
 
     python tools/result_types.py            writes both files
     python tools/result_types.py --check    checks that they are up to date (exit code 1: stale)
 
-`viewer/src/columns.ts` has the columns of each table. In `python/penstock/schemas/run.schema.json` it
-generates the fields that are columns (`penstock.result.summary.PARTS`); the rest of that file is written
+`viewer/src/columns.ts` contains the columns of each table. In `python/penstock/schemas/run.schema.json`, only
+the fields that are columns (`penstock.result.summary.PARTS`) are generated; the rest of the file is written
 by hand.
 """
 
@@ -54,7 +54,7 @@ def files() -> dict[Path, str]:
 
 
 def with_columns(schema: dict[str, Any], tables: Tables) -> dict[str, Any]:
-    """The schema of the summary, with the fields that are columns as the tables declare them."""
+    """Returns the schema of the summary, with fields that are columns generated from the tables."""
     for name, part in PARTS.items():
         item = schema["properties"][name]["items"]
         written = {one for one in item["properties"] if one not in fields_of(part)}
@@ -66,12 +66,12 @@ def with_columns(schema: dict[str, Any], tables: Tables) -> dict[str, Any]:
 
 
 def fields_of(part: Part) -> set[str]:
-    """Fields of an object of the summary."""
+    """Returns the fields of an object of the summary."""
     return {part.name[0], *part.columns, *part.durations}
 
 
 def properties(part: Part, columns: Mapping[str, Column]) -> dict[str, Any]:
-    """Schemas of these fields."""
+    """Returns the schemas of these fields."""
     key, column = part.name
     found = {key: value(columns[column])}
     found |= {name: value(columns[name]) for name in part.columns}
@@ -85,7 +85,7 @@ def properties(part: Part, columns: Mapping[str, Column]) -> dict[str, Any]:
 
 
 def value(column: Column, *, is_nullable: bool = False) -> dict[str, Any]:
-    """The JSON Schema of a value of a column."""
+    """Returns the JSON Schema of a column's values."""
     kind = JSON_TYPES[column["kind"]]
     found: dict[str, Any] = {"type": [kind, "null"] if column["nullable"] or is_nullable else kind}
     if column["kind"] != "text":
@@ -94,7 +94,7 @@ def value(column: Column, *, is_nullable: bool = False) -> dict[str, Any]:
 
 
 def typescript(declared: list[Mapping[str, Any]]) -> Iterator[str]:
-    """The module of the columns of each table."""
+    """Yields the module with the columns of each table."""
     yield "/** Columns of the tables of a result. Made by `make docs`; do not edit. */"
     yield "export interface Tables {"
     for table in declared:

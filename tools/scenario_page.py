@@ -1,9 +1,9 @@
-"""The pages of scenario keys, one for each table of `PAGES`; text that several tables share appears once.
+"""Writes the pages of scenario keys, one per table of `PAGES`; shared text appears once.
 
-A table with the same text as another of the same name is not repeated: ``switch.scheduler.drr`` is
-``host.scheduler.drr``. Keys shared by at least three tables below the same table are listed at that table.
-A key with the same text as in a table further up refers to it. No key is treated by name, so the page
-follows any change of the schema.
+A table with the same text as another table of the same name is not repeated: ``switch.scheduler.drr`` is
+``host.scheduler.drr``. Keys that at least three tables below one table share are listed at that table. A key
+whose text equals that of a key further up refers to it. No key is treated by name, so the page follows any
+change of the schema.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from html import escape
 from penstock.glossary import Topic
 
 PAGES = ("host.scheduler", "flows.source", "flows.source.rdma", "flows.source.tcp", "flows.source.uet")
-"""Tables with a page of their own, in addition to those of the top level."""
+"""Tables with their own page, in addition to the top-level tables."""
 FOLDED = 240
-"""Length of a text from which on all but its first sentence and its default are folded."""
+"""Text length from which everything except the first sentence and the default is folded."""
 
 SHARED_BY = 3
 SHORT = 9
-"""Texts of at most this many words are repeated rather than referred to."""
+"""Maximum number of words of a text that is repeated instead of referred to."""
 Rows = dict[str, str]
 
 
 @dataclass
 class Section:
-    """A table of the file: its names, its description, and the meaning of each key."""
+    """A table of the scenario file: its names, its description, and the meaning of each key."""
 
     name: str
     about: str
@@ -46,12 +46,12 @@ class Section:
 
     @property
     def last(self) -> str:
-        """The last part of its name."""
+        """Last component of its name."""
         return self.name.rpartition(".")[2]
 
     @property
     def page(self) -> str:
-        """The table whose page this section is on."""
+        """The table whose page contains this section."""
         parts = self.name.split(".")
         above = (".".join(parts[:length]) for length in range(len(parts), 1, -1))
         return next((name for name in above if name in PAGES), parts[0])
@@ -67,7 +67,7 @@ class Section:
 
 
 def pages(topics: Mapping[str, Topic]) -> dict[str, list[str]]:
-    """The pages as lines of Markdown, by the table that each is about."""
+    """Returns the pages as lines of Markdown, by table."""
     sections = _once(_sections(topics))
     for section in sections:
         _share(section, [other for other in sections if other.parent == section.name])
@@ -84,7 +84,7 @@ def pages(topics: Mapping[str, Topic]) -> dict[str, list[str]]:
 
 
 def index(made: Mapping[str, list[str]], topics: Mapping[str, Topic]) -> Iterator[str]:
-    """A line for each page: its table, and the first sentence about it."""
+    """Yields a line for each page: its table, and the first sentence of its description."""
     yield from ("", "| table | contents |", "|---|---|")
     for name in sorted(made, key=list(topics).index):
         yield f"| [`{name}`](scenario/{file(name)}) | {_begin(_about(topics[name]))} |"
@@ -97,7 +97,7 @@ def index(made: Mapping[str, list[str]], topics: Mapping[str, Topic]) -> Iterato
 
 
 def file(name: str) -> str:
-    """The file of the page about a table."""
+    """Returns the file name of a table's page."""
     return f"{name.replace('.', '-')}.md"
 
 
@@ -123,7 +123,7 @@ def _meaning(topic: Topic | None, about: str) -> str:
 
 
 def _once(sections: list[Section]) -> list[Section]:
-    """The distinct sections; names of duplicates are listed unless they follow from others."""
+    """Returns the distinct sections; names of duplicates are listed unless they follow from others."""
     homes = {section.name: _home(section, sections) for section in sections}
     for section in sections:
         home = homes[section.name]
@@ -137,19 +137,19 @@ def _once(sections: list[Section]) -> list[Section]:
 
 
 def _home(section: Section, sections: list[Section]) -> Section:
-    """The section that contains this one: the one with most keys, then the shortest name."""
+    """Returns the containing section: the one with the most keys, then the shortest name."""
     kin = [one for one in sections if one.rows.items() >= section.rows.items() and _kin(one, section)]
     return min(kin, key=lambda one: (-len(one.rows), one.name.count(".")))
 
 
 def _kin(one: Section, other: Section) -> bool:
-    """Returns true if two tables are the same in two places, or two names for the same table."""
+    """Returns true if two tables are the same table in two places, or under two names."""
     twins = one.parent == other.parent and one.about == other.about and one.rows == other.rows
     return one is other or one.last == other.last or twins
 
 
 def _share(section: Section, below: list[Section]) -> None:
-    """Moves keys that the tables below a section share to the section."""
+    """Moves keys that the tables below a section have in common to the section."""
     counts = Counter(row for one in below for row in one.rows.items())
     for (key, text), number in counts.most_common():
         if number >= SHARED_BY:
@@ -163,7 +163,7 @@ def _share(section: Section, below: list[Section]) -> None:
 
 
 def _unlike(text: str, shared: str, target: str) -> str:
-    """A meaning; only the default if the shared meaning differs in nothing else."""
+    """Returns the meaning of a key, or only its default if nothing else differs from the shared meaning."""
     same, _, default = text.rpartition(" Default: ")
     return f"As [above]({target}), default {default}" if same and shared.startswith(same) else text
 
@@ -193,7 +193,7 @@ def _written(section: Section, homes: Mapping[str, Section]) -> Iterator[str]:
 
 
 def _key(key: str, text: str) -> Iterator[str]:
-    """The entry of a key; of a long text all but the first sentence and the default are folded."""
+    """Yields the entry of a key; of a long text, only the first sentence and the default are unfolded."""
     begin = _begin(text)
     default = re.search(r"(Default: |Required\b).*$", text)
     last = _begin(default[0]) if default and default[0] not in begin else ""
@@ -212,7 +212,7 @@ def _line(head: str, text: str) -> Iterator[str]:
 
 
 def _begin(text: str) -> str:
-    """The first sentence; the rest is in its own section."""
+    """Returns the first sentence of a text; the rest is in its own section."""
     return re.split(r"(?<=[^.]\.) (?=[A-Z\"`])", text, maxsplit=1)[0]
 
 
@@ -221,5 +221,5 @@ def _names(names: list[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """The text of an entry. The general note on units of quantities is omitted."""
+    """Returns the text of an entry, without the general note on units of quantities."""
     return text.replace("\n", " ").replace(" with unit", "")

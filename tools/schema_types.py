@@ -1,4 +1,4 @@
-"""The Python types for the JSON Schema of scenarios."""
+"""Generates Python types from the JSON Schema of scenarios."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 Schema = Mapping[str, Any]
 
 CALLS = {"Simulation": "duration", "Flow": "name", "Transfers": "name", "Job": "name", "ProbeText": "what"}
-"""Tables whose builder call takes one key by position."""
+"""Tables whose builder call takes one positional key."""
 WIDTH = 98
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 ENDINGS = ("Settings", "Params", "Spec", "Keys", "Text")
@@ -20,7 +20,7 @@ ENDINGS = ("Settings", "Params", "Spec", "Keys", "Text")
 
 @dataclass
 class Choice:
-    """The alternatives for a value: words, other plain types, and tables of one key."""
+    """Alternatives for a value: words, other plain types, and tables with one key."""
 
     words: dict[str, str] = field(default_factory=dict)
     plain: list[str] = field(default_factory=list)
@@ -29,13 +29,13 @@ class Choice:
 
 
 class Types:
-    """Names and texts of the types of a schema; `module` writes them."""
+    """Names and source of the types of a schema; `module` writes them."""
 
     def __init__(self, schema: Schema) -> None:
         self.definitions: dict[str, Schema] = schema["definitions"]
         self.tables = tuple(schema["properties"])
         ends = [one for value in schema["properties"].values() for one in references(value)]
-        # Keys of these are keyword arguments, so they must be valid Python identifiers.
+        # Keys of these tables are keyword arguments, so they must be valid Python identifiers.
         self._called = {self.short(name) + "Keys" for name in ends}
         self._seen: set[str] = set()
         self._classes: dict[str, str] = {}
@@ -47,7 +47,7 @@ class Types:
                 self.value({"$ref": f"#/definitions/{name}"}, name)
 
     def module(self, made_by: str) -> Iterator[str]:
-        """The text of the module of all types."""
+        """Yields the source of the module with all types."""
         yield f'"""The keys of each table of a scenario, for the builder and for editors.\n\n{made_by}\n'
         yield "``penstock explain KEY`` says all of a key. A trailing underscore stands for a Python keyword:"
         yield '``from_`` is ``from``. ``None`` is the same as leaving a key out.\n"""\n'
@@ -59,12 +59,12 @@ class Types:
         yield from self._aliases.values()
 
     def short(self, name: str) -> str:
-        """The short name of a definition, unless another definition has that name then."""
+        """Short name of a definition, unless another definition would have the same name."""
         bare = [bared(other) for other in self.definitions]
         return bared(name) if bare.count(bared(name)) == 1 else name
 
     def alternatives(self, value: Schema) -> Iterator[Schema]:
-        """The forms that a value may have."""
+        """Schemas of the forms that a value may have."""
         target = reference(value)
         options = value.get("anyOf") or value.get("oneOf")
         if target:
@@ -76,7 +76,7 @@ class Types:
             yield value
 
     def table(self, name: str) -> str:
-        """The class of the tables of a choice."""
+        """Name of the class for the tables of a choice."""
         return self.short(name).removesuffix("Table") + "Table"
 
     def choice(self, value: Schema) -> Choice:
@@ -86,7 +86,7 @@ class Types:
         return found
 
     def value(self, value: Schema, name: str) -> str:
-        """The type of a value; classes of its tables are named after `name`."""
+        """Returns the type of a value; classes of its tables are named after `name`."""
         target = reference(value)
         if target and "properties" in self.definitions[target]:
             return self.short(target) + "Keys"
@@ -109,7 +109,7 @@ class Types:
         return " | ".join(kinds)
 
     def _one_of(self, choice: Choice, name: str) -> str:
-        """Adds the class of a table with one key of several."""
+        """Adds the class of a table that has exactly one of several keys."""
         rows = []
         for key, (about, value) in choice.tables.items():
             if "properties" in value and not reference(value):
@@ -136,7 +136,7 @@ class Types:
         return name
 
     def _written(self, name: str, about: str, rows: list[tuple[str, str, str]]) -> str:
-        """The text of a class of keys."""
+        """Returns the source of a class of keys."""
         if any(keyword.iskeyword(key) for key, _, _ in rows) and name not in self._called:
             inner = ", ".join(f'"{key}": "{kind}"' for key, _, kind in rows)
             return f'{name} = TypedDict("{name}", {{{inner}}}, total=False)\n{quoted(about)}'
@@ -186,7 +186,7 @@ def reference(value: Schema) -> str | None:
 
 
 def references(value: Schema) -> Iterator[str]:
-    """All definitions that a value refers to."""
+    """Yields all definitions that a value refers to."""
     if isinstance(value, Mapping):
         if "$ref" in value:
             yield value["$ref"].rpartition("/")[2]
@@ -205,12 +205,12 @@ def bared(name: str) -> str:
 
 
 def camel(name: str) -> str:
-    """The name of a type, from that of a key."""
+    """Derives the name of a type from the name of a key."""
     return "".join(part.capitalize() for part in name.split("_"))
 
 
 def begin(text: str) -> str:
-    """The beginning of a description, and the default."""
+    """Returns the beginning of a description, and the default."""
     first = re.split(r"(?<=[^.]\.) (?=[A-Z\"`])|; ", text, maxsplit=1)[0]
     first += "" if first.endswith(".") else "."
     default = re.search(r"Default: (?:[^.(]|\.(?=\w))*(?<=[\w\"`])", text)

@@ -1,12 +1,12 @@
 """Measures the structure of a folder of Rust sources: largest object, mutual recursion, file cycles.
 
-    python tools/shape.py [CRATE_SRC FOLDER]      by default the steps of the engine
+    python tools/shape.py [CRATE_SRC FOLDER]      default: the steps of the engine
 
-The largest object is the type with the most methods. A cycle of files is a set of files each of which depends
-on every other one, directly or through others: by imports (`use crate::...`), or by calls between the methods
-of the largest object and between free functions, which imports need not show. Recursion is counted between
-those methods and functions. Sources are read as text, in the layout of rustfmt; test modules and comments do
-not count.
+The largest object is the type with the most methods. A cycle of files is a set of files that all depend on
+each other, directly or indirectly. Dependencies are imports (`use crate::...`), or calls between the methods
+of the largest object and free functions, which do not always need an import. Recursion is counted between
+those methods and functions. Sources are parsed as text in rustfmt's layout; test modules and comments are
+ignored.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class Method:
     Attributes
     ----------
     file
-        Path of its file, relative to the folder.
+        Path of the file, relative to the folder.
     calls
-        Names that it calls on `self`, `fabric`, `world` or `here`.
+        Names of the methods that it calls on `self`, `fabric`, `world` or `here`.
     functions
-        Free functions that it calls: the module before the name, or none, and the name.
+        Free functions that it calls, as the module before the name, if any, and the name.
     """
 
     file: str
@@ -54,7 +54,7 @@ class Method:
 
     @classmethod
     def of(cls, file: str, body: str, imported: Mapping[str, str]) -> Method:
-        """Reads the calls in the body; `imported` has the module of each name that the file imports."""
+        """Parses the calls in a body; `imported` has the module of each imported name."""
         functions = {
             (path.rstrip(":").rpartition("::")[2] or imported.get(name, ""), name)
             for path, name in FUNCTION_CALL.findall(body)
@@ -64,7 +64,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Shape:
-    """Measured shape of a folder.
+    """Structure of a folder.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Shape:
         return self.types.get(self.largest, {})
 
     def calls(self) -> Graph:
-        """Calls between methods of the largest object and free functions, without calls of itself."""
+        """Returns calls between methods of the largest object and free functions, without self-calls."""
         by_name: defaultdict[str, list[str]] = defaultdict(list)
         for key in self.functions:
             by_name[key.rpartition("::")[2]].append(key)
@@ -108,7 +108,7 @@ class Shape:
         return cycles(self.calls())
 
     def files_by_calls(self) -> Graph:
-        """Files of the methods of the largest object, and the files that each calls into."""
+        """Returns the files with methods of the largest object, and the files that each calls into."""
         graph: defaultdict[str, set[str]] = defaultdict(set)
         units = {**self.functions, **self.methods}
         for name, called in self.calls().items():
@@ -126,7 +126,7 @@ class Shape:
 
 
 def main(arguments: list[str]) -> int:
-    """Prints the shape, one figure a line."""
+    """Prints the structure, one figure per line."""
     crate, folder = map(Path, arguments) if arguments else (SOURCES, SOURCES / "run")
     shape = measure(crate.resolve(), folder.resolve())
     files = {method.file for method in shape.methods.values()}
@@ -143,7 +143,7 @@ def main(arguments: list[str]) -> int:
 
 
 def measure(crate: Path, folder: Path) -> Shape:
-    """Measures the sources below `folder`, a module of the crate whose sources are in `crate`."""
+    """Parses the sources below `folder`, a module of the crate whose sources are in `crate`."""
     types: defaultdict[str, dict[str, Method]] = defaultdict(dict)
     functions: dict[str, Method] = {}
     for path in sorted(folder.rglob("*.rs")):
@@ -161,13 +161,13 @@ def measure(crate: Path, folder: Path) -> Shape:
 
 
 def source(path: Path) -> str:
-    """Code of a file: without its test module and without comment lines."""
+    """Returns the code of a file without its test module and comment lines."""
     code = re.split(r"\n#\[cfg\((?:all\()?test", path.read_text("utf-8"))[0]
     return re.sub(r"^\s*//.*$", "", code, flags=re.MULTILINE)
 
 
 def imports(crate: Path, folder: Path) -> Graph:
-    """Files of a folder, and the files of that folder that each imports from, ``tests.rs`` excepted."""
+    """Returns the files of a folder, and those that each imports from, except ``tests.rs``."""
     files = {_module(path, crate): path for path in sorted(crate.rglob("*.rs")) if path.name != "tests.rs"}
     within = {
         module: path
@@ -187,7 +187,7 @@ def imports(crate: Path, folder: Path) -> Graph:
 
 
 def expanded(tree: str) -> list[str]:
-    """Paths of an import without spaces: ``a::{b,c::{d,e}}`` is ``a::b``, ``a::c::d`` and ``a::c::e``."""
+    """Yields the paths of an import: ``a::{b,c::{d,e}}`` gives ``a::b``, ``a::c::d`` and ``a::c::e``."""
     at = tree.find("{")
     if at < 0:
         return [tree]
@@ -203,7 +203,7 @@ def expanded(tree: str) -> list[str]:
 
 
 def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
-    """Strongly connected components of more than one node, largest first (Tarjan, without recursion)."""
+    """Returns strongly connected components of several nodes, largest first (Tarjan, iterative)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []

@@ -1,7 +1,7 @@
-"""A page for each mechanism: what it is, a small run that plays in the page, keys, source and checks.
+"""Writes a page for each mechanism: description, embedded small run, keys, source and checks.
 
-The pages are written into ``docs/mechanisms`` when the site is built, from what the engine says of itself and
-from the scenarios of ``runs.toml``. With ``-D penstock_runs=0`` nothing is run, and pages say how to.
+The pages are written into ``docs/mechanisms`` when the site is built, from the engine's registry and the
+scenarios of ``runs.toml``. With ``-D penstock_runs=0`` no scenario is run, and the pages show how to run it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """What one page is about: a mechanism, or several that are described together."""
+    """The subject of a page: a mechanism, or several that are described together."""
 
     names: tuple[str, ...]
     kind: str
@@ -48,12 +48,12 @@ class Mechanism:
 
     @property
     def page(self) -> str:
-        """The name of its page."""
+        """Name of the page."""
         return self.names[0]
 
 
 def mechanisms() -> list[Mechanism]:
-    """All of them, in the order of the engine's registry."""
+    """Returns all mechanisms, in the order of the engine's registry."""
     alike: dict[str, list[dict[str, Any]]] = {}
     for one in json.loads(_core.mechanisms()):
         alike.setdefault(one["title"], []).append(one)
@@ -79,7 +79,7 @@ def _mechanism(title: str, alike: list[dict[str, Any]]) -> Mechanism:
 
 
 def runs() -> dict[str, Run]:
-    """The small run of each mechanism, by the names that its page has."""
+    """Returns the small run of each mechanism, by page names."""
     read = tomllib.loads((HERE / "runs.toml").read_text("utf-8"))
     found = {}
     for names, run in read["run"].items():
@@ -94,7 +94,7 @@ def runs() -> dict[str, Run]:
 
 
 def write(app: Sphinx) -> None:
-    """Writes all pages, and the reports that they embed beside where they will be."""
+    """Writes all pages, and the embedded reports beside them."""
     shutil.rmtree(PAGES, ignore_errors=True)
     PAGES.mkdir()
     small = runs()
@@ -151,7 +151,7 @@ def _cell(text: str) -> str:
 
 
 def _checks(mechanism: Mechanism) -> Iterator[str]:
-    """The pages of validation that speak of it."""
+    """Yields links to the validation pages that mention the mechanism."""
     speaks = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in mechanism.names), re.IGNORECASE)
     for page in sorted((DOCS / "validation").glob("*.md")):
         text = page.read_text("utf-8")
@@ -162,7 +162,7 @@ def _checks(mechanism: Mechanism) -> Iterator[str]:
 
 def _index(every: list[Mechanism]) -> Iterator[str]:
     yield from ("# Mechanisms", "")
-    yield "What each one does, a small run of it that plays in the page, its keys, its source, its limits."
+    yield "Each page has a description, an embedded small run, the keys, the source, and the limits."
     kinds: dict[str, list[Mechanism]] = {}
     for mechanism in every:
         kinds.setdefault(mechanism.kind, []).append(mechanism)
@@ -174,7 +174,7 @@ def _index(every: list[Mechanism]) -> Iterator[str]:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """What Sphinx calls."""
+    """Entry point of the Sphinx extension."""
     app.add_config_value("penstock_runs", default=True, rebuild="env", types=[bool])
     app.connect("builder-inited", write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""A page for each notebook, with its outputs; solutions are folded.
+"""Writes a page for each notebook, with its outputs; solutions are folded.
 
 The pages are written into ``docs/classes`` when the site is built, from ``docs/notebooks``.
 """
@@ -18,11 +18,11 @@ DOCS = Path(__file__).parent.parent
 NOTEBOOKS = DOCS / "notebooks"
 PAGES = DOCS / "classes"
 SOLUTION = "solution"
-"""Tag of the cells that are folded."""
+"""Tag of the notebook cells that are folded."""
 
 INDEX = """# Notebooks
 
-Each runs from top to bottom in Jupyter (`pip install "penstock[notebook]"`). Questions have a folded
+Each notebook runs from top to bottom in Jupyter (`pip install "penstock[notebook]"`). Questions have a folded
 solution.
 
 ```{toctree}
@@ -34,7 +34,7 @@ solution.
 
 
 def write(_app: Sphinx) -> None:
-    """Writes all pages anew."""
+    """Rewrites all pages."""
     shutil.rmtree(PAGES, ignore_errors=True)
     PAGES.mkdir()
     names = [path.stem for path in sorted(NOTEBOOKS.glob("*.ipynb"))]
@@ -45,7 +45,7 @@ def write(_app: Sphinx) -> None:
 
 
 def page(document: dict[str, Any], pictures: Path) -> Iterator[str]:
-    """The parts of a page; `pictures` is where those of outputs go."""
+    """Yields the parts of a page; images of outputs are written to `pictures`."""
     folded = False
     for number, cell in enumerate(document["cells"]):
         is_solution = SOLUTION in cell.get("metadata", {}).get("tags", ())
@@ -78,6 +78,6 @@ def _output(output: dict[str, Any], picture: Path) -> Iterator[str]:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """The entry point of a Sphinx extension."""
+    """Entry point of the Sphinx extension."""
     app.connect("builder-inited", write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,7 +1,8 @@
 """Penstock: a simulator of lossless data-center fabrics.
 
-Describe a fabric, its traffic and its mechanisms; get what each flow received, how late, what was lost, who
-paused whom, and how fair it was::
+Describe a fabric, its traffic and its mechanisms. A run reports the throughput and latency of each flow,
+losses,
+pauses with their causes, and fairness::
 
     import penstock as ps
 
@@ -112,7 +113,7 @@ def __getattr__(name: str) -> object:
         home = f"{__name__}.{_HOME[name]}"
         return import_module(f"{home}.{name}") if name == "oracle" else getattr(import_module(home), name)
     if not name.startswith("_"):
-        # A module of the package is not a value of a key, and the keys take time to import.
+        # Modules of the package are not scenario values; importing the keys is slow.
         if find_spec(f"{__name__}.{name}") is not None:
             return import_module(f"{__name__}.{name}")
         if name in _traffic().__all__:
@@ -125,5 +126,5 @@ def __dir__() -> list[str]:
 
 
 def _traffic() -> ModuleType:
-    """Values of a flow's keys, which follow from the schema of scenarios."""
+    """Module with the values of flow keys, generated from the scenario schema."""
     return import_module(f"{__name__}.scenario.traffic")

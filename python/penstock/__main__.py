@@ -1,4 +1,4 @@
-"""The command line: ``python -m penstock`` does what ``penstock`` does."""
+"""Entry point of ``python -m penstock``; same as the command ``penstock``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import threading
 
 
 def main() -> int:
-    """Runs the command of the process; Ctrl-C ends it without a traceback while it is being imported, too."""
-    # NumPy would start threads, which spin for a tenth of a second; nothing here multiplies large matrices.
+    """Runs the command line. Ctrl-C during imports also ends it without a traceback."""
+    # NumPy would start threads that busy-wait for a tenth of a second; no large matrices are multiplied here.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from .cli import main as command
@@ -27,19 +27,19 @@ def main() -> int:
 
 
 def end_at_once_from_now_on() -> None:
-    """Lets the next signal end the process without a word: what is left to do is waiting for others."""
+    """Makes the next signal end the process silently: only waiting for other processes remains."""
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
 
 
 def _end(code: int) -> None:
-    """Ends the process without taking apart what it has loaded and measured, which takes some time.
+    """Ends the process without finalizing the interpreter, which takes some time.
 
-    All that the end of an interpreter does for others is done: exit handlers, and what was printed goes out.
+    Runs exit handlers and flushes the output.
     """
     if any(thread is not threading.main_thread() and not thread.daemon for thread in threading.enumerate()):
-        return  # they may have something to finish
+        return  # other threads may have work to finish
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()

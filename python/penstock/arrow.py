@@ -26,12 +26,12 @@ _MAX_TEXT = 2**31 - 1
 
 
 def strings(values: Iterable[str | None]) -> pa.Array:
-    """An array of strings; ``None`` is null.
+    """Creates an array of strings; ``None`` is null.
 
     Raises
     ------
     ValueError
-        If they have more than 2 GiB of UTF-8 together.
+        If the UTF-8 text exceeds 2 GiB in total.
     """
     import numpy as np
 
@@ -46,14 +46,14 @@ def strings(values: Iterable[str | None]) -> pa.Array:
 
 
 def array(values: Sequence[Any], kind: pa.DataType, *, null_nan: bool = False) -> pa.Array:
-    """An array of strings, truth values or numbers; `null_nan` as in `numbers`."""
+    """Creates an array of strings, booleans or numbers; `null_nan` as in `numbers`."""
     if pa.types.is_string(kind):
         return strings(values)
     return booleans(values) if pa.types.is_boolean(kind) else numbers(values, kind, null_nan=null_nan)
 
 
 def booleans(values: NDArray[Any] | Sequence[bool]) -> pa.Array:
-    """An array of truth values."""
+    """Creates an array of booleans."""
     import numpy as np
 
     bits = np.asarray(values, dtype=bool)
@@ -63,16 +63,17 @@ def booleans(values: NDArray[Any] | Sequence[bool]) -> pa.Array:
 def numbers(
     values: NDArray[Any] | Sequence[Any], kind: pa.DataType | None = None, *, null_nan: bool = False
 ) -> pa.Array:
-    """An array of numbers, on the memory of `values` where their type permits it.
+    """Creates an array of numbers; shares the memory of `values` if possible.
 
     Parameters
     ----------
     values : numpy.ndarray or sequence
         Numbers; ``None`` in a sequence is null.
     kind : pyarrow.DataType, optional
-        Integer or floating point. Default: the type of the NumPy array; for a sequence, NumPy's choice.
+        Integer or floating-point type. Default: the type of the NumPy array, or NumPy's choice for a
+        sequence.
     null_nan : bool
-        Whether NaN becomes null. Default false.
+        Converts NaN to null. Default false.
 
     Raises
     ------
@@ -103,12 +104,12 @@ def numbers(
 
 
 def scalar(value: Plain) -> pa.Scalar:
-    """A value of the type that ``pa.scalar`` infers: string, bool, int64 or double.
+    """Creates a scalar with the type that ``pa.scalar`` infers: string, bool, int64 or double.
 
     Raises
     ------
     OverflowError
-        If it is an integer of more than 64 bits.
+        If an integer needs more than 64 bits.
     """
     if isinstance(value, str):
         return strings([value])[0]
@@ -128,25 +129,25 @@ def call(function: str, *arguments: Column | pa.Scalar | Plain) -> Any:
 
 
 def table(columns: Mapping[str, Column], schema: pa.Schema | None = None) -> pa.Table:
-    """A table of columns, with the types of a schema if one is given."""
+    """Creates a table from columns, with the types of a schema if given."""
     found = pa.Table.from_arrays(list(columns.values()), names=list(columns))
     return found if schema is None else found.cast(schema)
 
 
 def take(rows_of: Any, rows: NDArray[Any] | Sequence[int]) -> Any:
-    """These rows of a table, or entries of a column."""
+    """Returns these rows of a table, or elements of a column."""
     return rows_of.take(numbers(rows, pa.int64()))
 
 
 def sort(rows_of: pa.Table, order: Sequence[tuple[str, str]]) -> pa.Table:
-    """A table in this order: pairs of a column and ``"ascending"`` or ``"descending"``."""
+    """Sorts a table by pairs of a column and ``"ascending"`` or ``"descending"``."""
     import pyarrow.compute as pc
 
     return rows_of.take(pc.sort_indices(rows_of, sort_keys=list(order)))
 
 
 def first_word(column: Column, separator: str) -> Column:
-    """The text of each entry before the first `separator`; all of it if there is none."""
+    """Text of each element before the first `separator`; all of it if there is none."""
     import pyarrow.compute as pc
 
     parts = pc.split_pattern(column, separator, max_splits=1)
@@ -154,9 +155,9 @@ def first_word(column: Column, separator: str) -> Column:
 
 
 def codes(column: Column) -> tuple[NDArray[Any], pa.Array]:
-    """The number of the value of each entry, and the values in order of first appearance.
+    """Dictionary-encodes a column: index of each element's value, and values in order of first appearance.
 
-    Entries that are null have the number -1.
+    Nulls have the index -1.
     """
     import numpy as np
 
@@ -167,14 +168,14 @@ def codes(column: Column) -> tuple[NDArray[Any], pa.Array]:
 
 
 def places(column: Column, among: Column) -> NDArray[Any]:
-    """The place of each entry among the values of another column, as int64; -1 if it is not there."""
+    """Index of each element among the values of another column, as int64; -1 if missing."""
     import pyarrow.compute as pc
 
     return integers(pc.index_in(column, value_set=in_one(among)), -1)
 
 
 def integers(column: Column, null: int) -> NDArray[Any]:
-    """A column of integers as int64, with `null` in place of what is null."""
+    """Converts a column of integers to int64, replacing nulls by `null`."""
     import numpy as np
 
     filled = call("fill_null", column.cast(pa.int64()), null) if column.null_count else column
@@ -184,9 +185,9 @@ def integers(column: Column, null: int) -> NDArray[Any]:
 
 
 def sums_by(rows_of: pa.Table, keys: Sequence[str], column: str) -> pa.Table:
-    """The keys of each group of rows, in order of first appearance, with the sum of a column and ``rows``.
+    """Groups rows; returns the keys in order of first appearance with the sum of a column, and ``rows``.
 
-    Sums are in double precision, which is exact for integers below 2**53. What is null adds nothing.
+    Sums are in double precision, which is exact for integers below 2**53. Nulls count as 0.
     """
     import numpy as np
 
@@ -205,7 +206,7 @@ def sums_by(rows_of: pa.Table, keys: Sequence[str], column: str) -> pa.Table:
 
 
 def in_one(column: Column) -> pa.Array:
-    """A column as one array."""
+    """Combines the chunks of a column into one array."""
     if isinstance(column, pa.Array):
         return column
     if column.num_chunks == 1:
@@ -214,10 +215,10 @@ def in_one(column: Column) -> pa.Array:
 
 
 def write_parquet(rows_of: pa.Table, path: Path) -> None:
-    """Writes a table as a Parquet file with zstd, the same bytes as ``parquet.write_table``.
+    """Writes a table as a Parquet file with zstd; same bytes as ``parquet.write_table``.
 
-    The module ``pyarrow.parquet`` loads the clients of cloud storage and TLS, 9 MB that a local file does not
-    need. What it calls itself is called here; where a version of pyarrow lacks that, it is loaded.
+    Importing ``pyarrow.parquet`` loads cloud storage and TLS clients (9 MB). Its internal writer is called
+    directly; versions of pyarrow without it use the import.
     """
     options: dict[str, Any] = {"version": "2.6", "data_page_version": "1.0", "writer_engine_version": "V2"}
     options |= {"use_dictionary": True, "write_statistics": True, "use_compliant_nested_type": True}
@@ -237,7 +238,7 @@ def write_parquet(rows_of: pa.Table, path: Path) -> None:
 
 
 def nothing(kind: pa.DataType) -> pa.Array:
-    """An array of this type without entries."""
+    """Empty array of this type."""
     return pa.nulls(0, kind)
 
 

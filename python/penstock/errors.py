@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 LONGEST_WORD = 300
-"""Characters of a quoted name or path; longer ones are cut."""
+"""Maximum length of a quoted name or path in messages."""
 
 _LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
 
 
 def shortened(message: str) -> str:
-    """A message without the middle of its longest words: what users write may be of any length."""
+    """Removes the middle of very long words in a message, since user input may have any length."""
 
     def ends(match: re.Match[str]) -> str:
         word = match[0]
@@ -30,7 +30,7 @@ class PenstockError(Exception):
     """Base of all errors of this package."""
 
     def __str__(self) -> str:
-        """The message, in which no word is longer than anybody reads."""
+        """Message with long words shortened."""
         return shortened(super().__str__())
 
 
@@ -47,12 +47,12 @@ class ScenarioError(PenstockError, ValueError):
 
 
 class SimulationError(PenstockError, RuntimeError):
-    """A run that broke one of its invariants, such as a lost frame in a lossless class.
+    """Raised if a run breaks an invariant, such as by losing a frame of a lossless class.
 
     Attributes
     ----------
     result : Result or None
-        What was measured until then; it is not complete.
+        Measurements until then; incomplete.
     """
 
     result: Any = None
@@ -63,7 +63,7 @@ class InputError(PenstockError):
 
 
 class ArgumentError(InputError, ValueError, TypeError):
-    """An argument of a call is wrong; the message names it."""
+    """An invalid argument; the message names it."""
 
 
 class UnknownNameError(InputError, KeyError):
@@ -74,14 +74,14 @@ class UnknownNameError(InputError, KeyError):
 
 
 class MissingPackageError(InputError, ImportError):
-    """A package that is not needed otherwise is not installed; the message says how to install it.
+    """An optional package is not installed; the message contains the command that installs it.
 
     Parameters
     ----------
     call : str
-        What needs it.
+        Function that requires the package.
     package : str
-        Its name.
+        Name of the package.
     """
 
     def __init__(self, call: str, package: str) -> None:
@@ -89,7 +89,7 @@ class MissingPackageError(InputError, ImportError):
 
 
 class TomlError(InputError, tomllib.TOMLDecodeError):
-    """A text that is not TOML."""
+    """Text that is not valid TOML."""
 
 
 class ResultError(PenstockError):
@@ -97,28 +97,28 @@ class ResultError(PenstockError):
 
 
 class StudyError(PenstockError):
-    """A study whose description and measurements do not agree."""
+    """A study whose description does not match its measurements."""
 
 
 class ConvergenceError(PenstockError):
-    """A numerical method that did not converge."""
+    """Raised if a numerical method does not converge."""
 
 
 @contextlib.contextmanager
 def reading(*places: Path, passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-    """A block that works with results; what they hold that makes no sense is refused by their names.
+    """Context that converts errors caused by inconsistent results to a `ResultError` with their directories.
 
     Parameters
     ----------
     places : Path
         Directories of the results.
     passing : tuple of type, optional
-        Errors that say nothing of results. Default: those of the package and of the system alone.
+        Other errors that results cannot cause. Default: only errors of the package and the system.
 
     Raises
     ------
     ResultError
-        If anything fails that is no error of the package or of the system.
+        If any other error is raised in the block.
     """
     known: tuple[type[Exception], ...] = (PenstockError, OSError, *passing)
     try:
@@ -128,6 +128,6 @@ def reading(*places: Path, passing: tuple[type[Exception], ...] = ()) -> Iterato
     except Exception as error:
         text = ", ".join(map(str, places))
         raise ResultError(
-            f"{text}: what it holds does not fit together ({type(error).__name__}: {error}); run the "
-            "scenario again. If this version of Penstock wrote it so, that is a bug"
+            f"{text}: inconsistent contents ({type(error).__name__}: {error}); run the "
+            "scenario again. If this version of Penstock wrote the result, please report a bug"
         ) from error

@@ -1,9 +1,8 @@
 """Definitions of names: mechanisms, keys of the scenario file, tables and columns of results.
 
-Nothing is written here twice: mechanisms and keys come from the engine's registry and JSON Schema, tables
-and columns from their declarations. Only what `penstock headroom` prints is
-explained here, because nothing else describes it, and words of the field that are no names in Penstock are in
-`concepts.toml`.
+Mechanisms and keys come from the engine's registry and JSON Schema, tables and columns from their
+declarations. This module contains only the descriptions of the output of `penstock headroom`. Terms of the
+field that are not names in Penstock are in `concepts.toml`.
 """
 
 from __future__ import annotations
@@ -22,33 +21,32 @@ from penstock.errors import InputError
 from penstock.library import suggestion, text_of, toml
 
 _HEADROOM = {
-    "total_bit_times": "What still arrives after XOFF in the worst case, in bit times of the link: the sum "
-    "of the terms above it (IEEE 802.1Qbb Annex O).",
-    "total_bytes": "total_bit_times in bytes: the room above XOFF of a queue that counts each byte as it "
-    "comes.",
-    "headroom_bytes": "total_bytes and the rest of the frame that crosses XOFF: the room above XOFF of a "
-    "queue that counts whole frames, and what `headroom` of a scenario has to be at least.",
-    "total_frames": "total_bit_times as a number of longest frames with their line overhead.",
+    "total_bit_times": "Maximum amount of data that arrives after XOFF, in bit times of the link: the sum "
+    "of the terms above (IEEE 802.1Qbb Annex O).",
+    "total_bytes": "total_bit_times in bytes: headroom of a queue that counts bytes as they arrive.",
+    "headroom_bytes": "total_bytes plus the rest of the frame that crosses XOFF: headroom above XOFF of a "
+    "queue that counts whole frames; the minimum of the scenario key `headroom`.",
+    "total_frames": "total_bit_times as a number of maximum frames with line overhead.",
     "total_time": "total_bit_times as a time.",
     "response_quanta": "Time from the end of a pause frame to its effect, in quanta of 512 bit times.",
-    "pause_quanta_at_least": "The shortest pause that can be renewed before it ends: response, a longest "
-    "frame and pause frames in the way. `penstock explain renewal` has the condition.",
-    "sublayers": "What an interface consists of, with what IEEE 802.3 allows each sublayer, transmit and "
-    "receive together. A `number` is published elsewhere too, or recalled and not verified.",
-    "xon_at_least_bytes": "The least XON at which a queue does not run dry while its senders resume: "
+    "pause_quanta_at_least": "Shortest pause that can be refreshed before it expires: response, a maximum "
+    "frame, and other pause frames ahead. For the condition see `penstock explain renewal`.",
+    "sublayers": "Sublayers of an interface with their maximum delays in IEEE 802.3, transmit and "
+    "receive together. A `number` has another published source, or is from memory and not verified.",
+    "xon_at_least_bytes": "Minimum XON at which a queue does not become empty while its senders resume: "
     "rate times total_time (Hagen 2012, section 7.2).",
-    "cisco_rule_bytes": "For comparison: headroom as Cisco's white paper on PFC adds it up, from the longest "
-    "frames of both ends (9216 B and 2240 B), the cable there and back, transceivers and response. Of the "
-    "options only rate and length count.",
-    "sonic_model_bytes": "For comparison: headroom as SONiC's dynamic buffer model computes it, for frames "
-    "of 64 B that each take a cell of 256 B, or of --cell, rounded up to KiB. Of the other options only rate "
-    "and length count.",
-    "cell_occupancy": "Bytes of memory that a byte takes in cells of --cell if all frames have 64 B.",
-    "headroom_memory_bytes": "headroom_bytes times cell_occupancy: what it takes in cells of --cell.",
-    "headroom_needed": "In the table watermarks: the room that a counter needs above XOFF so that nothing is "
-    "lost, with the longest frames and the cable of its link. `penstock headroom` shows how it adds up.",
+    "cisco_rule_bytes": "For comparison: headroom by Cisco's white paper on PFC: maximum frames "
+    "of both ends (9216 B and 2240 B), round trip of the cable, transceivers and response. Of the "
+    "options only rate and length are used.",
+    "sonic_model_bytes": "For comparison: headroom by SONiC's dynamic buffer model, for frames "
+    "of 64 B in one cell each (256 B, or --cell), rounded up to KiB. Of the other options only rate "
+    "and length are used.",
+    "cell_occupancy": "Bytes of memory per byte of data, in cells of --cell, if all frames have 64 B.",
+    "headroom_memory_bytes": "headroom_bytes times cell_occupancy: memory in cells of --cell.",
+    "headroom_needed": "In the table watermarks: headroom above XOFF that a counter needs to avoid loss, "
+    "for the maximum frames and the cable of its link. `penstock headroom` shows the terms.",
 }
-"""Fields that `penstock headroom` prints, with their names in results."""
+"""Fields in the output of `penstock headroom`, with their names in results."""
 
 
 _NEAR_SHOWN = 6
@@ -68,9 +66,9 @@ class Topic:
     lines : list of str
         Paragraphs.
     rows : list of list of str
-        A table with its header first; may be empty.
+        Rows of a table, starting with the header; may be empty.
     also : list of str
-        Other names for the same.
+        Other names of the entry.
     """
 
     name: str
@@ -80,12 +78,12 @@ class Topic:
     also: list[str] = field(default_factory=list)
 
     def answers(self, name: str) -> bool:
-        """Returns true if `name` is the full name of the entry or ends it."""
+        """True if `name` is the full name of the entry, or its last part."""
         full, folded = _folded(self.name), _folded(name)
         return full == folded or full.endswith("." + folded) or folded in self.also
 
     def begin(self) -> str:
-        """The first sentence, or what fits a line of it."""
+        """First sentence, or as much of it as fits on a line."""
         first = " ".join((self.lines or [""])[0].split())
         sentence = first.partition(". ")[0].rstrip(".")
         if len(sentence) <= _ABOUT_LETTERS:
@@ -95,12 +93,12 @@ class Topic:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Entries that `penstock.explain` found; a terminal shows them as text, a notebook as HTML.
+    """Entries found by `penstock.explain`; shown as text in a terminal and as HTML in a notebook.
 
     Attributes
     ----------
     topics : tuple of Topic
-        All that the name may mean, or all that mention the words.
+        All entries with the name, or with the words.
     """
 
     topics: tuple[Topic, ...]
@@ -136,15 +134,15 @@ def explain(name: str | None = None, *, search: str | None = None) -> Explanatio
     Parameters
     ----------
     name : str, optional
-        Such as ``"pfc"``, ``"ecmp"``, ``"flows.latency_p99_ns"`` or ``"xoff"``.
+        Name such as ``"pfc"``, ``"ecmp"``, ``"flows.latency_p99_ns"`` or ``"xoff"``.
     search : str, optional
-        Finds the entries that have this word, or all of these words, in their name or text. Exactly one of
-        `name` and `search` is given.
+        Finds the entries that contain this word, or all of these words, in their name or text. Expected:
+        either `name` or `search`.
 
     Raises
     ------
     InputError
-        If nothing has the name or mentions the words. The message names what is near.
+        If there is no such entry. The message contains similar names.
 
     Examples
     --------
@@ -165,20 +163,20 @@ def explain(name: str | None = None, *, search: str | None = None) -> Explanatio
 
 
 def _near(name: str) -> str:
-    """Names that are spelled alike, and entries that mention the word."""
+    """Names with similar spelling, and entries that mention the word."""
     hint = suggestion(name.lower(), names())
     near = [hint] if hint.startswith("did") else []
     if mention := [topic.name for topic in find_words(name)]:
         more = " and others (penstock explain --search)" if len(mention) > _NEAR_SHOWN else ""
         near.append(f"mentioned in {', '.join(mention[:_NEAR_SHOWN])}{more}")
-    return "; ".join(near) or "penstock explain without a name lists what there is"
+    return "; ".join(near) or "for a list of names: penstock explain"
 
 
 def find(name: str) -> list[Topic]:
-    """Everything that `name` may mean; an exact name hides those that only end in it.
+    """Returns all entries for `name`; an exact match hides entries that only end with it.
 
-    What says the same in several places, such as a key for one switch and for all, becomes one topic. A word
-    that is not a name but a value of a column, such as a cause of loss, is answered by the column.
+    Entries with identical text, such as a key for one switch and for all, are merged. If the word is not a
+    name but a value of a column, such as a cause of loss, the column is returned.
     """
     answers = [topic for topic in topics() if topic.answers(name)]
     exact = [topic for topic in answers if _folded(topic.name) == _folded(name)]
@@ -189,7 +187,7 @@ def find(name: str) -> list[Topic]:
 
 
 def _merged(same: list[Topic]) -> Topic:
-    """One topic for several with the same words, under the shortest names."""
+    """Merges entries with identical text, under the shortest names."""
     if len(same) == 1:
         return same[0]
     every = [topic.name for topic in same if topic.kind == "scenario key"] or [topic.name for topic in same]
@@ -198,30 +196,30 @@ def _merged(same: list[Topic]) -> Topic:
     lines = list(same[0].lines)
     if rest := [name for name in every if name not in short]:
         more = "one more place" if len(rest) == 1 else f"{len(rest)} more places"
-        lines.append(f"The same in {more}, such as {rest[0]}.")
+        lines.append(f"Also in {more}, such as {rest[0]}.")
     kinds = ", ".join(dict.fromkeys(topic.kind for topic in same))
     return Topic(", ".join(dict.fromkeys(short)), kinds, lines, max((topic.rows for topic in same), key=len))
 
 
 def _plain(name: str) -> str:
-    """The key for all stations instead of one, and of a scheduler that is not behind a shaper."""
+    """Key for all stations instead of one, and of a scheduler without a shaper."""
     everywhere = name.replace("hosts.NAME", "host").replace("switches.NAME", "switch")
     return everywhere.replace("scheduler.shaper.scheduler", "scheduler")
 
 
 def _with_value(name: str) -> list[Topic]:
-    """Columns whose meaning lists this word among their values."""
+    """Columns whose description lists this word as a value."""
     word = re.compile(rf"(?<![\w.]){re.escape(_folded(name))}(?=[:,]| \()")
     return [topic for topic in topics() if topic.kind == "column" and word.search(topic.lines[0])]
 
 
 def find_words(words: str) -> list[Topic]:
-    """Topics whose name or text has all of these words, those first that have them in their name.
+    """Entries whose name or text contains all of these words; matches in names come first.
 
     Parameters
     ----------
     words : str
-        Parts of words, in any order; case does not matter, and ``-`` and ``_`` are alike.
+        Parts of words, in any order; case-insensitive, and ``-`` equals ``_``.
     """
     wanted = [_folded(word) for word in words.split()]
     ranked: dict[int, list[Topic]] = {rank: [] for rank in range(-1, 4)}
@@ -241,7 +239,7 @@ def find_words(words: str) -> list[Topic]:
 
 
 def index() -> dict[str, list[str]]:
-    """Names that have an entry, by kind: mechanisms, concepts, tables of the scenario file and of results."""
+    """Names of entries by kind: mechanisms, concepts, tables of the scenario file and of results."""
     found: dict[str, list[str]] = {}
     for topic in topics():
         if topic.kind == "scenario key":
@@ -255,14 +253,14 @@ def index() -> dict[str, list[str]]:
 
 
 def names() -> list[str]:
-    """All that can be explained: full names and their last parts."""
+    """All names that can be explained: full names and their last parts."""
     full = [name for topic in topics() for name in (topic.name, *topic.also)]
     return sorted({*full, *(name.rpartition(".")[2] for name in full)})
 
 
 @functools.cache
 def topics() -> tuple[Topic, ...]:
-    """Every explanation."""
+    """All entries."""
     schema = json.loads(_core.json_schema())
     return (*_mechanisms(), *_concepts(), *_tables(), *_headroom(), *_keys(schema, schema, "", ()))
 
@@ -296,13 +294,13 @@ def _concepts() -> Iterator[Topic]:
 
 
 def without_links(text: str) -> str:
-    """Removes the links of Rust's documentation: an item keeps its last name, a link with a text its text."""
+    """Replaces links of Rust documentation by their text, or by the last part of the item's path."""
     text = re.sub(r"\[`(?:\w+::)*([^`]+)`\](?!\()", r"`\1`", text)
     return re.sub(r"\[([^][]+)\]\(\w+(?:::\w+)+\)", r"\1", text)
 
 
 def cells(line: str) -> list[list[str]]:
-    """The rows of a paragraph that is a table, its header first; none of any other paragraph."""
+    """Rows of a paragraph that is a table, header first; empty for other paragraphs."""
     rows = [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in line.splitlines()]
     is_table = line.startswith("|") and len(rows) > 1 and all(set(cell) <= set("-: ") for cell in rows[1])
     return [rows[0], *rows[2:]] if is_table else []
@@ -314,7 +312,7 @@ def _headroom() -> Iterator[Topic]:
 
 
 def _tables() -> Iterator[Topic]:
-    """The tables and columns that the engine declares."""
+    """Tables and columns, as declared by the engine."""
     for table in json.loads(_core.tables()):
         rows = [["column", "unit", "meaning"]]
         rows += [[column["name"], _text(column["unit"]), column["about"]] for column in table["columns"]]
@@ -327,7 +325,7 @@ def _tables() -> Iterator[Topic]:
 def _keys(
     schema: Mapping[str, Any], root: Mapping[str, Any], path: str, seen: tuple[str, ...]
 ) -> Iterator[Topic]:
-    """Walks the JSON Schema; `seen` are the definitions above, so that one inside itself ends."""
+    """Walks the JSON Schema; `seen` contains the enclosing definitions, which ends recursion."""
     reference = schema.get("$ref")
     if reference in seen:
         return
@@ -342,7 +340,7 @@ def _keys(
     for name, value in schema.get("properties", {}).items():
         full = f"{path}.{name}".lstrip(".")
         inner = list(_keys(value, root, full, seen))
-        # An object with one key only is a variant of a choice: none of them is required.
+        # An object with a single key is a variant of a choice, so the key is not required.
         required = name in schema.get("required", ()) and len(schema["properties"]) > 1
         lines = list(_about(value, root, required))
         yield Topic(full, "scenario key", lines, _children(full, inner))
@@ -366,7 +364,7 @@ def _about(value: Mapping[str, Any], root: Mapping[str, Any], required: bool) ->
 
 
 def _children(path: str, inner: list[Topic]) -> list[list[str]]:
-    """The keys directly below a table, each with all that is said of it."""
+    """Keys directly below a table, with their descriptions."""
     depth = path.count(".") + 1
     below = [topic for topic in inner if topic.name.count(".") == depth and ".NAME" not in topic.name]
     rows = {topic.name.rpartition(".")[2]: " ".join(topic.lines) for topic in below}

@@ -21,13 +21,13 @@ SCENARIOS = _PACKAGE / "scenarios"
 STUDIES = _PACKAGE / "studies"
 
 MAX_SCENARIO_BYTES = 16 * 1024 * 1024
-"""The largest scenario that is read; a fabric of 100,000 explicit links fits."""
+"""Maximum size of a scenario; a fabric of 100,000 explicit links fits."""
 
 MOST_NESTED = 80
-"""Tables and lists within each other, and words of a key: the engine reads no more."""
+"""Maximum nesting of tables, lists and dotted keys, as in the engine."""
 
 NAMES_SHOWN = 40
-"""Suggestions for a misspelt name, at most."""
+"""Maximum number of suggestions for a misspelt name."""
 
 
 _allow_files = False
@@ -35,10 +35,10 @@ _allow_files = False
 
 @contextlib.contextmanager
 def allow_files() -> Iterator[None]:
-    """Lets the scenarios of a block read files outside their folders, as ``--allow-files`` does.
+    """Context in which scenarios may read files outside their folders, as with ``--allow-files``.
 
-    Without it a scenario reads only files inside its folder, or inside the current one if it is not a file. A
-    message about a wrong line quotes the line, so that a scenario from somebody else could show any file.
+    By default a scenario reads only files inside its folder, or inside the current one if it is not a file.
+    Errors in a file quote the wrong line, so an untrusted scenario could otherwise display any file.
 
     Examples
     --------
@@ -67,11 +67,11 @@ class Source:
     text : str
         The text.
     file : str
-        The name that messages show. Files that the scenario names are relative to its folder.
+        Name in messages. Files in the scenario are relative to its folder.
     allow_files : bool
-        Whether these files may lie outside that folder. Default: whether it was read under `allow_files`.
+        True if these files may be outside that folder. Default: true within `allow_files`.
     until : str or None
-        Precision at which jobs end, in place of that of the text. Default: that of the text.
+        Precision at which jobs end, overriding the text. Default: as in the text.
     """
 
     text: str
@@ -90,23 +90,23 @@ class Entry:
 
 
 def scenarios() -> list[Entry]:
-    """The named scenarios, in order of name."""
+    """Scenarios of the package by name."""
     return [Entry(path.stem, _description(path), path) for path in sorted(SCENARIOS.glob("*.toml"))]
 
 
 def studies() -> list[Entry]:
-    """The studies, ``PAPER/PART``, in order of name."""
+    """Studies of the package, ``PAPER/PART``, by name."""
     found = sorted(STUDIES.glob("*/*/study.toml"))
     return [Entry("/".join(path.parts[-3:-1]), _title(path), path.parent) for path in found]
 
 
 def read(name_or_path: str) -> Source:
-    """The scenario in a file, or the named one if there is no such file.
+    """Reads a scenario file; if there is no such file, the scenario with that name.
 
     Raises
     ------
     InputError
-        If there is neither, or if the file is not readable text of at most `MAX_SCENARIO_BYTES`.
+        If neither exists, or the file is not UTF-8 text of at most `MAX_SCENARIO_BYTES`.
     """
     path = Path(name_or_path)
     try:
@@ -124,11 +124,11 @@ def read(name_or_path: str) -> Source:
 
 
 MOST_FILES = 1_000
-"""Files of a folder that a message looks at."""
+"""Maximum number of files in a folder that are considered for a message."""
 
 
 def files_beside(path: Path) -> list[str]:
-    """The files of the folder where a file is missing, by the names that a user would write."""
+    """Files in the folder of a missing file, in the form that a user would write."""
     try:
         found = [one for one in islice(path.parent.iterdir(), MOST_FILES) if one.is_file()]
     except (OSError, ValueError):
@@ -137,7 +137,7 @@ def files_beside(path: Path) -> list[str]:
 
 
 def suggestion(wrong: str, known: Iterable[str]) -> str:
-    """``did you mean ...?`` if a known name is near, otherwise all of them."""
+    """Returns ``did you mean ...?`` if a known name is similar, otherwise the list of names."""
     names = list(known)
     near = difflib.get_close_matches(wrong, names, n=3, cutoff=0.6)
     if near:
@@ -149,29 +149,29 @@ def suggestion(wrong: str, known: Iterable[str]) -> str:
 
 
 def text_of(name: str, value: Any) -> str:
-    """An argument that is text.
+    """Validates an argument that is text.
 
     Raises
     ------
     ArgumentError
-        If it is something else, or cannot be written as UTF-8. The message names the argument.
+        If it is not text, or cannot be encoded as UTF-8. The message names the argument.
     """
     if not isinstance(value, str):
         raise ArgumentError(f"{name} is {value!r}; expected text")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ArgumentError(f"{name} is {value!r}; expected text that UTF-8 can write") from None
+        raise ArgumentError(f"{name} is {value!r}; expected text that can be encoded as UTF-8") from None
     return value
 
 
 def path_of(name: str, value: Any) -> Path:
-    """An argument that is a path.
+    """Validates an argument that is a path.
 
     Raises
     ------
     ArgumentError
-        If it is something else. The message names the argument.
+        If it is not a path. The message names the argument.
     """
     if not isinstance(value, str | os.PathLike) or "\0" in os.fspath(value):
         raise ArgumentError(f"{name} is {value!r}; expected a path")
@@ -179,12 +179,12 @@ def path_of(name: str, value: Any) -> Path:
 
 
 def text_in(path: Path, what: str = "scenario") -> str:
-    """The text of a file, which messages call a `what`.
+    """Returns the text of a file; messages call it a `what`.
 
     Raises
     ------
     InputError
-        If it is not readable text of at most `MAX_SCENARIO_BYTES`.
+        If it is not UTF-8 text of at most `MAX_SCENARIO_BYTES`.
     """
     if path.is_dir():
         inside = path / "scenario.toml"
@@ -212,17 +212,17 @@ def text_in(path: Path, what: str = "scenario") -> str:
 
 
 def toml(text: str, file: str | None = None) -> dict[str, Any]:
-    """A text as TOML: whatever Penstock reads of it comes through here.
+    """Parses TOML. All TOML that Penstock reads is parsed here.
 
     Raises
     ------
     TomlError
-        If it is none, is nested more deeply than the engine reads, or has numbers beyond 64 bits. The message
-        begins with the file, if there is one.
+        If the text is not TOML, is nested too deeply, or has integers beyond 64 bits. The message starts with
+        the file name, if given.
     """
     try:
         if _LONG_KEY.search(text):
-            raise TomlError(_TOO_DEEP)  # Python's reader takes the square of its length, if not for ever
+            raise TomlError(_TOO_DEEP)  # Python's parser takes quadratic time, or longer
         table = tomllib.loads(text)
         _check_toml(table, 0)
         return table
@@ -230,13 +230,13 @@ def toml(text: str, file: str | None = None) -> dict[str, Any]:
         wrong = _TOO_DEEP
     except (tomllib.TOMLDecodeError, TomlError) as error:
         wrong = str(error)
-    except ValueError:  # Python's, of integers of thousands of digits
+    except ValueError:  # raised by Python for integers of thousands of digits
         wrong = _TOO_LARGE
     raise TomlError(f"{file}: {wrong}" if file else wrong)
 
 
 def _check_toml(value: Any, depth: int) -> None:
-    """Refuses what Python reads and cannot write again."""
+    """Rejects values that Python can parse but not write."""
     if isinstance(value, dict | list):
         if depth > MOST_NESTED:
             raise TomlError(_TOO_DEEP)
@@ -253,7 +253,7 @@ _TOO_LARGE = "an integer is too large; expected one of 64 bits"
 
 
 def _bytes(path: Path, what: str) -> bytes:
-    """The beginning of a file; empty for a pipe without a writer."""
+    """Start of a file; empty for a pipe without a writer."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(handle, "rb") as file:
         is_pipe = stat.S_ISFIFO(os.fstat(handle).st_mode)
@@ -261,7 +261,7 @@ def _bytes(path: Path, what: str) -> bytes:
             os.set_blocking(handle, True)
         data = file.read(MAX_SCENARIO_BYTES + 1)
     if is_pipe and not data:
-        raise InputError(f"{path}: is a pipe into which nobody writes; expected a {what} file")
+        raise InputError(f"{path}: is a pipe without a writer; expected a {what} file")
     return data
 
 

@@ -1,4 +1,4 @@
-"""The measurements of a run as described Arrow tables, which analysis, pictures and the report read."""
+"""Measurements of a run: Arrow tables with descriptions, used by analysis, pictures and the report."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ _DISTRIBUTIONS = {
     "occupancy_bytes": ("occupancies", "entity", "B"),
     "occupancy_frames": ("occupancies", "entity", "frames"),
 }
-"""For each distribution: table, column of the owner, and unit if the table has several."""
+"""For each distribution: table, column with the entity, and unit if the table has several."""
 
 
 def of_result(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """Makes a function refuse a stored result that does not fit together, by the name of its directory.
+    """Decorator: errors caused by an inconsistent stored result become a `ResultError` with its directory.
 
-    Its first argument is the result. Anybody may have changed the files of a stored one.
+    The first argument is the result. The files of a stored result may have been modified.
     """
 
     @functools.wraps(function)
@@ -72,12 +72,12 @@ def of_result(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenat
 
 
 def html_table(table: pa.Table, what: str) -> str:
-    """The first rows of a table for notebooks, with units, and how many more of `what` there are."""
+    """HTML of the first rows of a table with units, and the number of remaining `what`, for notebooks."""
     return html_of(rows(table.slice(0, ROWS_SHOWN)), table.column_names, table.num_rows, what)
 
 
 class Measurements:
-    """The tables of one run, and everything needed to repeat it.
+    """Tables of a run, and the scenario and seed to repeat it.
 
     `penstock.Result` adds saving and loading.
 
@@ -90,14 +90,14 @@ class Measurements:
         and checking the scenario; ``build_s``, of building the fabric; and ``wall_s``, of building it and
         handling events.
     scenario_toml : str
-        The effective scenario: every default written out.
+        Effective scenario with all defaults.
     topology : dict
         ``nodes`` (name, role, level) and ``links`` (a, b, rate_bps, delay_ns; and
         reverse_rate_bps, from b to a, if that differs).
     description : dict
-        What each table and each column means, with its unit.
+        Description and unit of each table and column.
     directory : Path or None
-        Where it was loaded from; ``None`` for one that was not.
+        Directory from which it was loaded; ``None`` for a new result.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Measurements:
         self._curves: tuple[pa.Table, Curves] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # Tables may be the engine's, or still in a file: a copy has them itself.
+        # A copy has its own tables: the originals may belong to the engine or be in a file.
         own = {"_readers": dict.fromkeys(self._readers), "_tables": self._all(), "_curves": None}
         return {**self.__dict__, **own}
 
@@ -157,7 +157,7 @@ class Measurements:
 
     @property
     def fingerprint(self) -> str:
-        """Hash over what every node saw; the same scenario and seed give the same one everywhere."""
+        """Hash of the trajectory; depends only on the scenario and the seed, not on the machine."""
         return str(self.run["fingerprint"])
 
     @property
@@ -171,12 +171,12 @@ class Measurements:
         return list(self._readers)
 
     def table(self, name: str) -> pa.Table:
-        """A table as pyarrow.
+        """Returns a table as a pyarrow table.
 
         Raises
         ------
         UnknownNameError
-            If there is no table of this name.
+            If there is no such table.
 
         Examples
         --------
@@ -199,12 +199,12 @@ class Measurements:
 
     @of_result
     def show(self, name: str) -> Shown:
-        """The first rows of a table as people read them, with units; a notebook shows it as HTML.
+        """Formats the first rows of a table with units; notebooks show them as HTML.
 
         Raises
         ------
         UnknownNameError
-            If there is no table of this name.
+            If there is no such table.
 
         Examples
         --------
@@ -218,12 +218,12 @@ class Measurements:
 
     @of_result
     def to_pandas(self, name: str) -> pd.DataFrame:
-        """A table as pandas, on the same Arrow buffers.
+        """Returns a table as a pandas data frame; zero-copy where possible.
 
         Raises
         ------
         UnknownNameError
-            If there is no table of this name.
+            If there is no such table.
         MissingPackageError
             If pandas is not installed.
 
@@ -245,12 +245,12 @@ class Measurements:
 
     @of_result
     def to_polars(self, name: str) -> pl.DataFrame:
-        """A table as Polars, on the same Arrow buffers.
+        """Returns a table as a Polars data frame; zero-copy.
 
         Raises
         ------
         UnknownNameError
-            If there is no table of this name.
+            If there is no such table.
         MissingPackageError
             If Polars is not installed.
 
@@ -267,7 +267,7 @@ class Measurements:
         return pl.DataFrame(self.table(name))
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        """A table as one dictionary a row; numbers that are not known are ``None``.
+        """Returns a table as one dictionary per row; unknown numbers are ``None``.
 
         Examples
         --------
@@ -280,14 +280,14 @@ class Measurements:
 
     @of_result
     def series(self, metric: str, entity: str) -> tuple[Any, Any]:
-        """One time series as two NumPy arrays: start of each bin in nanoseconds, and its value.
+        """Returns a time series as two NumPy arrays: start of each bin in nanoseconds, and values.
 
         Parameters
         ----------
         metric : str
-            Such as ``"flow_throughput_bps"``; see ``penstock explain series``.
+            Name of the metric, such as ``"flow_throughput_bps"``; see ``penstock explain series``.
         entity : str
-            The flow, port or queue.
+            Flow, port or queue.
 
         Raises
         ------
@@ -314,12 +314,12 @@ class Measurements:
 
     @of_result
     def all_series(self, metric: str) -> dict[str, tuple[Any, Any]]:
-        """`series` of every flow, port or queue that has this metric, in order of first appearance.
+        """Returns the `series` of every flow, port or queue with this metric, in order of first appearance.
 
         Raises
         ------
         UnknownNameError
-            If there is no such metric; one of which nothing was recorded has no series.
+            If there is no such metric. A metric without recorded values has no series.
 
         Examples
         --------
@@ -337,7 +337,7 @@ class Measurements:
         return {entity: (times.copy(), values.copy()) for entity, (times, values) in found.items()}
 
     def curves(self) -> Curves:
-        """Every time series, by metric and entity, as two NumPy arrays not to be written to.
+        """Returns all time series by metric and entity, as pairs of read-only NumPy arrays.
 
         Examples
         --------
@@ -353,16 +353,16 @@ class Measurements:
 
     @of_result
     def cdf(self, what: str, of: str) -> tuple[Any, Any]:
-        """A cumulative distribution as two NumPy arrays: values, and the share that is not above each.
+        """Returns a cumulative distribution as two NumPy arrays: values, and share of at most each value.
 
         Parameters
         ----------
         what : str
-            ``"latency_ns"`` of a flow's frames; ``"completion_ns"`` or ``"slowdown"`` of transfers, where
-            those that are not complete count as longer than all others; ``"occupancy_bytes"`` or
-            ``"occupancy_frames"``, a share of the measured time, of what a probe ``"occupancy"`` has chosen.
+            ``"latency_ns"`` of the frames of a flow; ``"completion_ns"`` or ``"slowdown"`` of transfers,
+            where incomplete transfers count as infinite; ``"occupancy_bytes"`` or ``"occupancy_frames"``,
+            weighted by time, of entities recorded by a probe ``"occupancy"``.
         of : str
-            The flow; the entry of the scenario that the transfers are from; the queue, port, class, memory or
+            Flow; entry of the scenario with the transfers; or queue, port, class, memory or
             counter.
 
         Returns
@@ -400,7 +400,7 @@ class Measurements:
             reported = suggestion(of, known) if known else f"the table {name!r} is empty"
             raise UnknownNameError(f"no {what!r} of {of!r}; {reported}")
         if name == "transfers":
-            values = np.sort(numpy_of(chosen[what]))  # those that are not numbers come last
+            values = np.sort(numpy_of(chosen[what]))  # NaN is sorted last
             known_values = values[np.isfinite(values)]
             return known_values, np.arange(1, len(known_values) + 1) / len(values)
         if name == "occupancies":
@@ -408,14 +408,14 @@ class Measurements:
         return numpy_of(chosen["to_ns"]), numpy_of(chosen["share_below"])
 
     def _metrics(self) -> list[str]:
-        """The metrics that the description of the table names."""
+        """Metrics in the description of the table."""
         columns = self.description.get("series", {}).get("columns", ())
         about = next((column["about"] for column in columns if column["name"] == "metric"), "")
         return re.findall(r"\b[a-z]+_[a-z_]+\b", about)
 
 
 def curves_of(table: pa.Table) -> Curves:
-    """Times and values of a table of series by metric and entity; where one is in a piece, without a copy."""
+    """Times and values of a series table by metric and entity; zero-copy for contiguous series."""
     import numpy as np
     import pyarrow.compute as pc
 
@@ -442,37 +442,37 @@ def curves_of(table: pa.Table) -> Curves:
 
 
 def rows(table: pa.Table) -> list[dict[str, Any]]:
-    """One dictionary a row; numbers that are not known are ``None``."""
+    """One dictionary per row; unknown numbers are ``None``."""
     columns = [values_of(column) for column in table.columns]
     return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def values_of(column: pa.ChunkedArray) -> list[Any]:
-    """A column as a list; numbers that are not known are ``None``."""
+    """Converts a column to a list; unknown numbers are ``None``."""
     import pyarrow.compute as pc
 
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_finite(column), column, pa.NULL)
     if pa.types.is_primitive(column.type) and not column.null_count:
-        # Many times faster than one Arrow scalar after the other.
+        # Many times faster than converting Arrow scalars one by one.
         values: list[Any] = numpy_of(column).tolist()
         return values
     return list(column.to_pylist())
 
 
 OF_DELIVERED = ("latency_", "jitter_")
-"""How columns begin that are not known where nothing was delivered: tables have 0, and no mean should."""
+"""Prefixes of columns that are unknown if nothing was delivered; tables contain 0."""
 
 
 def known(row: Mapping[str, Any], column: str) -> float:
-    """A number of a row; NaN if it is not known."""
+    """Returns a number of a row; NaN if unknown."""
     if row[column] is None or (column.startswith(OF_DELIVERED) and row.get("frames_delivered") == 0):
         return math.nan
     return float(row[column])
 
 
 def numpy_of(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
-    """A column as NumPy, without a copy where that is possible; numbers that are not known are NaN.
+    """Converts a column to NumPy, zero-copy where possible; unknown numbers are NaN.
 
     ``to_numpy`` of pyarrow would import pandas (see `arrow`).
     """
@@ -490,7 +490,7 @@ def numpy_of(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
 
 
 def _objects(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
-    """Truth values as such, anything else as objects."""
+    """Booleans as a boolean array, other values as objects."""
     import numpy as np
 
     if pa.types.is_boolean(column.type) and not column.null_count:

@@ -1,8 +1,8 @@
-"""Directories that are complete or absent.
+"""Atomic creation of directories.
 
-Files are written into a hidden sibling directory. The manifest, with the size and SHA-256 of every file,
-comes last; then the directory is renamed. A killed process leaves at most a hidden ``.NAME.*.partial``
-directory, which the next one that writes NAME removes: whoever writes holds a lock on it.
+Files are written to a hidden sibling directory. The manifest, with the size and SHA-256 of every file, is
+written last; then the directory is renamed. A killed process leaves at most a hidden ``.NAME.*.partial``
+directory, which the next writer of NAME removes. A writer holds a lock on it.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 FRESH_S = 10.0
 _TOGETHER = 8
-"""Files that are brought to the disk at one time."""
+"""Maximum number of concurrent fsync calls."""
 MANIFEST_SCHEMA = "penstock-manifest/1"
 
 
 def ensure_replaceable(directory: Path) -> None:
-    """Refuses a target that holds anything but an earlier result, before any work is spent.
+    """Rejects a target that contains anything but an earlier result, before any work is done.
 
     Raises
     ------
     InputError
-        If `directory` is a file, a directory with contents but without a manifest, or a place where nothing
-        can be written.
+        If `directory` is a file, a non-empty directory without a manifest, or in a location that is not
+        writable.
     """
     if directory.name in ("", ".."):
         raise InputError(f"{directory}: expected the name of a new directory")
@@ -64,23 +64,23 @@ def ensure_replaceable(directory: Path) -> None:
         ) from None
     if foreign := sorted(found - listed - {MANIFEST, ".DS_Store"}):
         raise InputError(
-            f"{directory}: holds {foreign[0]}, which is no part of the result there, so it is not replaced; "
+            f"{directory}: contains {foreign[0]}, which is not part of a result, so it is not replaced; "
             "choose another directory"
         )
 
 
 @contextlib.contextmanager
 def complete_directory(target: Path) -> Iterator[Path]:
-    """A directory to write into, which becomes `target` if the block ends without an error.
+    """Context with a directory to write to; it becomes `target` if the block ends without an error.
 
-    An earlier result of that name is replaced; it stays whole until the new one is complete.
+    An earlier result with that name is replaced when the new one is complete.
 
     Raises
     ------
     InputError
         If `target` may not be replaced.
     OSError
-        If it cannot be written; then nothing is left behind.
+        If it cannot be written; nothing is left.
     """
     target = target.absolute()
     ensure_replaceable(target)
@@ -100,8 +100,8 @@ def complete_directory(target: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _locked(directory: Path) -> Iterator[bool]:
-    """Holds a lock on a directory, which ends with the process; false if another process has it."""
-    if os.name == "nt":  # directories cannot be opened there
+    """Context with a lock on a directory, released when the process ends; false if it is already locked."""
+    if os.name == "nt":  # directories cannot be opened on Windows
         yield True
         return
     import fcntl
@@ -110,7 +110,7 @@ def _locked(directory: Path) -> Iterator[bool]:
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # another process has it, or the file system has no locks
+        except OSError:  # locked by another process, or not supported by the file system
             yield False
         else:
             yield True
@@ -119,7 +119,7 @@ def _locked(directory: Path) -> Iterator[bool]:
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Removes what killed processes have left of `target`; an earlier result that was moved aside returns."""
+    """Removes leftovers of killed processes; restores an earlier result that was moved aside."""
     if os.name == "nt":
         return
     name = glob.escape(target.name)
@@ -134,9 +134,9 @@ def _remove_leftovers(target: Path) -> None:
 
 
 def seal(directory: Path) -> None:
-    """Brings every file below `directory` to the disk and writes the manifest that lists them."""
+    """Flushes every file below `directory` to disk, and writes the manifest."""
     files = sorted(path for path in directory.rglob("*") if path.is_file())
-    with ThreadPoolExecutor(_TOGETHER) as threads:  # a disk takes longer for each than the processor
+    with ThreadPoolExecutor(_TOGETHER) as threads:  # limited by the latency of the disk
         listed = list(threads.map(lambda path: _sealed(path, directory), files))
     with (directory / MANIFEST).open("w", encoding="utf-8") as file:
         json.dump({"schema": MANIFEST_SCHEMA, "files": listed}, file, indent=1)
@@ -156,19 +156,19 @@ def _sealed(path: Path, directory: Path) -> dict[str, Any]:
 
 
 def made_by(directory: Path) -> str:
-    """How a result is made of what was named in its place: a scenario, by name or file."""
+    """Hint with the command that creates a result, if a scenario was given in place of a directory."""
     file = directory if directory.suffix == ".toml" else library.SCENARIOS / f"{directory}.toml"
     return f"; penstock run {directory} makes one, in out/{file.stem}" if file.is_file() else ""
 
 
 def verify(directory: Path) -> list[str]:
-    """The names of the files of a complete directory.
+    """Verifies a complete directory; returns the names of its files.
 
     Raises
     ------
     ResultError
-        If the directory, its manifest or any listed file is missing or not what the manifest says. The
-        message names every file concerned.
+        If the directory, its manifest or a listed file is missing or modified. The message lists every
+        affected file.
     """
     if not directory.is_dir():
         raise ResultError(f"{directory}: no such result directory{made_by(directory)}")
@@ -182,7 +182,7 @@ def verify(directory: Path) -> list[str]:
 
 
 def _listed(directory: Path) -> list[tuple[str, int, str]]:
-    """Name, size and SHA-256 of each file, as the manifest has them."""
+    """Name, size and SHA-256 of each file in the manifest."""
     try:
         manifest: dict[str, Any] = json.loads((directory / MANIFEST).read_text("utf-8"))
         if manifest["schema"] != MANIFEST_SCHEMA:
@@ -199,15 +199,15 @@ def _listed(directory: Path) -> list[tuple[str, int, str]]:
 
 
 def write_json(path: Path, document: object) -> None:
-    """Writes `document` as JSON for people to read; NaN is refused, because JSON has none.
+    """Writes readable JSON; rejects NaN, which JSON does not have.
 
-    Each object in a list is a row of a table, and has a line of its own.
+    Each object in a list is written on a line of its own.
     """
     path.write_text(_json_text(document, "\n") + "\n", "utf-8")
 
 
 def _json_text(value: object, line: str) -> str:
-    """The text of a value; `line` is a line feed and the indentation of the value."""
+    """JSON text of a value; `line` is a line feed followed by the indentation."""
     inner = line + " "
     if isinstance(value, dict) and value:
         names = (key if isinstance(key, str) else _json_line(key) for key in value)
@@ -225,13 +225,13 @@ def _json_line(value: object) -> str:
 
 
 def _ensure_writable(parent: Path, directory: Path) -> None:
-    """Makes and removes a directory: permissions alone do not show whether it can be written."""
+    """Creates and removes a directory, because permissions do not show whether a location is writable."""
     probe = parent / f".{directory.name[:64]}.{secrets.token_hex(6)}.probe"
     try:
         probe.mkdir()
         probe.rmdir()
     except OSError as error:
-        raise InputError(f"{directory}: nothing can be written in {parent}: {error.strerror}") from error
+        raise InputError(f"{directory}: cannot write to {parent}: {error.strerror}") from error
 
 
 def _fault(path: Path, name: str, size: int, digest: str) -> str | None:
@@ -254,7 +254,7 @@ def _fault(path: Path, name: str, size: int, digest: str) -> str | None:
 
 
 def _replace(partial: Path, target: Path) -> None:
-    """Gives `partial` its name. An earlier result is moved aside first and put back if that fails."""
+    """Renames `partial`. An earlier result is moved aside first, and restored on error."""
     aside = None
     if target.exists():
         aside = partial.with_suffix(".replaced")
@@ -282,20 +282,20 @@ def _sync_directory(directory: Path) -> None:
 
 MOST_ROWS = 50_000_000
 MOST_LISTED = 10_000_000
-"""Rows of a list that a scenario names, such as arrivals."""
+"""Maximum number of rows of a list in a scenario, such as arrivals."""
 MOST_CELLS = 400_000_000
-"""Rows of a table, and values of all its columns: some GiB of memory."""
+"""Maximum number of rows of a table, and of values in all columns: some GiB of memory."""
 
 
 def parquet_of(path: Path) -> pa.Table:
-    """A table from a Parquet file whose metadata promise no more than fits into memory.
+    """Reads a table from a Parquet file, after checking its size in the metadata.
 
     Raises
     ------
     ValueError
-        If they promise more; a few bytes may stand for any number of equal values.
+        If it is too large. A small file can contain any number of equal values.
     pyarrow.ArrowException
-        If it is no Parquet file.
+        If it is not a Parquet file.
     """
     import pyarrow.parquet as pq
 
@@ -305,7 +305,7 @@ def parquet_of(path: Path) -> pa.Table:
 
 
 def _bound(rows: int, columns: int) -> None:
-    """Refuses a table before it is read."""
+    """Rejects a table that is too large, before reading it."""
     if rows > MOST_ROWS or rows * columns > MOST_CELLS:
         raise ValueError(
             f"it has {rows:,} rows of {columns:,} columns; expected at most {MOST_ROWS:,} rows and "
@@ -314,14 +314,14 @@ def _bound(rows: int, columns: int) -> None:
 
 
 def stream_of(data: bytes) -> pa.Table:
-    """A table from a stream of Arrow, within the bounds of `parquet_of`.
+    """Reads a table from an Arrow stream, within the limits of `parquet_of`.
 
     Raises
     ------
     ValueError
-        If it has more.
+        If it is too large.
     pyarrow.ArrowException
-        If it is no such stream.
+        If it is not an Arrow stream.
     """
     import pyarrow as pa
 
@@ -335,14 +335,14 @@ def stream_of(data: bytes) -> pa.Table:
 
 
 def csv_of_parquet(path: str | PathLike[str]) -> Iterator[bytes]:
-    """The rows of a Parquet file as the text of a CSV file, some thousands at a time.
+    """Yields the rows of a Parquet file as CSV text, a few thousand at a time.
 
     Raises
     ------
     ValueError
-        If its metadata promise more rows than a list of a scenario can have.
+        If it has more rows than a list of a scenario may have.
     pyarrow.ArrowException
-        If it is no Parquet file.
+        If it is not a Parquet file.
     """
     from io import BytesIO
 

@@ -1,4 +1,4 @@
-"""Numbers, names and tables as people read them."""
+"""Formats numbers, names and tables for people."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _SIZES = ((float(1 << 30), "GiB"), (float(1 << 20), "MiB"), (float(1 << 10), "Ki
 
 
 def rate(bps: float | None) -> str:
-    """``2.5e9`` as ``2.5 Gb/s``."""
+    """Formats ``2.5e9`` as ``2.5 Gb/s``."""
     return _scaled(bps, _RATES)
 
 
 def duration(ns: float | None) -> str:
-    """``1500`` nanoseconds as ``1.5 us``."""
+    """Formats ``1500`` nanoseconds as ``1.5 us``."""
     return _scaled(ns, _TIMES)
 
 
@@ -36,7 +36,7 @@ _ZERO: ContextVar[dt.datetime | None] = ContextVar("zero", default=None)
 
 @contextlib.contextmanager
 def clock(zero: dt.datetime | None) -> Iterator[None]:
-    """Within it instants are times of a clock that showed `zero` when the run began; ``None``: since then."""
+    """Context in which `instant` formats clock times; the clock is `zero` at the start of the run."""
     token = _ZERO.set(zero)
     try:
         yield
@@ -45,7 +45,7 @@ def clock(zero: dt.datetime | None) -> Iterator[None]:
 
 
 def instant(ns: float) -> str:
-    """A time of the run: ``1500`` nanoseconds as ``1.5 us``, or as a clock shows it (see `clock`)."""
+    """Formats a time of the run: ``1500`` nanoseconds as ``1.5 us``, or as clock time (see `clock`)."""
     if (zero := _ZERO.get()) is None:
         for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
             if ns >= size:
@@ -56,22 +56,22 @@ def instant(ns: float) -> str:
 
 
 def size(number: float | None) -> str:
-    """``65536`` bytes as ``64 KiB``."""
+    """Formats ``65536`` bytes as ``64 KiB``."""
     return _scaled(number, _SIZES)
 
 
 def count(number: float | None) -> str:
-    """``1234567`` as ``1,234,567``."""
+    """Formats ``1234567`` as ``1,234,567``."""
     return UNKNOWN if number is None else f"{number:,.0f}"
 
 
 def plain(number: float | None) -> str:
-    """A number with four digits."""
+    """Formats a number with four digits."""
     return UNKNOWN if number is None else f"{number:.4g}"
 
 
 def share(number: float | None) -> str:
-    """``0.5`` as ``50.0 %``."""
+    """Formats ``0.5`` as ``50.0 %``."""
     return UNKNOWN if number is None else f"{100 * number:.1f} %"
 
 
@@ -79,14 +79,14 @@ _WRITERS = {"bps": rate, "b/s": rate, "ns": duration, "bytes": size, "B": size}
 
 
 def written(value: float | None, unit: str) -> str:
-    """A value with its unit, as people read it.
+    """Formats a value with its unit.
 
     Parameters
     ----------
     value : float or None
-        The value; none and NaN are not known.
+        Value; ``None`` and NaN are unknown.
     unit : str
-        As columns have it: ``"bps"``, ``"b/s"``, ``"ns"``, ``"s"``, ``"bytes"``, ``"B"``, or any other.
+        Unit of a column: ``"bps"``, ``"b/s"``, ``"ns"``, ``"s"``, ``"bytes"``, ``"B"``, or any other.
     """
     if value is None or math.isnan(value):
         return UNKNOWN
@@ -96,9 +96,9 @@ def written(value: float | None, unit: str) -> str:
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""A text of others, with escapes for what is not seen, or what terminals and pictures would obey.
+    r"""Escapes invisible characters, and characters that control terminals or pictures, in untrusted text.
 
-    Control characters, marks of direction and whatever else has no picture are written as in Python:
+    Control characters, bidirectional marks and other unprintable characters are escaped as in Python:
     ``\x1b``, ``\u202e``.
 
     Parameters
@@ -106,7 +106,7 @@ def visible(text: str, keep: str = "") -> str:
     text : str
         The text.
     keep : str, optional
-        Characters that stay as they are, such as line ends. Default: none.
+        Characters to keep, such as line feeds. Default: none.
     """
     if text.isprintable():
         return text
@@ -117,7 +117,7 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def short_names(keys: Sequence[str]) -> dict[str, str]:
-    """The shortest unambiguous ending of each key: ``xoff``, ``host.queues``."""
+    """Shortest unambiguous suffix of each key: ``xoff``, ``host.queues``."""
     short = {}
     for key in keys:
         words = key.split(".")
@@ -138,7 +138,7 @@ ROWS_SHOWN = 10
 
 
 def html_of(first: Sequence[Mapping[str, Any]], columns: Sequence[str], total: int, what: str) -> str:
-    """The first rows of a table as HTML, with units, and how many more of `what` there are."""
+    """HTML of the first rows of a table with units, and the number of remaining `what`."""
 
     def row(cells: Iterable[str], tag: str = "td") -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(visible(cell))}</{tag}>" for cell in cells) + "</tr>"
@@ -150,26 +150,26 @@ def html_of(first: Sequence[Mapping[str, Any]], columns: Sequence[str], total: i
 
 
 _IN_NAMES = {"bps": "bps", "ns": "ns", "s": "s", "bytes": "bytes"}
-"""Last words of columns that are units."""
+"""Suffixes of columns that are units."""
 _OF_METRICS = ("mean", "half_width", "value")
-"""Columns whose unit another column of the row has, or the name of its metric."""
+"""Columns whose unit is in another column of the row, or in the name of its metric."""
 
 
 def _head(column: str) -> str:
-    """The name of a column without its unit, which its values have."""
+    """Name of a column without its unit, which the values show."""
     words = column.split("_")
     return " ".join(words[:-1] if len(words) > 1 and words[-1] in _IN_NAMES else words)
 
 
 def _cell(column: str, value: Any, row: Mapping[str, Any]) -> str:
-    """A value as people read it."""
+    """Formats a value of a row."""
     if value is None or isinstance(value, bool) or not isinstance(value, int | float):
         return "-" if value is None else str(value)
     unit = column.rpartition("_")[2]
     if column in _OF_METRICS:
         unit = str(row.get("unit") or str(row.get("metric", row.get("name", ""))).rpartition("_")[2])
     elif unit == column:
-        unit = ""  # a name of one word is a name
+        unit = ""  # a single word is the name
     if unit in _IN_NAMES or row.get("unit"):
         return written(value, unit)
     return count(value) if isinstance(value, int) else plain(value)
@@ -177,16 +177,16 @@ def _cell(column: str, value: Any, row: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Shown:
-    """The first rows of a table, as people read them: text in a terminal, a table in a notebook.
+    """First rows of a table, formatted as text in a terminal and as a table in a notebook.
 
     Attributes
     ----------
     name : str
-        Of the table.
+        Name of the table.
     table : pyarrow.Table
-        All of it, as numbers.
+        The whole table, unformatted.
     first : sequence of dict
-        Its first rows, at most `ROWS_SHOWN`.
+        First rows, at most `ROWS_SHOWN`.
     """
 
     name: str

@@ -1,9 +1,10 @@
 """Weights that make queues of different frame sizes get equal throughput: DRR-AWC without the simulator.
 
-A deficit round robin that accounts more than the payload of a frame (preamble, inter-frame gap, header) gives
-queues of small frames less. What corrects that is computed here from the counters that a switch has, by the
-code that the scheduler ``drr_awc`` runs (``penstock explain drr_awc``). A controller reads counters once in a
-while and sets quanta::
+A deficit round robin whose accounted length exceeds the payload (preamble, inter-frame gap, header) gives
+less payload throughput to queues of small frames. This module computes correcting weights from the counters
+of a switch, with the code of the scheduler ``drr_awc`` (``penstock explain drr_awc``). A controller
+periodically reads
+the counters and sets quanta::
 
     from penstock.weights import Counters, Learner
 
@@ -26,12 +27,12 @@ from .errors import ArgumentError, InputError
 from .library import suggestion
 
 EDGES = (68, 128, 256, 512, 1024)
-"""Upper edges of the bins of frame sizes in bytes; a sixth bin holds longer frames."""
+"""Upper edges of the frame size bins in bytes; a sixth bin contains longer frames."""
 
 
 @dataclass(frozen=True)
 class Counters:
-    """Counters of one queue over an interval.
+    """Counters of a queue over an interval.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Penstock has no home yet: nothing sends a user to an address that nobody here owns."""
+"""Penstock has no public home yet: no text sends users to an address that the project does not own."""
 
 from __future__ import annotations
 

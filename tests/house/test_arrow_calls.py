@@ -55,7 +55,7 @@ def _arity(name: str) -> int:
 
 
 def _is_plain(call: ast.Call) -> bool:
-    """Whether the argument is a list or made by NumPy."""
+    """True if the argument is a list or a NumPy array."""
     return any(
         isinstance(argument, ast.List | ast.ListComp)
         or (isinstance(argument, ast.Call) and ast.unparse(argument.func).startswith("np."))

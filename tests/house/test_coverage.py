@@ -148,7 +148,7 @@ def test_a_name_that_is_wrong_is_noticed() -> None:
 
 
 def test_a_row_that_works_is_reproduced() -> None:
-    """What an experiment did not reproduce does not work, whatever the row says."""
+    """A row cannot have the status works if an experiment did not reproduce its subject."""
     verdicts = {
         f"reproduce {name} {one['id']}": one["passed"]
         for name, study in stored().items()

@@ -192,7 +192,7 @@ def test_comments_say_what_a_thing_is(root: Path) -> None:
 
 
 def test_libraries_do_not_print(root: Path) -> None:
-    """Law 1: mechanisms do no I/O; clippy denies print, and nobody may allow it again."""
+    """Law 1: mechanisms do no I/O. Clippy denies print, and no file may allow it again."""
     allowed = [
         str(path.relative_to(root))
         for path in root.glob("crates/*/src/**/*.rs")
@@ -202,7 +202,7 @@ def test_libraries_do_not_print(root: Path) -> None:
 
 
 def test_functions_are_short_and_take_few_arguments(root: Path) -> None:
-    """Clippy counts; nobody may allow more. (`tests/house/test_modules.py` counts those of Python.)"""
+    """Clippy counts arguments and lines, and no file may allow more. (`test_modules.py` checks Python.)"""
     settings = tomllib.loads((root / "clippy.toml").read_text("utf-8"))
     assert settings["too-many-lines-threshold"] <= 60
     assert settings.get("too-many-arguments-threshold", 7) <= 7
@@ -256,5 +256,5 @@ def test_watermarks_are_stored_once(root: Path) -> None:
 
 
 def test_the_overview_is_two_pages(root: Path) -> None:
-    """What a newcomer reads first; details are in docs/internals.md."""
+    """The first pages for a newcomer are short; details are in docs/internals.md."""
     assert len((root / "docs/architecture.md").read_text("utf-8").split()) < 1600

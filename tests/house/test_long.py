@@ -1,4 +1,4 @@
-"""What `make test` leaves to `make test-all` is what tests/long.txt names, and nothing else."""
+"""`make test` leaves exactly the tests listed in tests/long.txt to `make test-all`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What CONTRIBUTING says is enough: a copy of the tree with one more of each kind compiles and runs."""
+"""The steps in CONTRIBUTING suffice: a copy of the tree with one more of each kind compiles and runs."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_step_that_touches_another_node_does_not_compile(example: str) -> None
 
 
 def _reaches_the_builder(schema: Path) -> None:
-    """What the copy declares is what its Python builder says."""
+    """The Python builder of the copy has the keys that the copy declares."""
     sys.path.insert(0, str(ROOT / "tools"))
     try:
         import builder

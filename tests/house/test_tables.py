@@ -22,7 +22,7 @@ SMALLEST = 'simulation.duration = "1 us"\ntopology.star = { hosts = 2, rate = "1
 DECLARED: list[dict[str, Any]] = json.loads(_core.tables())
 COLUMNS = {table["name"]: [column["name"] for column in table["columns"]] for table in DECLARED}
 READ = re.compile(r'\btable\("(?P<table>\w+)"\)\["(?P<column>\w+)"\]')
-"""How Python reads a column."""
+"""Python type for each kind of column."""
 UNITS = {"ns": "ns", "ps": "ps", "s": "s", "bps": "b/s", "bytes": "B"}
 """Units by the last word of a name that has one."""
 

@@ -44,7 +44,7 @@ function goodput(report: Report): Fact {
   const total = flows.sum("goodput_bps") ?? flows.sum("throughput_bps");
   const offered = flows.sum(askedColumn(flows));
   const carried = flows.sum("throughput_bps");
-  if (total === null) return { label: "Total goodput", value: "–", meaning: "no flow was there to send", tone: "plain" };
+  if (total === null) return { label: "Total goodput", value: "–", meaning: "no flow sent", tone: "plain" };
   const meaning = offered !== null && carried !== null && offered > 0 ? `payload of all flows; ${share(carried / offered)} of the offered load arrived` : "payload received by all flows together";
   return { label: "Total goodput", value: formatted(total, "bps"), meaning, tone: "plain" };
 }
@@ -80,7 +80,7 @@ function paused(report: Report): Fact {
   const ports = report.table("ports");
   const total = ports.sum("paused_s");
   const stopped = ports.aboveZero("paused_s");
-  if (total === null || total === 0) return { label: "Time paused", value: "0 s", meaning: "no port was told to stop", tone: total === 0 ? "good" : "plain" };
+  if (total === null || total === 0) return { label: "Time paused", value: "0 s", meaning: "no port was paused", tone: total === 0 ? "good" : "plain" };
   return { label: "Time paused", value: seconds(total), meaning: `summed over ${counted(stopped, "port")} paused`, tone: "warn" };
 }
 
@@ -88,10 +88,10 @@ function pausedMost(report: Report): Fact {
   const ports = report.table("ports");
   const row = ports.rowOfMax("paused_s");
   const most = row === null ? 0 : (ports.number("paused_s", row) ?? 0);
-  if (row === null || most === 0) return { label: "Paused most", value: "nobody", meaning: "every port could send when it wanted", tone: "plain" };
+  if (row === null || most === 0) return { label: "Paused most", value: "none", meaning: "no port was paused", tone: "plain" };
   const run = report.run.measuredS;
   const part = run ? `, ${share(most / run)} of the run` : "";
-  return { label: "Paused most", value: ports.text("port", row), meaning: `stood still for ${seconds(most)}${part}`, tone: "warn" };
+  return { label: "Paused most", value: ports.text("port", row), meaning: `paused for ${seconds(most)}${part}`, tone: "warn" };
 }
 
 function latency(report: Report): Fact {

@@ -100,13 +100,13 @@ export function whyWords(why: string): string {
     case "oversubscribed":
       return "was oversubscribed";
     case "slow_receiver":
-      return "was stopped by its slow receiver";
+      return "was blocked by a slow receiver";
     case "link_down":
       return "was down";
     case "crossbar":
-      return "got its frames late from the crossbar";
+      return "was limited by the crossbar";
     case "round_trip":
-      return "had fewer credits than a round trip takes";
+      return "lacked credits for a round trip";
     default:
       return "filled up";
   }

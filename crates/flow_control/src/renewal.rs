@@ -27,8 +27,8 @@ use units::{BitRate, Time, WireClock};
 pub struct Renewal {
     /// Rate of the direction of the pause frames in b/s; above 0, no default.
     pub rate: BitRate,
-    /// Lowest rate over time of the direction of the pause frames, and highest rate of the paused direction, in whose
-    /// bit times quanta are counted. Default: `rate`.
+    /// Lowest rate over time in the direction in which pause frames travel, and highest rate in the paused direction,
+    /// whose bit times quanta count. Default: `rate` for both.
     pub rates: (BitRate, BitRate),
     /// One-way delay of the link; no default.
     pub delay: Time,

@@ -122,11 +122,11 @@ pub struct AccountedLength {
 }
 
 impl AccountedLength {
-    /// Accounts L - 18: the payload of an Ethernet frame.
+    /// Accounts the frame minus 18 B: the payload of an Ethernet frame.
     pub const PAYLOAD: AccountedLength = AccountedLength { basis: Basis::Payload, per_frame: 0, cell: 0 };
-    /// Accounts L: the frame from DA to FCS.
+    /// Accounts the frame from DA to FCS.
     pub const FRAME: AccountedLength = AccountedLength { basis: Basis::Frame, per_frame: 0, cell: 0 };
-    /// Accounts L plus the overhead of the link, so that shares are shares of time on the wire.
+    /// Accounts the frame plus the overhead of the link, so that shares are shares of time on the wire.
     pub const WIRE: AccountedLength = AccountedLength { basis: Basis::Wire, per_frame: 0, cell: 0 };
     const LARGEST_PART: u32 = 65_536;
 

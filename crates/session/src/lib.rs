@@ -139,8 +139,8 @@ impl Session {
         self.request(from, at, Request::Send { to, bytes })
     }
 
-    /// Occupies the processor of a host for a time, starting at `at` (by default now) or when its earlier work has
-    /// ended. Returns the id of the computation, which ends with [`Kind::Computed`].
+    /// Occupies the processor of a host for a time, starting at `at` (default: now), or when its earlier work ends if
+    /// that is later. Returns the id of the computation, which ends with [`Kind::Computed`].
     ///
     /// # Errors
     /// Those of [`Session::send`].

@@ -1,4 +1,4 @@
-"""Bypass queues: how long frames of a flow waited in them while others of their class passed."""
+"""Bypass queues: time that frames of a flow waited in them while other frames of their class passed."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _EXACT_NS = 1e-3
 
 @dataclass
 class Waits:
-    """Waits of a port that belong to one congestion tree.
+    """Waits of one port caused by one congestion tree.
 
     Attributes
     ----------
     bypass_ns, class_ns : float
-        How long bypass queues waited by themselves, and classes as a whole.
+        Time that bypass queues waited alone, and time that whole classes waited.
     all_known : bool
-        Whether the table has all of them.
+        True if the table has every wait.
     """
 
     bypass_ns: float = 0.0
@@ -37,9 +37,9 @@ class Waits:
 
 @of_result
 def of_flow(result: Measurements, flow: dict[str, Any]) -> dict[tuple[str, int], Waits]:
-    """By port and number of the tree, the waits in which frames of a flow may have stood in a bypass queue.
+    """Waits during which frames of a flow may have been in a bypass queue, by port and tree number.
 
-    None for a flow that is not bypassable: others pass none of its frames.
+    Empty for a flow that is not bypassable: its frames are never in a bypass queue.
     """
     scenario = toml(result.scenario_toml)
     if not _is_bypassable(scenario, flow) or "pauses" not in result.table_names:
@@ -48,7 +48,7 @@ def of_flow(result: Measurements, flow: dict[str, Any]) -> dict[tuple[str, int],
     lasted = pc.subtract(pauses["end_ns"], pauses["start_ns"])
     keys = ["port", "tree", "reason"]
     parts = arrow.table({**{key: pauses[key] for key in keys}, "ns": lasted})
-    # Where the scenario chooses what is recorded, there may have been more.
+    # With a selection of recorded ports, there may have been more waits.
     all_known = not isinstance(scenario.get("probes"), list)
     waits: dict[tuple[str, int], Waits] = {}
     for row in rows(arrow.sums_by(parts, keys, "ns")):
@@ -98,7 +98,7 @@ def held(port: str, paused_ns: float, waits: Waits | None, share: Callable[[floa
         return f"at {port} {long}, also in a bypass queue that others passed,"
     if not waits.class_ns:
         return f"in a bypass queue at {port} {long}"
-    # Of a flow that did not stand there all the time it is not known which waits it was there for.
+    # If the flow was not there all the time, the waits that delayed it are unknown.
     always = paused_ns >= waits.bypass_ns + waits.class_ns - _EXACT_NS
     most = f"for {'' if always else 'up to '}{share(min(waits.bypass_ns, paused_ns))}"
     return f"at {port} {long}, {most} in a bypass queue that others passed,"

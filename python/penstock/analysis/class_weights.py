@@ -15,39 +15,41 @@ from penstock.measurements import of_result
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
-# Priorities; behind them the channels that links have beyond these (`channels = "all"`), each with its queue.
+# Eight priorities, followed by the extra channels of links (`channels = "all"`), each with its own queue.
 PRIORITIES = 8
 _NUMBERS = 20
 _EQUAL = [1.0] * _NUMBERS
 _BY_FRAMES = ("wrr", "vc_table")
 _SHAPED, _SHARING = _NUMBERS**2, 2 * _NUMBERS**2
-"""Levels of classes behind credit-based shapers, and of those that share by weights, after strict ones."""
+"""Levels below strict classes: classes with credit-based shapers, then classes that share by weight."""
 _UNITS = {"B": 1, "kB": 1_000, "MB": 1_000_000, "KiB": 1 << 10, "MiB": 1 << 20}
 
 
 @dataclass(frozen=True)
 class ClassWeights:
-    """The guarantee of a scheduler.
+    """Guarantees of a scheduler.
 
-    A level shares what those before it leave: by weight over groups of queues, then equally over the queues
-    of each. Only queues that have something to send take part. Without groups each queue is one.
+    Each level shares the capacity left by the levels before it: by weight between groups of queues, and
+    equally between the queues of a group. Only queues with frames take part. Without groups each queue is a
+    group.
 
     Attributes
     ----------
     weight : list of float
-        Weight of the group of each of the eight priorities, and of the channels beyond.
+        Weight of the group of each of the eight priorities, followed by the extra channels.
     queue, group : list of int
-        Queue of each of these, and the group of that queue.
+        Queue of each priority and extra channel, and group of that queue.
     level : list of int
-        That of each of these; lower ones go first.
+        Level of each priority and extra channel; lower levels go first.
     origin : str
-        Where the weights come from, in words.
+        Source of the weights, as text.
     counts_frames : bool
-        Whether weights are frames, whatever their length. Default false: bytes or time.
+        True if weights count frames of any length. Default false: they count bytes or time.
     limited : list of bool
-        Of which of these a shaper limits the rate, so that weights do not say what they get. Default: none.
+        True for each priority or channel whose rate a shaper limits, so that its weight does not determine
+        its share. Default: none.
     differ : bool
-        Whether switches differ, so that there is no one promise. Default false.
+        True if switches have different guarantees. Default false.
     """
 
     weight: list[float]
@@ -61,15 +63,15 @@ class ClassWeights:
 
     @classmethod
     def equal(cls, origin: str, queue: list[int] | None = None, **more: Any) -> ClassWeights:
-        """All on one level, each queue with the weight 1; by default each priority is a queue."""
+        """All on one level, each queue with weight 1. By default each priority has its own queue."""
         queues = list(range(_NUMBERS)) if queue is None else queue
         return cls(_EQUAL, queues, queues, **{"level": [0] * _NUMBERS, "origin": origin, **more})
 
 
 def class_weights(scenario_toml: str) -> ClassWeights:
-    """The weights of the eight priorities in the switches of an effective scenario.
+    """Returns the weights of the eight priorities in the switches of an effective scenario.
 
-    If the switches do not have the same weights, all weights are 1.
+    If switches have different weights, all weights are 1.
     """
     scenario = toml(scenario_toml)
     common = scenario.get("switch", {})
@@ -79,14 +81,14 @@ def class_weights(scenario_toml: str) -> ClassWeights:
 
 @dataclass(frozen=True)
 class InForce:
-    """The guarantees of the schedulers of a run from a time on.
+    """Guarantees of the schedulers from a time on.
 
     Attributes
     ----------
     begin : float
-        Seconds.
+        Start, in seconds.
     weights : ClassWeights
-        The promise where traffic classes meet.
+        Guarantees at the ports where traffic classes compete.
     """
 
     begin: float
@@ -95,16 +97,16 @@ class InForce:
 
 @of_result
 def in_force(result: Measurements, meeting: Collection[str]) -> list[InForce]:
-    """The promises of a run in the order of time, of which the first begins at 0.
+    """Returns the guarantees of a run in order of time; the first one starts at 0.
 
-    Schedulers are those of the switches until DCBX or ``[[faults]]`` give a port another.
+    The schedulers are the configured ones until DCBX or ``[[faults]]`` change them.
 
     Parameters
     ----------
     result : Result
-        Of the run.
+        Result of the run.
     meeting : collection of str
-        Ports of switches at which classes meet; if they are none, all switches count.
+        Switch ports where classes compete; empty for all ports of switches.
     """
     changes = result.run.get("schedulers") or []
     if not meeting:
@@ -129,18 +131,18 @@ def in_force(result: Measurements, meeting: Collection[str]) -> list[InForce]:
 
 
 NEGOTIATED = "negotiated by dcbx"
-"""Beside the settings of a port whose scheduler DCBX has set."""
+"""Note next to the settings of a port whose scheduler DCBX has set."""
 
 
 def _together(found: Sequence[ClassWeights]) -> ClassWeights:
-    """The promise of several ports, if it is one."""
+    """Returns the common guarantees of several ports; equal weights if they differ."""
     if any(other != found[0] for other in found):
         return ClassWeights.equal("1 each, because the switches have different weights", differ=True)
     return found[0]
 
 
 def queue_of_priority(scenario_toml: str, hosts: Collection[str]) -> Callable[[str], list[int]]:
-    """For the name of a node, the queue of each priority at its ports, and of the channels beyond."""
+    """Returns a function from the name of a node to the queue of each priority and extra channel."""
     scenario = toml(scenario_toml)
 
     @cache
@@ -153,9 +155,9 @@ def queue_of_priority(scenario_toml: str, hosts: Collection[str]) -> Callable[[s
 
 @of_result
 def accounted_length(result: Measurements) -> str | None:
-    """The accounted length of the schedulers of the switches; ``None`` if there is none, or they differ.
+    """Returns the accounted length of the switch schedulers; ``None`` if they have none or differ.
 
-    Those that DCBX negotiated, or that changed during the run, count as well.
+    Includes schedulers that DCBX negotiated and changes during the run.
     """
 
     def lengths(table: object) -> Iterator[str]:
@@ -204,7 +206,7 @@ def _queues(station: dict[str, Any]) -> list[int]:
 
 
 def _levels(name: str, keys: dict[str, Any]) -> dict[int, int]:
-    """Level by queue, of those that do not share with the others."""
+    """Level of each queue that has one of its own."""
     if name == "min_bw":
         return dict.fromkeys(_management(keys), 0)
     if name != "ets":
@@ -221,7 +223,7 @@ def _levels(name: str, keys: dict[str, Any]) -> dict[int, int]:
 
 
 def _limited(name: str, keys: dict[str, Any]) -> set[int]:
-    """Queues whose rate is limited."""
+    """Queues with a rate limit."""
     if name == "min_bw":
         return _management(keys)
     if name != "ets":
@@ -230,7 +232,7 @@ def _limited(name: str, keys: dict[str, Any]) -> set[int]:
 
 
 def _management(keys: dict[str, Any]) -> set[int]:
-    """The queue of management of a minimum-bandwidth scheduler."""
+    """Management queue of a minimum-bandwidth scheduler."""
     weights = keys.get("weights")
     if "management" in keys:
         return {keys["management"]}
@@ -238,14 +240,14 @@ def _management(keys: dict[str, Any]) -> set[int]:
 
 
 def _groups(name: str, keys: dict[str, Any]) -> dict[int, int]:
-    """Group by queue, named by its first queue; queues that are not there are alone."""
+    """Group of each queue, named by its first queue. A queue without a group is its own group."""
     if name != "ets":
         return {}
     return {one: min(group["queues"]) for group in keys["classes"] for one in group["queues"]}
 
 
 def _by_class(name: str, keys: dict[str, Any]) -> dict[int, float] | None:
-    """Weight of the group of each queue; ``None`` if the scheduler has none, or all are equal by a word."""
+    """Weight of the group of each queue; ``None`` if the scheduler has no weights or they are all "equal"."""
     if isinstance(keys.get("weights"), list):
         return dict(enumerate(map(float, keys["weights"])))
     if "quanta" in keys:

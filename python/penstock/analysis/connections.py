@@ -1,8 +1,7 @@
-"""Connections in words: flows whose two ends answer each other (table ``connections``).
+"""Connections: flows whose two ends answer each other (table ``connections``), described in sentences.
 
-What a connection offers follows the answers that it gets, so that "all that it offered" says little. It is
-held against the most that its window or its outstanding requests allow on an empty fabric (table
-``demands``).
+The offered load of a connection depends on the answers it receives. Its throughput is therefore compared with
+the maximum that its window or outstanding requests allow on an empty fabric (table ``demands``).
 """
 
 from __future__ import annotations
@@ -23,32 +22,32 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 DURATIONS = ("min", "mean", "p99", "max")
-"""Statistics of round trips and exchanges."""
+"""Columns with statistics of round trips and exchanges."""
 
 EXCHANGE = ("requester", "conversation", "mpi_exchange", "fcoe")
-"""Endpoints that time exchanges rather than round trips."""
+"""Endpoints whose timed quantity is an exchange, not a round trip."""
 
 COMPLETES = ("tcp_sender", "window_sender")
-"""Endpoints of flows for which the table says when all of the flow was acknowledged."""
+"""Endpoints whose rows contain the time at which the whole flow was acknowledged."""
 
 HELD = {
-    "application": "its application",
-    "receive_window": "the receive window or its send buffer",
-    "congestion_control": "its congestion control",
+    "application": "application",
+    "receive_window": "receive window or send buffer",
+    "congestion_control": "congestion control",
     "pause": "pauses at its NIC",
-    "host": "its NIC, which was busy",
+    "host": "busy NIC",
 }
-"""Limits of a TCP sender: a column ``held_by_*`` each."""
+"""Limits of a TCP sender. Each is a column ``held_by_*``."""
 
 PATHS_CHOSEN = (
-    "Switches choose a path for each frame (path_choice): the ports named are those of the planned path, "
-    "and frames took others as well."
+    "Switches choose a path for each frame (path_choice): the ports named are on the planned path, "
+    "and frames also took other paths."
 )
 
 
 @of_result
 def rows(result: Measurements) -> list[dict[str, Any]]:
-    """The rows of the table ``connections``; none in results of earlier versions.
+    """Returns the rows of the table ``connections``; empty for results of earlier versions.
 
     Durations are ``None`` where nothing was timed.
     """
@@ -76,13 +75,13 @@ def table(result: Measurements) -> pa.Table:
 
 @of_result
 def of_flow(result: Measurements, flow: str) -> dict[str, Any] | None:
-    """The connection of a flow; ``None`` if its source pushes frames."""
+    """Returns the connection of a flow; ``None`` if the flow is not a connection."""
     return next((row for row in rows(result) if row["flow"] == flow), None)
 
 
 @of_result
 def unfinished(result: Measurements) -> list[str]:
-    """Names of the flows over TCP that have an end (`limit`) and had not reached it when the run ended."""
+    """Names of the TCP flows with a `limit` that they had not reached when the run ended."""
     if "demands" not in result.table_names:
         return []
     known = result.table("connections") if "connections" in result.table_names else None
@@ -111,7 +110,7 @@ def timed(row: dict[str, Any]) -> tuple[str, int, dict[str, float | None]]:
 
 
 def held(row: dict[str, Any]) -> dict[str, float]:
-    """The limits that held a TCP connection back.
+    """Divides the time of a TCP connection by the limit that delayed it.
 
     Parameters
     ----------
@@ -121,9 +120,9 @@ def held(row: dict[str, Any]) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        The keys of `HELD`, each with its share of the time from the begin of the sender until all is
-        acknowledged; they add up to 1. Empty if the connection is not over TCP, has not begun, or is of an
-        earlier version.
+        Share of the time from the start of the sender to the last acknowledgement, by the keys of `HELD`; the
+        shares sum to 1. Empty if the connection is not TCP, has not started, or was recorded by an earlier
+        version.
     """
     shares = {by: row.get(f"held_by_{by}") for by in HELD}
     known = {by: share for by, share in shares.items() if share is not None and math.isfinite(share)}
@@ -132,7 +131,7 @@ def held(row: dict[str, Any]) -> dict[str, float]:
 
 @of_result
 def most_bps(result: Measurements, flow: str) -> float:
-    """The largest demand of a connection, in bits of frames per second; infinite without a bound."""
+    """Maximum demand of a connection in b/s of frames (DA to FCS); infinite if unbounded."""
     if "demands" not in result.table_names:
         return math.inf
     demand_rates = [row["rate_bps"] for row in result.table("demands").to_pylist() if row["flow"] == flow]
@@ -149,7 +148,7 @@ def chooses_paths(result: Measurements) -> bool:
 
 
 def sentences(result: Measurements, row: dict[str, Any]) -> Iterator[str]:
-    """A connection in sentences."""
+    """Describes a connection in sentences."""
     from penstock.units import duration, rate
 
     what, number, times = timed(row)
@@ -166,9 +165,9 @@ def sentences(result: Measurements, row: dict[str, Any]) -> Iterator[str]:
     if shares := held(row):
         ordered = sorted(shares.items(), key=lambda item: -item[1])
         listed = ", ".join(f"{HELD[by]} {share:.1%}" for by, share in ordered if share > 0)
-        yield f"Of its time it was held back by: {listed.replace('%', ' %')}."
+        yield f"Time limited by: {listed.replace('%', ' %')}."
     if row["completed_ns"] is not None and math.isfinite(row["completed_ns"]):
-        yield f"Its transfer was complete at {duration(row['completed_ns'])}."
+        yield f"Its transfer completed at {duration(row['completed_ns'])}."
     for port in (row.get("withheld_at") or "").split():
         yield (
             f"Nothing is sent through {port}: no flow control is in force there for its priority, and T11 "
@@ -176,17 +175,16 @@ def sentences(result: Measurements, row: dict[str, Any]) -> Iterator[str]:
         )
     if row.get("exchanges_aborted"):
         yield (
-            f"Exchanges that had not ended after ulp_tov, and were aborted and repeated as a whole: "
-            f"{row['exchanges_aborted']:,}."
+            f"Exchanges that exceeded ulp_tov, and were aborted and repeated: {row['exchanges_aborted']:,}."
         )
     if row.get("timeouts"):
-        yield f"It had {row['timeouts']:,} timeouts, and sent nothing while waiting for them."
+        yield f"It had {row['timeouts']:,} timeouts, and sent nothing while it waited for them."
     if row.get("marks_echoed"):
-        yield f"{row['marks_echoed']:,} acknowledgements echoed a mark."
+        yield f"{row['marks_echoed']:,} acknowledgements carried a congestion mark."
     if row["segments_sent_again"]:
         yield f"{row['segments_sent_again']:,} segments were retransmitted."
     if row["frames_discarded"]:
         discarded = f"{row['frames_discarded']:,} frames"
-        yield f"{discarded} arrived out of order, twice or too late, and were discarded."
+        yield f"{discarded} were discarded: out of order, duplicate or too late."
         if not row["segments_sent_again"] and row["endpoint"] == "window_sender":
-            yield "It has no timeout to retransmit them: it has stopped."
+            yield "Without a retransmission timeout it has stopped."

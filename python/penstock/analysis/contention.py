@@ -1,4 +1,4 @@
-"""Bytes that classes sent while they contended for a port, beside the guarantee of its scheduler."""
+"""Bytes sent by classes while they competed for a port, compared with the guarantee of the scheduler."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _WEIGHED = "those of "
 
 @dataclass(frozen=True)
 class Split:
-    """Division of the bytes that a port sent while exactly these classes could send.
+    """Division of the bytes that a port sent while exactly these classes were eligible.
 
-    A class could send if it had frames and was not stopped by a pause.
+    A class is eligible if it has frames and is not paused.
 
     Attributes
     ----------
     port : str
         As in the table ``ports``.
     classes : tuple of int
-        Traffic classes, two or more, the lowest first.
+        Two or more traffic classes, in ascending order.
     sent_bytes : int
-        All that they sent in that time (DA to FCS).
+        Total bytes that they sent in this time (DA to FCS).
     kept : tuple of float
-        Share of each class of it; they add up to 1.
+        Share of each class; the shares sum to 1.
     promised : tuple of float or None
-        Share by the weights of the scheduler; ``None`` if it has none that count bytes.
+        Share of each class by the weights of the scheduler; ``None`` if it has no weights that count bytes.
     """
 
     port: str
@@ -44,7 +44,7 @@ class Split:
 
 @of_result
 def splits(result: Measurements) -> list[Split]:
-    """The splits of all ports (table ``contention``), those of most bytes first."""
+    """Returns the splits of all ports (table ``contention``), most bytes first."""
     if "contention" not in result.table_names:
         return []
     sent: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
@@ -55,7 +55,7 @@ def splits(result: Measurements) -> list[Split]:
         classes, total = tuple(sorted(by_class)), sum(by_class.values())
         kept = tuple(by_class[one] / total for one in classes)
         promises = in_force(result, {port})
-        weights = promises[0].weights if len(promises) == 1 else None  # one that changed is not one promise
+        weights = promises[0].weights if len(promises) == 1 else None  # the guarantee changed during the run
         found.append(Split(port, classes, total, kept, _guaranteed(weights, classes)))
     return sorted(found, key=lambda split: (-split.sent_bytes, split.port, split.classes))
 
@@ -67,7 +67,7 @@ def _guaranteed(weights: ClassWeights | None, classes: tuple[int, ...]) -> tuple
     if any(one not in of_class for one in classes):
         return None
     if len({weights.level[of_class[one]] for one in classes}) > 1:
-        return None  # one of them goes first
+        return None  # strict priority between two of the classes
     groups = [weights.group[of_class[one]] for one in classes]
     weight = {group: weights.weight[of_class[one]] for group, one in zip(groups, classes, strict=True)}
     total = sum(weight.values())

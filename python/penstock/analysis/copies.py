@@ -1,4 +1,4 @@
-"""Flows whose frames switches copy to several hosts."""
+"""Multicast flows: switches copy their frames to several hosts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @of_result
 def receivers(result: Measurements) -> dict[str, int]:
-    """Number of destinations of each frame, for flows with more than one."""
+    """Number of destinations per frame, for flows with more than one."""
     if "paths" not in result.table_names:
         return {}
     flow, names = arrow.codes(result.table("paths")["flow"])
@@ -27,9 +27,9 @@ def receivers(result: Measurements) -> dict[str, int]:
 
 
 def ports_of(paths: Iterable[Mapping[str, Any]], copied: Collection[str]) -> Iterator[tuple[str, str]]:
-    """The egress ports of frames that are copied, by flow, each once for each copy that crosses it.
+    """Yields flow and egress port of frames that are copied, once per copy.
 
-    Until their paths part receivers share a frame.
+    Up to the switch where their paths diverge, receivers share one copy.
     """
     crossed = set()
     for row in paths:
@@ -45,9 +45,9 @@ def ports_of(paths: Iterable[Mapping[str, Any]], copied: Collection[str]) -> Ite
 
 @of_result
 def for_each(result: Measurements, flows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of the table ``flows`` with the throughput of each receiver on average, beside their number.
+    """Returns rows of the table ``flows`` with the mean throughput per receiver, and the number of receivers.
 
-    What is delivered to one host is to be held against what was sent, and against a fair share.
+    The throughput per receiver can be compared with the offered load and with a fair share.
     """
     several = receivers(result)
     rates = ("throughput_bps", "goodput_bps")

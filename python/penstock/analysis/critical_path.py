@@ -1,8 +1,8 @@
-"""The critical path of a job: the chain of steps that decided its time, and the causes of each part of it.
+"""The critical path of a job: the chain of steps that determined its time, divided by cause.
 
-It is followed back from the last event. A step on a processor began after the step before it; a receive that
-waited ended with its message, which began when its sender had posted it. The segments of the path follow each
-other without gaps, so that they sum to the time of the job, to the picosecond.
+The path is traced back from the last event. A step on a processor follows the previous step there. A receive
+that waited ended with its message, and the message started when its sender posted it. Segments are
+contiguous, so their lengths sum to the time of the job, to the picosecond.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 CAUSES: Mapping[str, str] = {
     "computation": "computation",
-    "straggler": "a rank that computed longer than the median rank",
+    "straggler": "computation slower than on the median rank",
     "host_cost": "host costs of messages",
-    "transmission": "transmission, as without other traffic",
-    "queueing": "queues, and other messages before them",
-    "pause": "pauses, or links that were down",
-    "retransmission": "retransmission, and timeouts for it",
-    "control": "rates and windows of the control",
-    "receiver": "receivers that were not ready",
+    "transmission": "transmission, as on an empty fabric",
+    "queueing": "queues and earlier messages",
+    "pause": "pauses and links that were down",
+    "retransmission": "retransmissions and timeouts",
+    "control": "congestion control (rate and window)",
+    "receiver": "receiver not ready",
     "acknowledgement": "acknowledgements in flight",
 }
-"""Causes of the time on a critical path, in the order in which a tie is broken."""
+"""Causes of the time on a critical path. Ties are broken in this order."""
 
 _OF_WAITS = {
     "again": "retransmission",
@@ -46,13 +46,13 @@ _OF_WAITS = {
     "behind": "queueing",
     "nic": "queueing",
 }
-"""Of each wait of a message at its sender, the cause."""
+"""Maps each kind of wait of a message at its sender to its cause."""
 _WORST = 3
-"""Messages of a path that are described, those that lost most."""
+"""Number of messages of a path that are described, largest delay first."""
 _LEAST = 0.0005
-"""A smaller share of the path is not described."""
+"""Share of the path below which a cause is not listed."""
 _ALIKE = 0.5
-"""Share of the ranks that must have an operation, so that one of them can be slower than their median."""
+"""Share of the ranks that must execute an operation for its median over ranks to be used."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +64,15 @@ class Segment:
     kind : str
         "compute", "send_cost", "receive_cost", "message" or "acknowledgement".
     step : int
-        Its step, a row among those of the job.
+        Row of the step among the steps of the job.
     rank, peer : int
-        The rank, or the sender and the receiver of a message.
+        The rank; for a message, its sender and receiver.
     begin_ps, end_ps : int
-        When it began and ended, in picoseconds.
+        Start and end, in picoseconds.
     bytes : int
-        Bytes of the message; 0 without one.
+        Size of the message; 0 for other segments.
     parts : dict
-        Picoseconds by the keys of `CAUSES`; they sum to its length.
+        Picoseconds by the keys of `CAUSES`; they sum to the length of the segment.
     """
 
     kind: str
@@ -86,12 +86,12 @@ class Segment:
 
     @property
     def length_ps(self) -> int:
-        """Its length in picoseconds."""
+        """Length in picoseconds."""
         return self.end_ps - self.begin_ps
 
     @property
     def late_ps(self) -> int:
-        """Picoseconds that a message lost beyond its transmission; 0 of others."""
+        """Time of a message beyond its transmission, in picoseconds; 0 for other segments."""
         return self.length_ps - self.parts.get("transmission", 0) if self.kind == "message" else 0
 
 
@@ -104,11 +104,12 @@ class CriticalPath:
     steps : Steps
         The steps of the job.
     begin_ps, end_ps : int
-        When the job or iteration began and ended.
+        Start and end of the job or iteration.
     segments : tuple of Segment
-        In the order of time, without gaps.
+        Contiguous segments in order of time.
     is_measured : bool
-        Whether what held each message that has ended back is measured; otherwise ``queueing`` has all of it.
+        True if the causes of delay of every completed message were measured. If false, ``queueing`` contains
+        all of the delay.
     """
 
     steps: Steps
@@ -132,7 +133,7 @@ class CriticalPath:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """It as JSON has it, times in nanoseconds."""
+        """Returns the path as a JSON object, with times in nanoseconds."""
         return {
             "begin_ns": self.begin_ps / 1e3,
             "end_ns": self.end_ps / 1e3,
@@ -154,12 +155,12 @@ class CriticalPath:
 
 @of_result
 def critical_path(result: Measurements, job: str, iteration: int | None = None) -> CriticalPath | None:
-    """The critical path of a job over all recorded iterations that have ended, or of one of them.
+    """Finds the critical path of one iteration of a job, or of all recorded iterations that have ended.
 
     Parameters
     ----------
     result : Result
-        Of the run.
+        Result of the run.
     job : str
         Name of the job.
     iteration : int, optional
@@ -168,19 +169,19 @@ def critical_path(result: Measurements, job: str, iteration: int | None = None) 
     Returns
     -------
     CriticalPath or None
-        ``None`` if no iteration that is recorded has ended.
+        ``None`` if no recorded iteration has ended.
 
     Raises
     ------
     InputError
-        If there is no such iteration.
+        If the job has no such iteration, or it is not recorded.
     """
     own = next((row for row in result.rows("jobs") if row["job"] == job), None)
     steps = steps_of(result, job)
     recorded = 0 if own is None else min(own.get("recorded") or 0, own["finished"])
     if iteration is not None and not 0 <= iteration < recorded:
-        expected = f"expected 0 to {recorded - 1}" if recorded else "no iteration is recorded to its end"
-        raise InputError(f"{job}#{iteration}: no iteration that is recorded; {expected}")
+        expected = f"expected 0 to {recorded - 1}" if recorded else "no completed iteration is recorded"
+        raise InputError(f"{job}#{iteration}: iteration not recorded; {expected}")
     if steps is None or not recorded:
         return None
     last = steps.of_iteration(recorded - 1 if iteration is None else iteration)
@@ -195,7 +196,7 @@ def critical_path(result: Measurements, job: str, iteration: int | None = None) 
 
 
 def _clipped(found: Iterator[Segment], begin: int) -> list[Segment]:
-    """The segments after `begin` in the order of time; of one that began before, the part from then on."""
+    """Returns the segments after `begin` in order of time; a segment that contains `begin` is cut there."""
     segments = [one for one in found if one.end_ps > max(one.begin_ps, begin)][::-1]
     first = segments[0] if segments else None
     if first is not None and first.begin_ps < begin:
@@ -205,7 +206,7 @@ def _clipped(found: Iterator[Segment], begin: int) -> list[Segment]:
 
 
 def _of_end(parts: Mapping[str, int], length: int) -> dict[str, int]:
-    """Parts in proportion to their lengths, so that they sum to `length`."""
+    """Scales parts in proportion so that they sum to `length`."""
     whole, given, kept = sum(parts.values()), 0, {}
     until = 0
     for cause, ps in parts.items():
@@ -216,7 +217,7 @@ def _of_end(parts: Mapping[str, int], length: int) -> dict[str, int]:
 
 
 class _Walk:
-    """The way back over the steps of a job."""
+    """Traces the steps of a job backwards."""
 
     def __init__(self, result: Measurements, steps: Steps) -> None:
         self._steps = steps
@@ -225,7 +226,7 @@ class _Walk:
         self._medians: dict[tuple[int, int], int] = {}
 
     def back(self, at: int, begin: int) -> Iterator[Segment]:
-        """Segments from the end of a step on back to the time `begin`, the last one first."""
+        """Yields segments backwards from the end of a step to the time `begin`."""
         while True:
             segment, before, own = self._segment(at)
             yield from segment
@@ -235,7 +236,7 @@ class _Walk:
             at = before
 
     def _segment(self, at: int) -> tuple[list[Segment], int, int]:
-        """The segments that end with a step, the step before them, and the step to which that belongs."""
+        """Returns the segments that end with a step, the previous step, and the step that it belongs to."""
         steps = self._steps
         kind, rank, end = int(steps.kind[at]), int(steps.rank[at]), int(steps.end[at])
         if kind in (COMPUTE, SEND_COST, RECEIVE_COST):
@@ -263,7 +264,7 @@ class _Walk:
         return Segment(name, at, rank, int(steps.peer[at]), begin, end, int(steps.size[at]), parts)
 
     def _median(self, at: int) -> int:
-        """The median time of a computation over the ranks that have it; its own if few do."""
+        """Median time of a computation over its ranks; the own time if too few ranks execute it."""
         steps = self._steps
         key = (int(steps.iteration[at]), int(steps.operation[at]))
         if key not in self._medians:
@@ -274,12 +275,12 @@ class _Walk:
         return self._medians[key]
 
     def _acknowledged(self, send: int) -> list[Segment]:
-        """A message until its acknowledgement, the last part first."""
+        """Returns a message and its acknowledgement, last segment first."""
         steps = self._steps
         end, since = int(steps.end[send]), int(steps.requested[send])
         delivered = min(int(self._delivered[send]), end)
         if int(self._delivered[send]) >= NEVER:
-            # Nobody has taken it yet: it cannot have been delivered before it could have been.
+            # No receive has matched the message yet: it cannot be delivered before its ideal time.
             delivered = min(end, since + int(steps.ideal[send]))
         rank, peer, length = int(steps.rank[send]), int(steps.peer[send]), int(steps.size[send])
         back = Segment(
@@ -288,7 +289,7 @@ class _Walk:
         return [back, self._message(send, delivered)]
 
     def _message(self, send: int, delivered: int) -> Segment:
-        """A message until its delivery."""
+        """Returns the segment of a message up to its delivery."""
         steps = self._steps
         since = int(steps.requested[send])
         left = delivered - since
@@ -312,7 +313,7 @@ class _Walk:
 
 
 class _Pauses:
-    """Pauses of the ports on the way of messages, behind the NIC of the sender."""
+    """Pauses of the switch ports on the path of messages."""
 
     def __init__(self, result: Measurements, steps: Steps) -> None:
         self._result, self._steps = result, steps
@@ -320,7 +321,7 @@ class _Pauses:
         self._known: dict[str, list[tuple[int, int]]] | None = None
 
     def on_way(self, send: int, begin: int, end: int) -> int:
-        """Picoseconds in which a port on the way of a message was paused between two times."""
+        """Picoseconds for which a port on the path of a message was paused, between two times."""
         from .rank_steps import union_length
 
         pair = (int(self._steps.rank[send]), int(self._steps.peer[send]))
@@ -350,7 +351,7 @@ def _flow(steps: Steps, rank: int) -> str:
 
 
 def _way_of(result: Measurements, steps: Steps, rank: int, peer: int) -> list[str]:
-    """The egress ports from a rank to another; none if paths are not listed."""
+    """Egress ports on the path between two ranks; empty if paths were not recorded."""
     if "paths" not in result.table_names:
         return []
     paths = result.table("paths")
@@ -360,14 +361,14 @@ def _way_of(result: Measurements, steps: Steps, rank: int, peer: int) -> list[st
 
 
 def _class_of(result: Measurements, steps: Steps, rank: int) -> int:
-    """The priority of the messages of a rank."""
+    """Priority of the messages of a rank."""
     flows = result.table("flows")
     found = flows.filter(arrow.call("equal", flows["flow"], _flow(steps, rank)))
     return int(found["class"][0].as_py()) if found.num_rows else 0
 
 
 def sentences(result: Measurements, job: str, iteration: int | None = None) -> Iterator[str]:
-    """The critical path of a job in sentences; none if no iteration that is recorded has ended."""
+    """Describes the critical path of a job; empty if no recorded iteration has ended."""
     found = critical_path(result, job, iteration)
     if found is None or not found.length_ps:
         return
@@ -377,18 +378,17 @@ def sentences(result: Measurements, job: str, iteration: int | None = None) -> I
     over = f"{count(len(hops))} message{'' if len(hops) == 1 else 's'}"
     yield (
         f"The critical path ({duration(found.length_ps / 1e3)}) ends at rank {_end_of(ended)} "
-        f"({found.steps.hosts[_end_of(ended)]}) and goes over {over} and {count(len(ranks))} ranks."
+        f"({found.steps.hosts[_end_of(ended)]}) and has {over} on {count(len(ranks))} ranks."
     )
     shares = [
         f"{duration(ps / 1e3)} ({share(ps / found.length_ps)}) {CAUSES[cause]}"
         for cause, ps in sorted(found.parts.items(), key=lambda item: -item[1])
         if ps >= _LEAST * found.length_ps
     ]
-    yield f"Its time is {'; '.join(shares)}."
+    yield f"Time by cause: {'; '.join(shares)}."
     if not found.is_measured:
         yield (
-            "Messages without a transport do not measure what holds them back: queueing has all that they "
-            "lost."
+            "Delays of messages without a transport are not divided by cause: queueing contains all of them."
         )
     yield from _worst(result, found)
 
@@ -398,20 +398,20 @@ def _end_of(segment: Segment) -> int:
 
 
 def _worst(result: Measurements, found: CriticalPath) -> Iterator[str]:
-    """The messages of the path that lost most, with the causes and the place."""
+    """Describes the messages of the path with the largest delays, with cause and place."""
     late = sorted((one for one in found.segments if one.late_ps > 0), key=lambda one: -one.late_ps)
     hosts = found.steps.hosts
     for one in late[:_WORST]:
         if one.late_ps < _LEAST * found.length_ps:
             return
         causes = [
-            f"{duration(ps / 1e3)} to {CAUSES[cause]}"
+            f"{CAUSES[cause]} {duration(ps / 1e3)}"
             for cause, ps in sorted(one.parts.items(), key=lambda item: -item[1])
             if cause != "transmission" and ps >= _LEAST * found.length_ps
         ]
         yield (
             f"Rank {one.rank} ({hosts[one.rank]}) to rank {one.peer} ({hosts[one.peer]}), {size(one.bytes)} "
-            f"at {duration(one.begin_ps / 1e3)}: {duration(one.late_ps / 1e3)} late, {', '.join(causes)}."
+            f"at {duration(one.begin_ps / 1e3)}: delay {duration(one.late_ps / 1e3)}: {', '.join(causes)}."
         )
         yield from (f"  {line}" for line in messages.waited(result, _as_message(result, found.steps, one)))
 

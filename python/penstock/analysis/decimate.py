@@ -1,4 +1,4 @@
-"""Fewer points that look the same: long series are drawn as the envelope of their bins."""
+"""Reduces long series to an envelope that looks the same when drawn."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ AnyNumber = TypeVar("AnyNumber", np.int64, np.float64)
 Times = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float64]
 Spans = npt.NDArray[np.float64]
-"""Begins and ends, a row each."""
+"""Start and end of each span, one per row."""
 
 
 def envelope(times: npt.ArrayLike, values: npt.ArrayLike, points: int) -> tuple[Times, Values]:
-    """At most `points` points that keep every bin's smallest and largest value at their own times.
+    """Reduces a series to at most `points` points, keeping the minimum and maximum of every bin.
 
     Parameters
     ----------
     times, values : array_like
-        A series in order of time, of the same length.
+        Times in ascending order, and values; same length.
     points : int
-        The most points wanted, at least 2. A shorter series is returned as it is.
+        Maximum number of points, at least 2. A shorter series is returned unchanged.
 
     Raises
     ------
@@ -37,9 +37,9 @@ def envelope(times: npt.ArrayLike, values: npt.ArrayLike, points: int) -> tuple[
     t = np.asarray(times, dtype=np.int64)
     v = np.asarray(values, dtype=np.float64)
     if points < 2:
-        raise ValueError(f"an envelope needs at least 2 points, got {points}")
+        raise ValueError(f"{points} points; expected at least 2 for an envelope")
     if len(t) != len(v):
-        raise ValueError(f"{len(t)} times but {len(v)} values")
+        raise ValueError(f"{len(t)} times for {len(v)} values; expected the same number")
     if len(t) <= points:
         return t, v
     places = _places(len(t), points // 2)
@@ -51,7 +51,7 @@ def envelope(times: npt.ArrayLike, values: npt.ArrayLike, points: int) -> tuple[
 
 @lru_cache(maxsize=4)
 def _places(length: int, bins: int) -> npt.NDArray[np.int64]:
-    """The places in each of some bins of nearly equal length, a row a bin; shorter ones repeat their last."""
+    """Indexes in each of `bins` nearly equal bins, one bin per row; shorter bins repeat their last index."""
     edges = np.linspace(0, length, bins + 1).astype(np.int64)
     widest = int(np.diff(edges).max())
     places: npt.NDArray[np.int64] = np.minimum(edges[:-1, None] + np.arange(widest), edges[1:, None] - 1)
@@ -59,7 +59,7 @@ def _places(length: int, bins: int) -> npt.NDArray[np.int64]:
 
 
 def distinct(values: npt.NDArray[AnyNumber]) -> npt.NDArray[AnyNumber]:
-    """Each number once, in ascending order. ``numpy.unique`` would import ``numpy.ma`` for this."""
+    """Returns the unique values in ascending order. ``numpy.unique`` would import ``numpy.ma``."""
     ordered = np.sort(values, axis=None)
     found: npt.NDArray[AnyNumber] = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
     return found
@@ -68,18 +68,18 @@ def distinct(values: npt.NDArray[AnyNumber]) -> npt.NDArray[AnyNumber]:
 def merge_bins(
     times: npt.ArrayLike, values: npt.ArrayLike, most: int, *, largest: bool = False
 ) -> tuple[Times, Values]:
-    """At most `most` bins, each the mean (or the largest) of equally many bins next to each other.
+    """Merges adjacent bins into at most `most` bins of equal width, by mean or maximum.
 
-    The last one has fewer, or more if less than half of a bin would be left.
+    The last bin is narrower; if it would have less than half the width, it is merged into the one before.
 
     Parameters
     ----------
     times, values : array_like
-        Starts of the bins, in order, and their values. Not empty.
+        Start times of the bins in order, and their values. Not empty.
     most : int
-        The most bins wanted. A shorter series is returned as it is.
+        Maximum number of bins. A shorter series is returned unchanged.
     largest : bool
-        Whether a merged bin has the largest value instead of the mean. Default false.
+        Uses the maximum instead of the mean. Default false.
     """
     t = np.asarray(times, dtype=np.int64)
     v = np.asarray(values, dtype=np.float64)
@@ -93,13 +93,13 @@ def merge_bins(
 
 
 def rows_by(table: pa.Table, same: list[str]) -> list[npt.NDArray[np.int64]]:
-    """The rows that have the same values in these columns, in order; in the order of the first of each."""
+    """Groups row numbers by the values of these columns, in order of first appearance."""
     if table.num_rows == 0:
         return []
     numbers = np.zeros(table.num_rows, dtype=np.int64)
     for name in same:
         of_column, values = arrow.codes(table[name])
-        # Without the gaps that products of several columns would have; what is null has the number -1.
+        # Compact the codes, since products of several columns leave gaps; null has code -1.
         numbers = np.unique(numbers * (len(values) + 1) + of_column + 1, return_inverse=True)[1]
     order = np.argsort(numbers, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
@@ -107,7 +107,7 @@ def rows_by(table: pa.Table, same: list[str]) -> list[npt.NDArray[np.int64]]:
 
 
 def spans_of(pauses: pa.Table, end_ns: float) -> Spans:
-    """Begin and end of each pause of a table ``pauses``; one without an end lasts until `end_ns`."""
+    """Start and end of each row of the table ``pauses``; a pause without an end lasts until `end_ns`."""
     ends = numpy_of(pauses["end_ns"])
     return np.column_stack([numpy_of(pauses["start_ns"]), np.where(np.isnan(ends), end_ns, ends)])
 
@@ -123,19 +123,19 @@ def lasting(spans: Spans, groups: list[npt.NDArray[np.int64]]) -> Values:
 
 
 def merge_spans(spans: Spans, gap: float) -> Spans:
-    """Spans in order of time, those less than `gap` apart drawn together, in the unit of the spans."""
+    """Sorts spans and merges those less than `gap` apart; `gap` has the unit of the spans."""
     return merge_groups(spans, np.zeros(len(spans), dtype=np.int64), gap)[0]
 
 
 def merge_groups(
     spans: Spans, group: npt.NDArray[np.int64], gap: float
 ) -> tuple[Spans, npt.NDArray[np.int64]]:
-    """The spans of each of some groups, numbered from 0, merged for themselves; and of which it is."""
+    """Merges the spans of each group separately; returns the spans and the group number of each."""
     if len(spans) == 0:
         return spans, group
     order = np.lexsort((spans[:, 1], spans[:, 0], group))
     starts, ends, of = spans[order, 0], spans[order, 1], group[order]
-    # All groups at once, as if each were later than those before it.
+    # Handles all groups in one pass by shifting each group behind the previous one.
     low, high = float(starts.min()), float(ends.max())
     later = of * (2.0 * (high - low) + gap)
     latest = np.maximum.accumulate(ends - low + later)

@@ -1,4 +1,4 @@
-"""Demands of flows, and how evenly flows with equal demands were served."""
+"""Demands of flows, and fairness between flows with equal demands."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 HELD_BACK = 0.9
-"""A source was held back if its NIC took less than this share of its demand; more is chance."""
+"""Share of its demand below which a source counts as limited by its NIC; above, the difference is noise."""
 SAME = 1.1
-"""Demands are equal if the largest is at most this multiple of the smallest."""
+"""Largest ratio of maximum to minimum at which demands count as equal."""
 
 
 @dataclass(frozen=True)
 class Evenness:
-    """Flows of a class with equal demands: name or number, and Jain's index of their throughput."""
+    """Jain's index of the throughput of flows with equal demands in one class, with their name or number."""
 
     name: str
     flows: int
@@ -51,26 +51,26 @@ _found: WeakKeyDictionary[Measurements, _Found] = WeakKeyDictionary()
 
 @of_result
 def demand_rates(result: Measurements) -> NDArray[np.float64]:
-    """The demand of each flow, in b/s; above the offered rate where the NIC was full.
+    """Returns the demand of each flow in b/s; above the offered rate if the NIC was full.
 
-    A greedy source asks for the rate of the links of its host that its paths begin at. The rate of
-    connections and transfers is what they sent, because they wait for answers, not for their NIC. Computed
-    once for a result.
+    The demand of a greedy source is the rate of the links of its host at the start of its paths. The demand
+    of connections and transfers is what they sent, because they wait for answers and not for their NIC.
+    Computed once per result.
 
     Returns
     -------
     numpy.ndarray of float
-        One entry per row of the table ``flows``, not to be written to; NaN where it is not known.
+        One value per row of the table ``flows``; read-only; NaN where unknown.
     """
     return _of(result).rates_bps
 
 
 @of_result
 def evenness(result: Measurements) -> list[Evenness]:
-    """The flows of a class with equal demands, the most uneven first. Computed once for a result.
+    """Fairness between the flows of a class with equal demands, least fair first. Computed once per result.
 
-    Left out are flows that are alone in that, and what has an end: a connection that has sent all it had got
-    what it asked for, whenever that was. Under strict classes only flows of one class are compared.
+    Excludes flows without a peer of equal demand, and connections with a limit that have sent everything,
+    since these received their full demand. With strict priorities only flows of one class are compared.
     """
     found = _of(result)
     if found.even is None:
@@ -79,12 +79,12 @@ def evenness(result: Measurements) -> list[Evenness]:
 
 
 def stem(flow: str) -> str:
-    """The name of the entry of a flow: ``incast[h1]`` is one of ``incast``."""
+    """Name of the entry of a flow: ``incast`` for ``incast[h1]``."""
     return flow.partition("[")[0]
 
 
 def stems(flows: arrow.Column) -> tuple[NDArray[np.int64], list[str]]:
-    """The number of the `stem` of each flow, and the stems in order of first appearance."""
+    """Number of the `stem` of each flow, and the stems in order of first appearance."""
     number, names = arrow.codes(arrow.first_word(flows, "["))
     return number, names.to_pylist()
 
@@ -108,7 +108,7 @@ def _demand_rates(result: Measurements) -> NDArray[np.float64]:
 
 
 def _demand(result: Measurements) -> NDArray[np.float64]:
-    """The mean demand of each flow whose source pushes frames, in b/s; NaN of all others."""
+    """Mean demand in b/s of each flow that is not a connection or transfer; NaN for others."""
     names = result.table("flows")["flow"]
     found = np.full(len(names), np.nan)
     begin = float(result.run.get("warmup_s", 0.0)) * 1e9
@@ -140,9 +140,9 @@ def _demand(result: Measurements) -> NDArray[np.float64]:
 
 
 def _line_rates(result: Measurements) -> NDArray[np.float64]:
-    """The rate of the links that the paths of each flow begin at, in b/s.
+    """Rate in b/s of the links at the start of the paths of each flow.
 
-    If no path is listed, it is the rate of all links of the host.
+    If paths were not recorded, the sum over all links of the host.
     """
     flows, ports = result.table("flows"), result.table("ports")
     rates = numpy_of(ports["rate_bps"]).astype(np.float64)
@@ -156,21 +156,21 @@ def _line_rates(result: Measurements) -> NDArray[np.float64]:
         lines = np.bincount(pairs // len(rates), rates[pairs % len(rates)], minlength=flows.num_rows)
     if not lines.all():
         node, hosts = arrow.codes(ports["node"])
-        # The last one is of sources that have no port.
+        # The last element is for sources without a port.
         of_host = np.append(np.bincount(node, rates, minlength=len(hosts)), 0.0)
         lines = np.where(lines, lines, of_host[arrow.places(flows["source"], hosts)])
     return lines
 
 
 def _transfers(result: Measurements) -> set[str]:
-    """The entries of transfers."""
+    """Names of the entries that are transfers."""
     if "transfers" not in result.table_names:
         return set()
     return set(result.table("transfers")["name"].unique().to_pylist())
 
 
 def _of_entries(flows: arrow.Column, entries: Iterable[str]) -> NDArray[np.bool_]:
-    """Which flows are of these entries of the scenario."""
+    """True for each flow that belongs to one of these entries."""
     number, names = stems(flows)
     wanted = set(entries)
     found: NDArray[np.bool_] = np.array([name in wanted for name in names], dtype=bool)[number]
@@ -205,7 +205,7 @@ def _evenness(result: Measurements, rates_bps: NDArray[np.float64]) -> list[Even
 
 
 def _label(entries: list[str]) -> str:
-    """A name, or two of them and the number of all others."""
+    """A name, or two names and the number of others."""
     if len(entries) == 1:
         return entries[0]
     more = f" and {len(entries) - 2} more" if len(entries) > 2 else ""
@@ -213,7 +213,7 @@ def _label(entries: list[str]) -> str:
 
 
 def _ended(result: Measurements) -> NDArray[np.int64]:
-    """The rows of flows whose connection has sent all that it had."""
+    """Rows of flows whose connection has sent everything up to its limit."""
     if "connections" not in result.table_names:
         return np.empty(0, dtype=np.int64)
     connections = result.table("connections")
@@ -225,7 +225,7 @@ def _ended(result: Measurements) -> NDArray[np.int64]:
 
 
 def _most(result: Measurements, rates_bps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The rate of each flow; the demand of a connection is the rate that its window allows."""
+    """Rate of each flow; for a connection, the rate that its window allows."""
     if "demands" not in result.table_names:
         return rates_bps
     demands = result.table("demands")
@@ -233,6 +233,6 @@ def _most(result: Measurements, rates_bps: NDArray[np.float64]) -> NDArray[np.fl
     rows = arrow.places(demands["flow"], result.table("flows")["flow"])
     own = (turns != 0) & ~np.isnan(turns) & (rows >= 0)
     most = rates_bps.copy()
-    # Of several demands the last one counts.
+    # If a flow has several demands, the last one applies.
     most[rows[own]] = numpy_of(demands["rate_bps"]).astype(np.float64)[own]
     return most

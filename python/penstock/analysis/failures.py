@@ -1,4 +1,4 @@
-"""Queue pairs that came to be in error, in words."""
+"""Queue pairs in the error state, described in sentences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @of_result
 def of_run(result: Measurements) -> str | None:
-    """Number of queue pairs of a run in the error state, with the first one; ``None`` if there is none."""
+    """Describes the queue pairs in the error state; ``None`` if there are none."""
     failed, many = _failed(result)
     if not failed:
         return None
@@ -31,7 +31,7 @@ def of_run(result: Measurements) -> str | None:
 
 @of_result
 def of_flows(result: Measurements, flows: set[str], destination: str | None = None) -> str | None:
-    """Number of queue pairs of some flows in the error state, to one host or to all, as a sentence."""
+    """Describes the queue pairs of some flows in the error state, to one host or to all."""
     failed, many = _failed(result, flows, destination)
     if not failed:
         return None
@@ -47,7 +47,7 @@ def of_flows(result: Measurements, flows: set[str], destination: str | None = No
 def _failed(
     result: Measurements, flows: set[str] | None = None, destination: str | None = None
 ) -> tuple[list[dict[str, Any]], int]:
-    """Those in error, in the order of time, and how many there are in all."""
+    """Queue pairs in the error state in order of time, and the total number of queue pairs."""
     if "queue_pairs" not in result.table_names:
         return [], 0
     pairs = result.table("queue_pairs")

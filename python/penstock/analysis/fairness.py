@@ -1,7 +1,7 @@
 """Fair allocations of rates over links: weighted max-min and proportionally fair.
 
-Both take the same description. Flow ``f`` at rate ``x[f]`` puts ``usage[l, f] * x[f]`` on link ``l``, which
-carries ``capacity[l]``; it asks for ``demand[f]`` at most and counts ``weight[f]``.
+Both use the same description. Flow ``f`` at rate ``x[f]`` loads link ``l`` with ``usage[l, f] * x[f]``. The
+link has ``capacity[l]``, and the flow has ``demand[f]`` and ``weight[f]``.
 
 Max-min by progressive filling: D. Bertsekas and R. Gallager, "Data Networks", 2nd ed. 1992, §6.5.2.
 Proportional fairness: F. Kelly, A. Maulloo and D. Tan, "Rate control for communication networks", J. Oper.
@@ -22,12 +22,12 @@ from penstock.errors import ArgumentError, ConvergenceError
 Array = NDArray[np.float64]
 
 SAME = 1e-12
-"""Levels this near to each other, relatively, are the same level."""
+"""Relative difference below which two levels are equal."""
 RESIDUAL = 1e-7
-"""Largest residual of the Karush-Kuhn-Tucker conditions that counts as solved, relative."""
+"""Largest relative residual of the Karush-Kuhn-Tucker conditions at which a solution is accepted."""
 STEPS = 200
 EXTREMES = np.errstate(over="ignore", divide="ignore", invalid="ignore")
-"""Weights and demands beyond all measure overflow; the residual judges what comes of it, not a warning."""
+"""Extreme weights and demands overflow. The residual detects this, so NumPy warnings are disabled."""
 
 
 @dataclass(frozen=True)
@@ -37,19 +37,19 @@ class Problem:
     Parameters
     ----------
     usage : array, links x flows
-        What a unit of each flow's rate puts on each link, at least 0. A flow that takes a link with half of
-        its frames has 0.5 there; one whose rate counts payload has more than 1.
+        Load of each flow on each link per unit of rate, at least 0. A flow that sends half of its frames over
+        a link has 0.5; a flow whose rate counts payload has more than 1.
     capacity : array, links
-        Above 0, in the unit of ``usage * rate``.
+        Above 0, in units of ``usage * rate``.
     demand : array, flows
-        Largest rate, at least 0; infinite for a flow that takes all it can get.
+        Maximum rate, at least 0; infinite for a greedy flow.
     weight : array, flows
         Above 0.
 
     Raises
     ------
     ArgumentError
-        If shapes do not fit, a value is out of its range, or nothing bounds the rate of a flow.
+        If shapes do not match, a value is out of range, or the rate of a flow is unbounded.
     """
 
     usage: Array
@@ -66,27 +66,28 @@ class Problem:
                 f"{self.capacity.size} x {self.demand.size}"
             )
         if self.weight.shape != self.demand.shape:
-            raise ArgumentError(f"there are {self.weight.size} weights for {self.demand.size} flows")
+            raise ArgumentError(f"{self.weight.size} weights for {self.demand.size} flows; expected equal")
         if not (np.isfinite(self.usage).all() and (self.usage >= 0).all()):
-            raise ArgumentError("usage has to be finite and at least 0")
+            raise ArgumentError("usage: expected finite values of at least 0")
         if not (np.isfinite(self.capacity).all() and (self.capacity > 0).all()):
-            raise ArgumentError("every capacity has to be finite and above 0")
+            raise ArgumentError("capacity: expected finite values above 0")
         if not (np.isfinite(self.weight).all() and (self.weight > 0).all()):
-            raise ArgumentError("every weight has to be finite and above 0")
+            raise ArgumentError("weight: expected finite values above 0")
         if np.isnan(self.demand).any() or (self.demand < 0).any():
-            raise ArgumentError("every demand has to be at least 0, or infinite")
+            raise ArgumentError("demand: expected values of at least 0, or infinity")
         if (~np.isfinite(self.demand) & ~(self.usage > 0).any(axis=0)).any():
             raise ArgumentError(
-                "nothing bounds the rate of a flow; expected a link on its way, or a finite demand"
+                "the rate of a flow is unbounded; expected a link on its path, or a finite demand"
             )
 
 
 @EXTREMES
 def max_min(problem: Problem) -> Array:
-    """The weighted max-min fair rates.
+    """Returns the weighted max-min fair rates.
 
-    No rate can grow without that of a flow with the same or a smaller rate per weight becoming less. Exact up
-    to rounding: all rates per weight grow together, and a flow stops at its demand or at its first full link.
+    No rate can increase without decreasing the rate of a flow whose rate per weight is equal or smaller.
+    Exact up to rounding: all rates per weight grow together, and a flow stops at its demand or at its first
+    full link.
     """
     usage, capacity, demand, weight = problem.usage, problem.capacity, problem.demand, problem.weight
     rate = np.zeros_like(demand)
@@ -100,7 +101,7 @@ def max_min(problem: Problem) -> Array:
         full = full_at <= level * (1 + SAME)
         stops = growing & ((sated_at <= level * (1 + SAME)) | (usage[full] > 0).any(axis=0))
         if not stops.any():
-            raise ConvergenceError("rates, weights or demands are beyond what numbers can hold")
+            raise ConvergenceError("rates, weights or demands exceed the range of floating-point numbers")
         rate[stops] = np.minimum(level * weight[stops], demand[stops])
         growing &= ~stops
     return rate
@@ -108,7 +109,7 @@ def max_min(problem: Problem) -> Array:
 
 @EXTREMES
 def proportionally_fair(problem: Problem) -> Array:
-    """The weighted proportionally fair rates: those that maximise ``sum(weight * log(rate))``.
+    """Returns the weighted proportionally fair rates, which maximise ``sum(weight * log(rate))``.
 
     Raises
     ------
@@ -119,7 +120,7 @@ def proportionally_fair(problem: Problem) -> Array:
     rate = np.zeros_like(problem.demand)
     if not active.any():
         return rate
-    # In units in which the max-min rates and their weights are near 1, so that residuals are relative.
+    # Scaled so that the max-min rates and their weights are near 1; residuals are then relative.
     scale = max_min(problem)[active]
     weight = problem.weight[active] / problem.weight[active].mean()
     usage = problem.usage[:, active] * scale / problem.capacity[:, None]
@@ -128,7 +129,7 @@ def proportionally_fair(problem: Problem) -> Array:
     bounded = np.flatnonzero(np.isfinite(bounds))
     rows = np.zeros((bounded.size, scale.size))
     rows[np.arange(bounded.size), bounded] = 1.0 / bounds[bounded]
-    matrix = np.vstack([usage, rows])  # every constraint is: matrix @ x <= 1
+    matrix = np.vstack([usage, rows])  # all constraints have the form matrix @ x <= 1
     solution, prices = _interior_point(matrix, weight)
     worst = _residual(matrix, weight, solution, prices)
     if not worst <= RESIDUAL:
@@ -141,8 +142,8 @@ def proportionally_fair(problem: Problem) -> Array:
 
 
 def _interior_point(matrix: Array, weight: Array) -> tuple[Array, Array]:
-    """Rates and prices of: maximise ``weight @ log(x)`` subject to ``matrix @ x <= 1``."""
-    x = np.full(weight.size, 0.9)  # 0.9 of the max-min rates: every constraint has room
+    """Solves: maximise ``weight @ log(x)`` subject to ``matrix @ x <= 1``. Returns rates and prices."""
+    x = np.full(weight.size, 0.9)  # 0.9 of the max-min rates satisfies every constraint with slack
     slack = 1.0 - matrix @ x
     price = weight.sum() / (slack.size * slack)
     for _ in range(STEPS):
@@ -151,10 +152,10 @@ def _interior_point(matrix: Array, weight: Array) -> tuple[Array, Array]:
         target = 0.1 * (price @ slack) / slack.size
         step, price_step = _newton_step(matrix, weight, x, slack, price, target)
         slack_step = -matrix @ step
-        # The longest step that keeps everything above zero, with a little to spare.
+        # Longest step that keeps all variables positive, with a margin.
         ratios = np.concatenate([-step / x, -slack_step / slack, -price_step / price])
         length = min(1.0, 0.995 / max(ratios.max(), 1e-300))
-        # Slack is carried along: as a difference of nearly equal numbers it would lose its digits.
+        # Slack is updated incrementally: the difference of nearly equal numbers would lose precision.
         x, slack, price = x + length * step, slack + length * slack_step, price + length * price_step
     return x, price
 
@@ -162,17 +163,17 @@ def _interior_point(matrix: Array, weight: Array) -> tuple[Array, Array]:
 def _newton_step(
     matrix: Array, weight: Array, x: Array, slack: Array, price: Array, target: float
 ) -> tuple[Array, Array]:
-    """The step towards ``weight / x = matrix.T @ price`` and ``price * slack = target``."""
+    """Newton step towards ``weight / x = matrix.T @ price`` and ``price * slack = target``."""
     from scipy.linalg import LinAlgWarning, solve
 
-    # Scaled so that the diagonal is near 1: near the end prices and slacks differ by many orders.
+    # Scaled to a diagonal near 1: close to the optimum prices and slacks differ by orders of magnitude.
     by_flow = x / np.sqrt(weight)
     by_row = 1.0 / np.sqrt(np.maximum(slack / price, 1.0))
     scaled = by_row[:, None] * matrix * by_flow
     system = np.block([[np.eye(x.size), scaled.T], [scaled, -np.diag(by_row**2 * slack / price)]])
     flows = by_flow * (weight / x - matrix.T @ price)
     rows = by_row * (slack - target / price)
-    # Rows that say the same make the system singular up to their slack; that does not harm the rates.
+    # Duplicate rows make the system singular up to their slack, which does not affect the rates.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LinAlgWarning)
         try:
@@ -183,7 +184,7 @@ def _newton_step(
 
 
 def _residual(matrix: Array, weight: Array, x: Array, price: Array) -> float:
-    """Distance from the optimum: the worst of stationarity, complementarity and feasibility, relative."""
+    """Relative distance from the optimum: maximum of stationarity, complementarity and feasibility."""
     slack = 1.0 - matrix @ x
     stationarity = np.abs(1.0 - x * (matrix.T @ price) / weight).max()
     complementarity = np.abs(price * slack).sum() / weight.sum()

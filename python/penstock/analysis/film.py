@@ -1,4 +1,4 @@
-"""The fabric over time: what each port did in each of some stretches of the run, a character each."""
+"""State of each port over time, for the report page: one character per port and interval."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 MOST_STRETCHES = 150
 FEWEST_STRETCHES = 12
-"""With fewer the page has no film."""
+"""Minimum number of intervals; with fewer the page has no film."""
 MOST_CHARACTERS = 1_000_000
-"""In all: of a large fabric the stretches are fewer."""
+"""Maximum number of characters; large fabrics have fewer intervals."""
 _LEVELS = 9
 _UNKNOWN = "-"
 
 
 @of_result
 def film(result: Measurements) -> dict[str, Any] | None:
-    """The film of the report page; ``None`` if no series of ports was recorded, or the fabric is too large.
+    """Returns the film of the report page; ``None`` without port series, or if the fabric is too large.
 
-    ``stretch_ns``; ``ports``, names; and a string a stretch with a character a port: ``used``, the step of
-    its utilisation, 0 for idle to 5 for full, "-" where it is not known; ``paused``, 0 to 9 for the share of
-    the stretch; ``queued``, 0 to 9 for its longest queue beside the longest at a switch in the run,
-    ``queue_bytes_max``: what waits in hosts has no limit. If frames were marked, ``marked``, 0 to 9 beside
-    the most that a port marked in a stretch, ``marks_max``.
+    Keys: ``stretch_ns``, the length of an interval; ``ports``, their names. The other keys have one string
+    per interval with one character per port. ``used``: utilisation level, 0 (idle) to 5 (full), "-" if
+    unknown. ``paused``: share of the interval, 0 to 9. ``queued``: longest queue, 0 to 9, relative to the
+    longest switch queue of the run, ``queue_bytes_max`` (host queues are unlimited). ``marked``, if frames
+    were marked: 0 to 9, relative to the maximum of a port in an interval, ``marks_max``.
     """
     ports = result.table("ports")
     names: list[str] = ports["port"].to_pylist()
@@ -74,14 +74,14 @@ def _marked(marks: NDArray[np.float64]) -> dict[str, Any]:
 
 
 class _Points:
-    """One metric: the port of each series, starts of the bins of all, and their values, a row a series."""
+    """One metric: port of each series, start times of the bins, and values with one row per series."""
 
     def __init__(self, port: NDArray[np.int64], starts: NDArray[np.float64], values: Any, ports: int) -> None:
         self.port, self.starts, self.values, self.ports = port, starts, values, ports
         self.bin_ns = float(starts[1] - starts[0])
 
     def mean(self, stretch_ns: float, count: int) -> NDArray[np.float64]:
-        """By port and stretch; NaN where there is no point."""
+        """Mean by port and interval; NaN without a point."""
         firsts, stretches = self._stretches(stretch_ns, count)
         widths = np.diff(np.append(firsts, len(self.starts)))
         found = np.full((self.ports, count), np.nan)
@@ -89,11 +89,11 @@ class _Points:
         return found
 
     def most(self, stretch_ns: float, count: int) -> NDArray[np.float64]:
-        """The largest of the series of a port in each stretch; 0 where there is no point."""
+        """Maximum by port and interval over its series; 0 without a point."""
         return self._together(np.maximum, stretch_ns, count)
 
     def total(self, stretch_ns: float, count: int) -> NDArray[np.float64]:
-        """The sum of all series of a port, and of all their points, in each stretch."""
+        """Sum by port and interval over its series."""
         return self._together(np.add, stretch_ns, count)
 
     def _together(self, fold: np.ufunc, stretch_ns: float, count: int) -> NDArray[np.float64]:
@@ -105,15 +105,15 @@ class _Points:
         return found
 
     def _stretches(self, stretch_ns: float, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The first bin of each stretch that has any, and which stretches those are."""
-        # Half a bin on: starts are not exact in floating point.
+        """First bin of each interval that has any, and the numbers of those intervals."""
+        # Compares the middle of bins, since start times are not exact in floating point.
         of_bin = np.minimum(((self.starts + self.bin_ns / 2) // stretch_ns).astype(np.int64), count - 1)
         stretches, firsts = np.unique(of_bin, return_index=True)
         return firsts, stretches
 
 
 def _points(result: Measurements, metric: str, ports: list[str]) -> _Points | None:
-    """Those of ports, or of queues of ports; ``None`` if there are none, or bins have more than one width."""
+    """Points of ports or their queues; ``None`` if there are none, or bins have different widths."""
     own = result.curves().get(metric, {})
     bins = {len(times) for times, _ in own.values()}
     if len(bins) != 1 or bins == {1}:
@@ -128,7 +128,7 @@ def _points(result: Measurements, metric: str, ports: list[str]) -> _Points | No
 
 
 def _line_rates(ports: pa.Table) -> NDArray[np.float64]:
-    """Bits of frames a second that fill each link, with frames of the length that it had."""
+    """Rate in b/s of frames (DA to FCS) that fills each link, at the mean frame length of that link."""
     rate, frames, length, overhead = (
         np.asarray(numpy_of(ports[name]), dtype=np.float64)
         for name in ("rate_bps", "frames_sent", "bytes_sent", "overhead_bytes")
@@ -138,9 +138,9 @@ def _line_rates(ports: pa.Table) -> NDArray[np.float64]:
 
 
 def _paused(result: Measurements, names: list[str], stretch_ns: float, count: int) -> NDArray[np.float64]:
-    """The share of each stretch in which each port was paused, by port.
+    """Share of each interval in which each port was paused, by port.
 
-    All ports at once: as if they were paused one after the other, on a line that has a piece for each.
+    Handles all ports in one pass by placing them one after another on a common time axis.
     """
     found = np.zeros((len(names), count))
     edges = stretch_ns * np.arange(count + 1)
@@ -154,10 +154,10 @@ def _paused(result: Measurements, names: list[str], stretch_ns: float, count: in
     starts = at + numpy_of(table["start_ns"])
     order = np.argsort(starts, kind="stable")
     starts, ends = starts[order], np.maximum.accumulate(ends[order])
-    # Pauses of several priorities overlap: a new one begins where none before it lasts.
+    # Pauses of several priorities overlap: a new period starts where no earlier pause is still in force.
     first = np.flatnonzero(np.append(True, starts[1:] > ends[:-1]))
     starts, ends = starts[first], ends[np.append(first[1:], len(ends)) - 1]
-    # Paused time up to each edge: whole pauses before it, and what of the one in force has passed.
+    # Paused time up to each edge: earlier pauses, plus the elapsed part of the current one.
     line = (edges[-1] * np.arange(len(paused))[:, None] + edges).ravel()
     until = np.concatenate([[0.0], np.cumsum(ends - starts)])
     before = np.searchsorted(starts, line, side="right")
@@ -168,12 +168,12 @@ def _paused(result: Measurements, names: list[str], stretch_ns: float, count: in
 
 
 def _levels(whole: np.ufunc, share: NDArray[np.float64]) -> NDArray[np.int64]:
-    """A share as 0 to 9."""
+    """Quantizes a share to 0..9."""
     found: NDArray[np.int64] = whole(_LEVELS * np.clip(share, 0.0, 1.0) - 1e-9).astype(np.int64)
     return found
 
 
 def _strings(levels: NDArray[np.int64]) -> list[str]:
-    """A string a stretch, a character a port."""
+    """One string per interval, one character per port."""
     letters = np.where(levels < 0, ord(_UNKNOWN), levels + ord("0")).astype(np.uint8)
     return [bytes(column).decode("ascii") for column in np.ascontiguousarray(letters.T)]

@@ -1,20 +1,20 @@
-"""Lines through measured fair weights: formulas 6.1 and 6.2 of Hagen 2012 for a switch of one's own.
+"""Fits lines to measured fair weights: formulas 6.1 and 6.2 of Hagen 2012, for any switch.
 
-The source measures, for frames of several sizes, the weight that a queue needs beside one of large
-frames, and fits two lines to it, one below a pivot and one above. `fit` does that for any baseline: for
-every pivot between two sizes both lines are those of least squares, and the pivot with the smallest sum of
-squares over all sizes counts::
+The source measures the weight that a queue needs to compete with a queue of large frames, for several frame
+sizes. It fits two lines: one below a pivot and one above. `fit` does this for any baseline. It fits both
+lines
+by least squares for every pivot between two sizes, and selects the pivot with the smallest sum of squares::
 
     from penstock.analysis.fitting import fit
 
     lines = fit({68: 1.716, 128: 1.269, 256: 1.131, 512: 1.062, 1024: 1.022, 1522: 1.0})
     lines.weight(100)
 
-Each line has two sizes at least. The pivot is where the lines cross, if they do so between the sizes that
-they part, and otherwise in the middle of these.
+Each line covers at least two sizes. The pivot is the intersection of the lines if it lies between the sizes
+next to it, and otherwise the midpoint of those sizes.
 
 Source: Hagen 2012, section 6.3, which says "line fitting" and "the least amount of deviation from the
-original curve". That deviation is the sum of squares, and that the pivot is searched among all, are ours.
+original curve". Least squares and the search over all pivots are choices of this implementation.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from dataclasses import dataclass
 from penstock.errors import InputError
 
 LEAST_SIZES = 4
-"""Two lines through two points each."""
+"""Minimum number of sizes: two lines with two points each."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A weight that falls or rises with the size of frames.
+    """Weight as a linear function of the frame size.
 
     Attributes
     ----------
     slope : float
-        Change of the weight a byte.
+        Change of the weight per byte.
     intercept : float
         The weight at 0 B.
     """
@@ -51,18 +51,18 @@ class Line:
 
 @dataclass(frozen=True)
 class Lines:
-    """Two lines, and the size up to which the first holds.
+    """Two lines and the size at which they meet.
 
     Attributes
     ----------
     small, large : Line
-        Formula 6.1 and 6.2.
+        Formulas 6.1 and 6.2.
     pivot_bytes : float
-        Up to it, inclusive, the first.
+        Largest size, inclusive, for which `small` applies.
     rms : float
-        Root of the mean square of what is between the lines and the baseline.
+        Root mean square of the differences between lines and baseline.
     worst : float
-        The largest of these differences, without its sign.
+        Maximum absolute difference.
     """
 
     small: Line
@@ -72,35 +72,35 @@ class Lines:
     worst: float
 
     def weight(self, size: float) -> float:
-        """The weight that the lines give frames of a size in bytes."""
+        """Returns the fair weight of frames with this size in bytes."""
         return (self.small if size <= self.pivot_bytes else self.large).at(size)
 
 
 PUBLISHED = Lines(Line(-0.008, 2.276), Line(-8.555e-5, 1.106), 146.0, math.nan, math.nan)
-"""The lines of the source, whose baseline it does not print."""
+"""Lines published in the source, which does not print their baseline."""
 
 
 def fit(baseline: Mapping[int, float]) -> Lines:
-    """Fits two lines to fair weights by the size of frames.
+    """Fits two lines to fair weights by frame size.
 
     Parameters
     ----------
     baseline : mapping
-        Fair weight by size of frame in bytes, DA to FCS; at least four sizes.
+        Fair weight by frame size in bytes (DA to FCS); at least four sizes.
 
     Returns
     -------
     Lines
-        Those with the smallest sum of squares.
+        The pair of lines with the smallest sum of squares.
 
     Raises
     ------
     InputError
-        If there are too few sizes, or a size or weight is not above 0.
+        If there are fewer than four sizes, or a size or weight is not above 0.
 
     Examples
     --------
-    Weights on two lines come back as these lines.
+    Weights on two lines yield these lines.
 
     >>> found = fit({64: 1.6, 100: 1.24, 300: 1.1, 800: 1.05, 1300: 1.0})
     >>> round(found.large.slope, 6), round(found.weight(800), 3)
@@ -109,7 +109,7 @@ def fit(baseline: Mapping[int, float]) -> Lines:
     points = sorted(baseline.items())
     for size, weight in points:
         if not (0 < size < math.inf and 0 < weight < math.inf):
-            raise InputError(f"a weight of {weight:g} at {size:g} B; sizes and weights above 0 are accepted")
+            raise InputError(f"weight {weight:g} at {size:g} B; expected sizes and weights above 0")
     if len(points) < LEAST_SIZES:
         raise InputError(f"{len(points)} sizes; two lines need at least {LEAST_SIZES}")
     candidates = [_parted(points, at) for at in range(2, len(points) - 1)]
@@ -139,12 +139,12 @@ def _least_squares(points: Sequence[tuple[int, float]]) -> Line:
 
 
 def read_baseline(text: str, name: str) -> dict[int, float]:
-    """Reads lines ``SIZE,WEIGHT``; those that begin with # and a head without numbers are left out.
+    """Reads lines ``SIZE,WEIGHT``. Skips comments (#) and a header line.
 
     Raises
     ------
     InputError
-        If a line is something else, or a size comes twice; it names file and line.
+        If a line has another form or repeats a size; the message names file and line.
     """
     found: dict[int, float] = {}
     for number, line in enumerate(text.splitlines(), 1):

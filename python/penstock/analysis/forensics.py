@@ -1,6 +1,7 @@
-"""Pause forensics: why a port was paused, or waited for credits, or a flow was slow.
+"""Pause forensics: why a port was paused or waited for credits, and why a flow was slow.
 
-A wait for credits is a pause here. The engine follows every pause to its root, in tables of its own.
+A wait for credits counts as a pause. The engine traces every pause to its root queue and records it in
+tables.
 """
 
 from __future__ import annotations
@@ -23,39 +24,39 @@ if TYPE_CHECKING:
 
 WHY = {
     "oversubscribed": "was oversubscribed",
-    "slow_receiver": "was stopped by its slow receiver",
+    "slow_receiver": "was blocked by a slow receiver",
     "link_down": "was down",
-    "crossbar": "got its frames late from the crossbar",
-    "round_trip": "had fewer credits than a round trip takes",
+    "crossbar": "was starved by the crossbar",
+    "round_trip": "had fewer credits than one round trip needs",
     "unknown": "filled up",
 }
-"""Description of the event at a root, after its name."""
+"""Descriptions of the causes of a congestion tree. They follow the name of the root."""
 
-SHARES = "Shares are of the frames in the full queue while it caused pauses."
-"""Printed after shares."""
+SHARES = "Percentages are shares of the frames in the queue between XOFF and XON."
+"""Note printed below shares."""
 
 _CULPRITS_NAMED = 3
 _MEMBERS_NAMED = 5
 _LESS = 0.99
-"""Below this part of what it offered, a flow got less."""
+"""Share of the offered load below which a flow counts as slow."""
 
 
 @dataclass(frozen=True)
 class Edge:
-    """Pauses of one port and priority because of one queue, all from the same root.
+    """Pauses of one port and priority caused by one queue, all with the same root.
 
     Attributes
     ----------
     depth : int
-        1 if the root itself was full, 2 if a port that it stopped was, and so on.
+        Distance from the root: 1 if the root queue sent the pauses, 2 if a queue paused by it did, and so on.
     queue : str
-        The full queue: port, slash, class. Empty if a host sent the pauses, or credits were on their way.
+        The queue that was full, as PORT/CLASS. Empty if a host sent the pauses or credits were in flight.
     sent_by, port : str
-        The port that sent the pauses or credits, and the one that was paused.
+        The port that sent the pauses or credits, and the port that was paused.
     priority, pauses : int
-        What was stopped, and how often.
+        Priority that was paused, and number of pauses.
     paused_ns, first_ns, last_ns : float
-        How long together; when the first began and the last ended.
+        Total paused time; start of the first pause and end of the last.
     """
 
     depth: int
@@ -76,16 +77,17 @@ class Part:
     Attributes
     ----------
     flow : str
-        Its name.
+        Name of the flow.
     part : str
-        ``culprit``: frames of it stood at the root while the root kept ports paused; ``upstream``: it passes
-        the root, but none of its frames stood there then; ``victim``: it does not pass the root.
+        ``culprit``: frames of the flow were queued at the root while it kept ports paused; ``upstream``: the
+        path of the flow includes the root, but no frame of it was queued there; ``victim``: the path does not
+        include the root.
     share : float
-        Its share of the frames that stood at the root while the root kept ports paused.
+        Share of the flow in the frames queued at the root while the root kept ports paused.
     paused_ns : float
-        Longest time for which the tree held back frames of it at one port.
+        Longest time for which the tree paused a port on the path of the flow that held frames of it.
     paused_at : str
-        That port.
+        Port with that time.
     """
 
     flow: str
@@ -107,20 +109,20 @@ class Part:
 
 @dataclass
 class Tree:
-    """All pauses with one root.
+    """A congestion tree: all pauses with one root.
 
     Attributes
     ----------
     number : int
-        1 is the tree that stopped ports longest.
+        Rank by paused time, from 1.
     root : str
-        The queue that it began at: port, slash, class.
+        Queue in which the congestion began, as PORT/CLASS.
     why : str
         ``oversubscribed``, ``slow_receiver``, ``link_down``, ``crossbar``, ``round_trip`` or ``unknown``.
     edges : list of Edge
         From the root outwards.
     parts : list of Part
-        Culprits, then those upstream, then victims.
+        Culprits first, then upstream flows, then victims.
     """
 
     number: int
@@ -131,21 +133,21 @@ class Tree:
 
     @property
     def culprits(self) -> list[Part]:
-        """Flows with frames at the root, the largest share first."""
+        """Flows with frames queued at the root, largest share first."""
         return [part for part in self.parts if part.culprit]
 
     @property
     def victims(self) -> list[Part]:
-        """Flows that were paused and do not pass the root, the longest paused first."""
+        """Paused flows whose path does not include the root, longest paused time first."""
         return sorted((p for p in self.parts if not p.passes), key=lambda part: -part.paused_ns)
 
     @property
     def paused_ns(self) -> float:
-        """Paused time of all its edges together."""
+        """Total paused time of all edges."""
         return sum(edge.paused_ns for edge in self.edges)
 
     def parent(self, edge: Edge) -> Edge | None:
-        """The edge that stopped the port of this edge's queue; ``None`` next to the root."""
+        """Returns the edge that paused the port of this edge's queue; ``None`` if that queue is the root."""
         port = port_of(edge.queue)
         above = [other for other in self.edges if other.depth == edge.depth - 1 and other.port == port]
         return max(above, key=lambda other: other.paused_ns, default=None)
@@ -160,11 +162,11 @@ class Deadlock:
     number : int
         From 1.
     closed_ns, ended_ns : float or None
-        When the circle closed, and when it was seen to be over; ``None`` if it never was.
+        Time at which the cycle closed, and at which it was found to be resolved; ``None`` if it was not.
     queues : list of str
-        Port, slash, class; each waits for the next, the last for the first.
+        Queues as PORT/CLASS. Each waits for the next one, the last one for the first.
     frames : list of int
-        Frames in each.
+        Number of frames in each queue.
     """
 
     number: int
@@ -175,7 +177,7 @@ class Deadlock:
 
 
 def port_of(queue: str) -> str:
-    """The port of a queue's name."""
+    """Returns the port in the name of a queue."""
     return queue.rpartition("/")[0]
 
 
@@ -184,11 +186,11 @@ _OF_EDGE, _OF_PART = ([one.name for one in fields(kind)] for kind in (Edge, Part
 
 @of_result
 def trees(result: Measurements, most: int | None = None) -> list[Tree]:
-    """The congestion trees of a result, or so many of them, the one that stopped ports longest first."""
+    """Returns the congestion trees of a result, at most `most` of them, longest paused time first."""
     if "congestion" not in result.table_names:
         return []
     tables = [result.table("congestion"), result.table("congestion_flows")]
-    if most is not None:  # they are numbered in this order
+    if most is not None:  # the trees are numbered in this order
         tables = [table.filter(arrow.call("less_equal", table["tree"], most)) for table in tables]
     found: dict[int, Tree] = {}
     for row in rows(tables[0]):
@@ -201,13 +203,13 @@ def trees(result: Measurements, most: int | None = None) -> list[Tree]:
 
 @of_result
 def number_of_trees(result: Measurements) -> int:
-    """The number of congestion trees."""
+    """Returns the number of congestion trees."""
     return int(pc.count_distinct(result.table("congestion")["tree"]).as_py())
 
 
 @of_result
 def deadlocks(result: Measurements) -> list[Deadlock]:
-    """The deadlocks of a result, in the order in which they were seen."""
+    """Returns the deadlocks of a result, in order of detection."""
     if "deadlocks" not in result.table_names:
         return []
     by_number: dict[int, list[dict[str, Any]]] = {}
@@ -227,14 +229,14 @@ def deadlocks(result: Measurements) -> list[Deadlock]:
 
 @of_result
 def why(result: Measurements, name: str) -> list[str]:
-    """Why a port was paused, or a flow was slow, in sentences.
+    """Explains in sentences why a port was paused or a flow was slow.
 
     Parameters
     ----------
     result : Result
-        Of a run that recorded pauses.
+        Result of a run that recorded pauses.
     name : str
-        A port (``"h2.0->sw"``), a host or switch (all its ports), a flow, or the common name of flows with
+        A port (``"h2.0->sw"``), a host or switch (all its ports), a flow, or the common name of flows from
         several senders.
 
     Raises
@@ -279,7 +281,7 @@ def _ports(result: Measurements, name: str, ports: list[str]) -> Iterable[str]:
         for tree, edge in sorted(own, key=lambda one: -one[1].paused_ns):
             yield f"  {_edge(tree, edge, run_ns, 'stopped' if port in waiting else 'paused')}"
     yield from losses.at_ports(result, ports)
-    # What began at the port towards a host is the host's matter too.
+    # A port to a host can be the root because the host is a slow receiver.
     towards = {row["port"] for row in result.rows("ports") if row["peer"] == name}
     for tree in found:
         if port_of(tree.root) in {*ports, *towards}:
@@ -287,10 +289,10 @@ def _ports(result: Measurements, name: str, ports: list[str]) -> Iterable[str]:
 
 
 def at_root(result: Measurements, tree: Tree) -> Iterable[str]:
-    """Sentences about the event at a root and its victims."""
+    """Describes the cause at the root of a tree, and the victims."""
     reached = len({edge.port for edge in tree.edges})
     stopped = "waiting for credits" if _waiting(result) else "paused"
-    yield f"{tree.root} {WHY[tree.why]}{_by(tree)}; because of it {_ports_were(reached)} {stopped}."
+    yield f"{tree.root} {WHY[tree.why]}{_by(tree)}; this left {_ports_were(reached)} {stopped}."
     yield from (f"  {line}" for line in _victims(tree, _measured_ns(result)))
 
 
@@ -311,7 +313,7 @@ def _flow(result: Measurements, flow: dict[str, Any]) -> Iterable[str]:
     yield from (f"  {line}" for line in limiters.of_flow(result, flow))
     if not paused:
         held = "wait for credits" if _waiting(result) else "pause"
-        yield f"  No {held} held it back."
+        yield f"  No {held} delayed it."
     yield from (f"  {line}" for line in bypasses.passed(result, flow, ports, lambda ns: _share(ns, run_ns)))
     wanted = flow["offered_bps"] if connection is None else connections.most_bps(result, flow["flow"])
     if not paused and not lost and _part(flow, wanted) < _LESS:
@@ -319,21 +321,21 @@ def _flow(result: Measurements, flow: dict[str, Any]) -> Iterable[str]:
     bypassed = bypasses.of_flow(result, flow) if paused else {}
     for tree, part in sorted(own, key=lambda one: -one[1].paused_ns):
         if part.paused_ns:
-            passes = "which it passes" if part.passes else "which it does not pass"
+            passes = "on its path" if part.passes else "not on its path"
             waits = bypassed.get((part.paused_at, tree.number))
             held = bypasses.held(part.paused_at, part.paused_ns, waits, lambda ns: _share(ns, run_ns))
-            root = f"{port_of(tree.root)}, {passes}, {WHY[tree.why]}{_by(tree)}"
+            root = f"{port_of(tree.root)} ({passes}) {WHY[tree.why]}{_by(tree)}"
             yield f"  It was held back {held} because {root}."
     for tree, part in own:
         if part.culprit:
             victims = ", ".join(victim.flow for victim in tree.victims[:_CULPRITS_NAMED])
             more = len(tree.victims) - _CULPRITS_NAMED
             suffer = f", which delayed {victims}{f' and {more} more' if more > 0 else ''}" if victims else ""
-            yield f"  {_percent(part.share)} of the frames that filled {tree.root} were its own{suffer}."
+            yield f"  It had {_percent(part.share)} of the frames that filled {tree.root}{suffer}."
 
 
 def _group(name: str, flows: list[dict[str, Any]]) -> Iterable[str]:
-    """The flows of one name, those that got the smallest part of what they offered first."""
+    """The flows with one name, smallest share of the offered load first."""
     total = {key: sum(flow[key] or 0.0 for flow in flows) for key in ("offered_bps", "throughput_bps")}
     number = "one sender" if len(flows) == 1 else f"{len(flows)} senders"
     yield f"{name} has {number} and got {_got(total)}. Flows with the smallest shares:"
@@ -345,7 +347,7 @@ def _group(name: str, flows: list[dict[str, Any]]) -> Iterable[str]:
         yield f"  {flow['flow']} ({flow['source']} to {flow['destination']}) got {_got(flow)}{lost}."
     if len(ordered) > _MEMBERS_NAMED:
         yield f"  And {len(ordered) - _MEMBERS_NAMED} more."
-    yield f"  For the causes, name one of them: penstock why {ordered[0]['flow']}"
+    yield f"  To see the causes, name one flow: penstock why {ordered[0]['flow']}"
 
 
 def _stuck(result: Measurements, priority: int, ports: list[str]) -> Iterable[str]:
@@ -356,11 +358,11 @@ def _stuck(result: Measurements, priority: int, ports: list[str]) -> Iterable[st
     for deadlock in deadlocks(result):
         for queue in deadlock.queues:
             port, number = port_of(queue), int(queue.rpartition("/")[2])
-            # Where stations have fewer queues than priorities, a class is not the priority.
+            # If stations have fewer queues than priorities, the class differs from the priority.
             if port in ports and (number == priority or priority not in classes.get(port, ())):
                 yield (
                     f"It was stuck in deadlock {deadlock.number}: its queue {queue} is one of "
-                    f"{len(deadlock.queues)} that wait for each other, {_when(result, deadlock)}."
+                    f"{len(deadlock.queues)} queues that wait for each other, {_when(result, deadlock)}."
                 )
                 break
 
@@ -375,7 +377,7 @@ def _when(result: Measurements, deadlock: Deadlock) -> str:
 
 
 def _waited(result: Measurements, flow: dict[str, Any], ports: list[str]) -> Iterable[str]:
-    """The limit of a flow that was neither paused nor lost frames."""
+    """Likely limit of a flow that was not paused and lost no frames: the busiest port on its path."""
     on_path = [row for row in result.rows("ports") if row["port"] in ports]
     if on_path:
         busiest = max(on_path, key=lambda row: row["utilisation"] or 0.0)
@@ -384,20 +386,20 @@ def _waited(result: Measurements, flow: dict[str, Any], ports: list[str]) -> Ite
             f", shared with {'one other flow' if others == 1 else f'{others} other flows'}" if others else ""
         )
         used = _percent(busiest["utilisation"] or 0.0)
-        yield f"The busiest port on its path, {busiest['port']}, was in use for {used} of the time{shared}."
+        yield f"The busiest port on its path, {busiest['port']}, had a utilisation of {used}{shared}."
     made = flow["frames_sent"] + flow.get("frames_copied", 0)
     if (left := made - flow["frames_delivered"]) > 0:
-        were = "One of its frames was" if left == 1 else f"{left:,} of its frames were"
-        yield f"{were} waiting or in flight when the run ended."
+        were = "One frame was" if left == 1 else f"{left:,} frames were"
+        yield f"{were} queued or in flight when the run ended."
 
 
 def _waiting(result: Measurements) -> set[str]:
-    """The ports whose links have credits."""
+    """Ports with credit-based flow control."""
     return {row["port"] for row in result.rows("credits")} if "credits" in result.table_names else set()
 
 
 def _edge(tree: Tree, edge: Edge, run_ns: float, did: str) -> str:
-    """One edge and the chain to its root."""
+    """Describes an edge and the chain of queues from it to the root."""
     much = f"{_times(edge.pauses)} ({_share(edge.paused_ns, run_ns)})"
     if tree.why == "round_trip" and edge.depth == 1:
         return f"{much} because it {WHY[tree.why]}."
@@ -409,7 +411,7 @@ def _edge(tree: Tree, edge: Edge, run_ns: float, did: str) -> str:
         chain.append(port_of(at.queue))
         at = tree.parent(at)
     if chain and chain[-1] == port_of(tree.root):
-        chain.pop()  # of a slow receiver: that its pauses stopped the root is said already
+        chain.pop()  # the root itself: the slow receiver that paused it is already named
     root = f"{port_of(tree.root)} {WHY[tree.why]}{_by(tree)}"
     through = "".join(f", which {did} {port}" for port in reversed(chain))
     return f"{much} because {root}{through}."
@@ -422,19 +424,19 @@ def _circles(result: Measurements, ports: list[str]) -> Iterable[str]:
 
 
 def describe(deadlock: Deadlock) -> str:
-    """A deadlock in a sentence."""
+    """Describes a deadlock in one sentence."""
     circle = " waits for ".join((*deadlock.queues, deadlock.queues[0]))
-    over = "" if deadlock.ended_ns is None else f", over at {instant(deadlock.ended_ns)}"
+    over = "" if deadlock.ended_ns is None else f", resolved at {instant(deadlock.ended_ns)}"
     return f"Deadlock {deadlock.number} closed at {instant(deadlock.closed_ns)}{over}: {circle}."
 
 
 def _storms(result: Measurements, ports: list[str]) -> Iterable[str]:
     if "storms" not in result.table_names:
         return
-    done = {"report": "only reported", "drop": "{frames} frames dropped", "forward": "pauses ignored"}
+    done = {"report": "reported only", "drop": "{frames} frames dropped", "forward": "pauses ignored"}
     for row in result.rows("storms"):
         if row["port"] in ports:
-            over = "not over" if row["over_ns"] is None else f"over at {instant(row['over_ns'])}"
+            over = "did not end" if row["over_ns"] is None else f"ended at {instant(row['over_ns'])}"
             what = done[row["action"]].format(frames=row["frames_dropped"])
             began = f"A pause storm at {row['port']}/{row['class']} began at {instant(row['began_ns'])}"
             yield f"{began}, was detected at {instant(row['detected_ns'])} and {over}: {what}."
@@ -487,5 +489,5 @@ def _got(flow: dict[str, Any]) -> str:
 
 
 def _part(flow: dict[str, Any], wanted: float | None) -> float:
-    """The part that a flow got of what it wanted."""
+    """Returns the throughput of a flow as a fraction of its demand."""
     return (flow["throughput_bps"] or 0.0) / wanted if wanted else 1.0

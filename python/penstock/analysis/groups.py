@@ -1,4 +1,4 @@
-"""Flows of a name: ``incast[h1]`` and ``incast[h2]`` are drawn as ``incast`` where many lines become few."""
+"""Groups of flows: ``incast[h1]`` and ``incast[h2]`` are drawn as one line ``incast``."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from penstock.measurements import Curve, Measurements
 
 MOST_ALONE = 6
-"""Flows that are drawn one by one, at most."""
+"""Maximum number of flows that are drawn individually."""
 MOST_GROUPS = 8
-"""Groups, at most: more sums would be as hard to distinguish as flows."""
+"""Maximum number of groups."""
 
 
 class Group(NamedTuple):
-    """Flows of a name, or a flow that is alone."""
+    """Flows with a common name, or a single flow."""
 
     throughput: Curve
     """Sum over all flows of the group, with or without a series."""
     members: list[Curve]
-    """The series of its members; empty if there is only one."""
+    """Series of the members; empty for a single flow."""
 
 
 @of_result
 def groups_of(result: Measurements) -> dict[str, Group]:
-    """The flows of a result by what their names have in common; empty where that does not help.
+    """Groups the flows of a result by name; empty if grouping does not reduce their number enough.
 
-    A label has the number of flows: ``incast, 1,024 flows``.
+    A label contains the number of flows: ``incast, 1,024 flows``.
     """
     curves = result.curves()
     flows, sums = curves.get("flow_throughput_bps", {}), curves.get("group_throughput_bps", {})

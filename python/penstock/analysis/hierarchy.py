@@ -1,16 +1,16 @@
-"""Max-min fair rates where links divide by groups: over groups of queues, their queues, and flows of these.
+"""Max-min fair rates on links that share by groups: between groups of queues, their queues, and flows.
 
-A group grows with its weight as long as one of its flows grows; its weight is divided equally over the queues
-in which a flow grows, and what a queue has of it over those flows. On one link that is what an ideal
-hierarchical scheduler gives: J. Bennett and H. Zhang, "Hierarchical packet fair queueing algorithms", SIGCOMM
-1996, §2. A flow counts what its queue counts, as everywhere in the fair shares.
+The rate of a group grows with its weight while one of its flows can grow. The weight of a group is divided
+equally over its queues with a growing flow, and the part of a queue over those flows. On one link this is the
+allocation of an ideal hierarchical scheduler: J. Bennett and H. Zhang, "Hierarchical packet fair queueing
+algorithms", SIGCOMM 1996, §2.
 
-What a queue counts differs from link to link, because others are busy there. Each link is filled by itself,
-first as if nothing else held flows back: what it gives is the least that a flow can be sure of. A link that
-gives none of its flows more than their other links do is their bottleneck, and their rates are found. If
-there is none (a link may give most to those that another holds back), a link counts whose flows all get its
-rates at their other links, too, once their demand is met. If that fails, flows get what they are sure of
-and a max-min share of what is left: feasible, and nothing is wasted, but not unique.
+The active queues differ from link to link. Each link is therefore filled separately, first as if no other
+link limited its flows. The result is a lower bound for each flow. A link on which no flow gets more than on
+its other links is a bottleneck, and the rates of its flows are final. If there is no such link, a link is
+accepted as a bottleneck if its flows can get their rates on their other links once their demand is capped. If
+that fails as well, flows get their lower bounds plus a max-min share of the rest. That allocation is feasible
+and wastes no capacity, but is not unique.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from .fairness import EXTREMES, SAME, Array, Problem, max_min, proportionally_fair
 
 _MOST_TRIED = 4
-"""Links of which it is tried whether they are a bottleneck, when none is without doubt."""
+"""Maximum number of links that are tested as a bottleneck if none is certain."""
 _NEAR = 1e-9
-"""A link that gives this much more than another, relatively, gives the same."""
+"""Relative difference below which two links give the same rate."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ class Hierarchy:
     group: NDArray[np.int_]
 
     def divides(self) -> bool:
-        """Returns true if a group or queue has several flows; with one queue for all, none has."""
+        """True if a group or queue has several flows. False if all flows share one queue."""
         queues = np.unique(self.queue).size
         return bool(queues > 1 and (queues < self.queue.size or np.unique(self.group).size < queues))
 
     @EXTREMES
     def max_min(self, problem: Problem) -> Array:
-        """The max-min fair rates; the weights of the problem do not count."""
+        """Returns the max-min fair rates. The weights of the problem are ignored."""
         usage, demand = problem.usage, problem.demand
         on = usage > 0
         rate, found, unsure = np.zeros_like(demand), demand <= 0, False
@@ -60,7 +60,7 @@ class Hierarchy:
             given = self._given(problem, ~found, demands, found)
             sure = np.minimum(demand, given.min(axis=0, initial=np.inf))
             settled = ~found & (sure >= demand * (1 - SAME))
-            # By how much each link gives its flows more than the others do.
+            # Excess of the rates on each link over the rates of its flows on other links.
             beyond = np.where(on & ~found & ~settled, given / sure, 0.0).max(axis=1, initial=0.0)
             settled |= ~found & on[(beyond > 0) & (beyond <= 1 + _NEAR)].any(axis=0)
             rates = sure
@@ -88,8 +88,8 @@ class Hierarchy:
             of = np.flatnonzero(problem.usage[link] > 0)
             usage, capacity, demand_on_link = problem.usage[link, of], problem.capacity[link], demands[of]
             rates, has = self.among(of)._fill(usage, capacity, demand_on_link), found[of]
-            # Rates that were found in doubt may be more than this link would give them. They hold, and the
-            # others share the rest.
+            # Uncertain rates can exceed what this link would give. They stay fixed, and the other flows share
+            # the rest.
             if (rates < demand_on_link * (1 - _NEAR))[has].any():
                 rates[has] = demand_on_link[has]
                 left = max(capacity - float(usage[has] @ demand_on_link[has]), 0.0)
@@ -103,11 +103,11 @@ class Hierarchy:
         return np.minimum(rate + max_min(rest), problem.demand)
 
     def proportionally_fair(self, problem: Problem) -> Array:
-        """The proportionally fair rates, weights divided over the queues with demand."""
+        """Returns the proportionally fair rates, with weights divided over the queues with demand."""
         return proportionally_fair(replace(problem, weight=self.beside(problem.usage, problem.demand > 0)))
 
     def beside(self, usage: Array, has_demand: NDArray[np.bool_]) -> Array:
-        """The weight of each flow among the flows with demand on a link of its path."""
+        """Returns the weight of each flow among the flows with demand on the links of its path."""
         on = usage > 0
         weight = self.weight.copy()
         for flow in np.flatnonzero(has_demand):
@@ -116,11 +116,11 @@ class Hierarchy:
         return weight
 
     def among(self, flows: NDArray[np.int_]) -> Hierarchy:
-        """The weights of some flows."""
+        """Returns the hierarchy restricted to these flows."""
         return Hierarchy(self.weight[flows], self.queue[flows], self.group[flows])
 
     def _divided(self, active: NDArray[np.bool_]) -> Array:
-        """The weight of each flow: of its group's, over the queues with an active flow, and over these."""
+        """Weight of each flow: the weight of its group, divided over active queues and their active flows."""
         _, first = np.unique(self.queue[active], return_index=True)
         queues = np.bincount(self.group[active][first], minlength=int(self.group.max(initial=0)) + 1)
         flows = np.bincount(self.queue[active], minlength=int(self.queue.max(initial=0)) + 1)
@@ -128,7 +128,7 @@ class Hierarchy:
         return divided
 
     def _fill(self, usage: Array, capacity: float, demands: Array) -> Array:
-        """The rates that one link gives."""
+        """Rates on one link, as if no other link limited its flows."""
         rate, growing, room = np.zeros_like(demands), demands > 0, capacity
         while growing.any():
             speed = np.where(growing, self._divided(growing), 0.0)

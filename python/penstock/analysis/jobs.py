@@ -1,4 +1,4 @@
-"""Jobs of a run: how long their iterations took, and what those wait for that have not ended."""
+"""Jobs of a run: time of their iterations, and what an unfinished job waits for."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 _DEAD = frozenset({"peer ended", "never sent", "connection failed", "lost"})
-"""Causes at a root after which a job can never go on."""
+"""Causes at a root that a job cannot recover from."""
 _STALLED = 1 / 8
-"""Share of the duration without a frame for any rank from which a job that has not ended hangs."""
+"""Share of the duration without a delivered frame after which an unfinished job counts as hung."""
 _CAUSES: Mapping[str, str] = {
-    "peer ended": "which rank {peer} ({peer_host}) never sends: its program has ended",
-    "never sent": "of any rank, and no rank sends a matching one",
-    "connection failed": "whose connection is in the error state after its last retry",
-    "link down": "which is held at {port}: its link is down",
-    "paused": "which is held at {port}: its class is paused",
-    "no credits": "which is held at {port}: its class has no credits",
-    "receiver not ready": "for which the receiver is not ready",
-    "retransmitting": "of which packets are lost repeatedly",
-    "in flight": "which is in flight",
-    "lost": "of which a frame is lost and not retransmitted",
-    "not posted": "which rank {peer} ({peer_host}) has not sent yet",
+    "peer ended": "rank {peer} ({peer_host}) has ended without sending it",
+    "never sent": "no rank sends a matching message",
+    "connection failed": "its connection entered the error state after the last retry",
+    "link down": "held at {port} (link down)",
+    "paused": "held at {port} (class paused)",
+    "no credits": "held at {port} (no credits for its class)",
+    "receiver not ready": "receiver not ready",
+    "retransmitting": "its packets are lost repeatedly",
+    "in flight": "in flight",
+    "lost": "a frame of it was lost and not retransmitted",
+    "not posted": "rank {peer} ({peer_host}) has not sent it yet",
 }
 _STRAGGLES = 0.01
-"""Share above the median rank from which a rank is reported as slow."""
+"""Share above the median rank at which a rank is reported as slow."""
 _CHAIN_SHOWN = 12
-"""Ranks of a chain that are shown, from its beginning; the root is always shown."""
+"""Maximum number of ranks shown, from the start of a chain; the root is always shown."""
 
 
 @dataclass(frozen=True)
 class Chain:
-    """Ranks of a job of which each waits for the next.
+    """Ranks of a job, each waiting for the next one.
 
     Attributes
     ----------
@@ -50,9 +50,9 @@ class Chain:
     waits : tuple of dict
         Rows of the table ``rank_waits``, the root last.
     is_circle : bool
-        Whether the last one waits for one of the others: no rank is the root.
+        True if the last rank waits for another rank of the chain, so that there is no root.
     waiting : int
-        Ranks of the job that have not ended.
+        Number of ranks of the job that have not ended.
     """
 
     job: str
@@ -62,19 +62,19 @@ class Chain:
 
     @property
     def root(self) -> dict[str, Any]:
-        """The row at which the chain ends."""
+        """Last row of the chain."""
         return self.waits[-1]
 
 
 @of_result
 def of_jobs(result: Measurements) -> list[dict[str, Any]]:
-    """Rows of the table ``jobs``; none in results of versions without it."""
+    """Returns the rows of the table ``jobs``; empty for results of versions without that table."""
     return list(result.rows("jobs")) if "jobs" in result.table_names else []
 
 
 @of_result
 def chosen(result: Measurements, job: str | None) -> dict[str, Any]:
-    """The row of a job, or of the first.
+    """Returns the row of a job; without a name, of the first job.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def chosen(result: Measurements, job: str | None) -> dict[str, Any]:
 
 @of_result
 def unfinished(result: Measurements) -> list[Chain]:
-    """The longest chain of ranks that wait for each other, of each job that has not ended."""
+    """Returns the longest wait chain of each unfinished job."""
     if "rank_waits" not in result.table_names:
         return []
     by_job: dict[str, dict[int, dict[str, Any]]] = {}
@@ -102,7 +102,7 @@ def unfinished(result: Measurements) -> list[Chain]:
 
 
 def _longest(job: str, waits: Mapping[int, dict[str, Any]]) -> Chain:
-    """The longest chain to a root; from the lowest rank, if several are as long."""
+    """Returns the longest chain to a root; if several have that length, the one from the lowest rank."""
     depth: dict[int, int] = {}
     for first in waits:
         path: list[int] = []
@@ -127,26 +127,26 @@ def _longest(job: str, waits: Mapping[int, dict[str, Any]]) -> Chain:
 
 
 def _wait(row: Mapping[str, Any]) -> str:
-    """The beginning of a sentence: what a rank waits for."""
+    """Describes the wait of a rank, without a final period."""
     who = f"rank {row['rank']} ({row['host']})"
     if row["waits_for"] == "start":
-        return f"{who} has not begun"
+        return f"{who} has not started"
     if row["waits_for"] == "computation":
-        return f"{who} computes since {duration(row['since_ns'])}"
+        return f"{who} has been computing since {duration(row['since_ns'])}"
     peer = f"rank {row['peer']} ({row['peer_host']})"
     message = f"{size(row['bytes'])} with tag {row['tag']}"
     why = _CAUSES[row["cause"]].format(**row)
     since = f"since {duration(row['since_ns'])}"
     if row["waits_for"] == "acknowledgement":
-        return f"{who} waits {since} for the acknowledgement of {message} to {peer}, {why}"
+        return f"{who} has waited {since} for the acknowledgement of {message} to {peer}: {why}"
     if row["waits_for"] == "departure":
-        return f"{who} waits {since} until {message} to {peer} has left its NIC, {why}"
-    origin = "" if row["cause"] == "never sent" else f" of {peer}"
-    return f"{who} waits {since} for {message}{origin}, {why}"
+        return f"{who} has waited {since} for {message} to {peer} to leave its NIC: {why}"
+    origin = "" if row["cause"] == "never sent" else f" from {peer}"
+    return f"{who} has waited {since} for {message}{origin}: {why}"
 
 
 def sentences(chain: Chain) -> Iterator[str]:
-    """A chain from its beginning to its root."""
+    """Describes a chain from its start to its root."""
     rows: Sequence[dict[str, Any]] = chain.waits
     left_out = len(rows) - _CHAIN_SHOWN
     shown = rows if left_out <= 0 else (*rows[: _CHAIN_SHOWN - 1], rows[-1])
@@ -156,7 +156,7 @@ def sentences(chain: Chain) -> Iterator[str]:
         root = " This is the root." if place == len(shown) - 1 and not chain.is_circle else ""
         yield f"{_sentence(_wait(row))}{root}"
     if chain.is_circle:
-        yield f"That rank waits for rank {rows[-1]['peer']}: the ranks wait for each other in a cycle."
+        yield f"That rank waits for rank {rows[-1]['peer']}: these ranks wait for each other in a cycle."
     if (others := chain.waiting - len(rows)) > 0:
         ranks = "rank waits" if others == 1 else "ranks wait"
         yield f"{count(others)} more {ranks} (table rank_waits)."
@@ -168,9 +168,9 @@ def _sentence(text: str) -> str:
 
 @of_result
 def hangs(result: Measurements, chain: Chain) -> bool:
-    """True if an unfinished job cannot continue, or has not for an eighth of the duration.
+    """True if an unfinished job cannot continue, or made no progress for an eighth of the duration.
 
-    Ranks that wait for a computation, or for the start of their job, do not hang.
+    A rank that computes or has not started does not count as hung.
     """
     root = chain.root
     if chain.is_circle or root["cause"] in _DEAD:
@@ -179,20 +179,20 @@ def hangs(result: Measurements, chain: Chain) -> bool:
         return False
     run = result.run
     if result.complete and float(run["simulated_s"]) < float(run["duration_s"]):
-        return True  # the engine ends a run of jobs alone when none can go on
+        return True  # the engine ends a run that has only jobs when none of them can continue
     own = next(row for row in of_jobs(result) if row["job"] == chain.job)
     return float(own.get("stalled_ns") or 0.0) >= _STALLED * float(run["duration_s"]) * 1e9
 
 
 @of_result
 def hung(result: Measurements) -> str | None:
-    """Jobs that hang, with the root of the first; ``None``: none does."""
+    """Describes the jobs that hang, with the root of the first one; ``None`` if there are none."""
     return _of_chains(result, [chain for chain in unfinished(result) if hangs(result, chain)])
 
 
 @of_result
 def of_run(result: Measurements) -> str | None:
-    """Jobs that have not ended and do not hang, with the root of the first; ``None``: there are none."""
+    """Describes the unfinished jobs that do not hang, with the root of the first one; ``None`` if none."""
     return _of_chains(result, [chain for chain in unfinished(result) if not hangs(result, chain)])
 
 
@@ -204,24 +204,24 @@ def _of_chains(result: Measurements, chains: Sequence[Chain]) -> str | None:
     done = f"{count(own['finished'])} of {count(own['iterations'])} iterations"
     more = "" if len(chains) == 1 else f"; {len(chains) - 1:,} more in the table jobs"
     why = "ranks wait for each other in a cycle" if first.is_circle else _wait(first.root)
-    return f"job {first.job} has ended {done}: {why}{more}"
+    return f"job {first.job} completed {done}: {why}{more}"
 
 
 @of_result
 def job_sentences(result: Measurements, name: str) -> list[str]:
-    """Sentences on the time of a job, or on what it waits for; empty if there is no such job."""
+    """Describes the time of a job, or what it waits for; empty if there is no such job."""
     own = next((row for row in of_jobs(result) if row["job"] == name), None)
     if own is None:
         return []
     chain = next((chain for chain in unfinished(result) if chain.job == name), None)
     lines = [
-        f"Job {name} has ended {count(own['finished'])} of {count(own['iterations'])} iterations "
-        f"at {count(own['ranks'])} ranks."
+        f"Job {name} completed {count(own['finished'])} of {count(own['iterations'])} iterations "
+        f"on {count(own['ranks'])} ranks."
     ]
     if own["step_ns"] is not None:
         lines.append(
-            f"An iteration took {duration(own['step_ns'])}: of that a rank computed "
-            f"{duration(own['compute_ns'])}, and {duration(own['exposed_ns'])} were communication."
+            f"An iteration took {duration(own['step_ns'])} on average: {duration(own['compute_ns'])} of "
+            f"computation per rank and {duration(own['exposed_ns'])} of exposed communication."
         )
     if own["bus_bps"] is not None and own["bus_bps"] > 0:
         part = own["bus_bps"] / own["bound_bps"]
@@ -244,7 +244,7 @@ def job_sentences(result: Measurements, name: str) -> list[str]:
 
 @of_result
 def estimates(result: Measurements, name: str | None = None) -> list[str]:
-    """The jobs that `until` has ended before their last iteration, or one of them, a sentence each."""
+    """Describes the jobs that `until` ended before their last iteration, one sentence each."""
     ended = (row for row in of_jobs(result) if row.get("ends_after", row["iterations"]) < row["iterations"])
     return [
         f"Job {row['job']} ended after {count(row['ends_after'])} of {count(row['iterations'])} iterations "
@@ -258,12 +258,13 @@ def estimates(result: Measurements, name: str | None = None) -> list[str]:
 
 @of_result
 def repetitions(result: Measurements, name: str | None = None) -> list[str]:
-    """The jobs that repeat exactly, iterations or steps of a ring, or one of them, a sentence each."""
+    """Describes the jobs with exact repetitions (of iterations or ring steps), one sentence each."""
     rows = [row for row in of_jobs(result) if name is None or row["job"] == name]
     return [sentence for row in rows for sentence in (*_repeats(row), *_skipped_steps(row))]
 
 
-WHOLE = "The result is that of the whole run, but steps of ranks are recorded only up to the first of them."
+WHOLE = "The result covers the whole run, but steps of ranks are recorded only up to the first skipped"
+"""Start of a sentence; the name of the skipped item ends it."""
 
 
 def _skipped_steps(row: Mapping[str, Any]) -> list[str]:
@@ -271,13 +272,13 @@ def _skipped_steps(row: Mapping[str, Any]) -> list[str]:
     if not row.get("skipped_phases"):
         return []
     return [
-        f"Job {row['job']}: {count(row['skipped_phases'])} steps of its ring were skipped, as each repeats "
-        f"the one before exactly. {WHOLE}"
+        f"Job {row['job']}: {count(row['skipped_phases'])} steps of its ring were skipped, because each "
+        f"repeats the step before it exactly. {WHOLE} step."
     ]
 
 
 def _repeats(row: Mapping[str, Any]) -> list[str]:
-    """The repetition of a job, and the iterations that were skipped for it or could be."""
+    """Describes the repetition of a job, and the iterations that were or could be skipped."""
     if not row.get("repeat_period"):
         return []
     period, first = row["repeat_period"], count(row["repeats_from"])
@@ -288,9 +289,10 @@ def _repeats(row: Mapping[str, Any]) -> list[str]:
     if not row["skipped"] and row.get("until"):
         return [f"{repeats}."]
     if not row["skipped"]:
-        return [f'{repeats}: skip = "iterations" of [simulation] would simulate few of them.']
+        return [f'{repeats}. Set skip = "iterations" in [simulation] to skip repeated iterations.']
     return [
-        f"{repeats}: {count(row['skipped'])} of {count(row['iterations'])} iterations were skipped. {WHOLE}"
+        f"{repeats}: {count(row['skipped'])} of {count(row['iterations'])} iterations were skipped. {WHOLE} "
+        "iteration."
     ]
 
 
@@ -299,23 +301,21 @@ def _not_recorded(own: Mapping[str, Any]) -> str:
     recorded = own.get("recorded") or 0
     which = f"The first {count(recorded)} of" if recorded else "None of"
     if own.get("skipped") or own.get("skipped_phases"):
-        return (
-            f"{which} {count(own['iterations'])} iterations are recorded: those before the first skipped one."
-        )
+        return f"{which} {count(own['iterations'])} iterations are recorded: those before the first skip."
     return (
-        f"{which} {count(own['iterations'])} iterations are recorded; a larger `timeline_rows` of the job "
-        "records more."
+        f"{which} {count(own['iterations'])} iterations are recorded. Increase `timeline_rows` of the job to "
+        "record more."
     )
 
 
 @of_result
 def iteration_sentences(result: Measurements, name: str) -> list[str]:
-    """Why an iteration of a job took its time: ``"train#2"`` is iteration 2 of the job train; none otherwise.
+    """Explains the time of an iteration: ``"train#2"`` is iteration 2 of job train. Empty for other names.
 
     Raises
     ------
     InputError
-        If the job has no such iteration that is recorded.
+        If the job has no such iteration, or it is not recorded.
     """
     job, separator, number = name.rpartition("#")
     if not separator or not number.isdecimal() or not any(row["job"] == job for row in of_jobs(result)):
@@ -328,18 +328,18 @@ def iteration_sentences(result: Measurements, name: str) -> list[str]:
 
 
 def _iteration(own: Mapping[str, Any]) -> str:
-    """An iteration in a sentence."""
+    """Describes an iteration in one sentence."""
     beside = f", a bus bandwidth of {bandwidth(own['bus_bps'])}" if own["bus_bps"] else ""
     what = " ".join(filter(None, (own["collective"], own["algorithm"])))
     return (
-        f"Iteration {own['iteration']} of {own['job']} ({what}) took {duration(own['time_ns'])} from "
-        f"{duration(own['start_ns'])} on{beside}; its slowest rank was at {own['slowest_rank']}, "
+        f"Iteration {own['iteration']} of {own['job']} ({what}) started at {duration(own['start_ns'])} and "
+        f"took {duration(own['time_ns'])}{beside}; its slowest rank was at {own['slowest_rank']}, "
         f"{share(own['straggler'])} above the median rank."
     )
 
 
 def _slowest(result: Measurements, name: str) -> Iterator[str]:
-    """The rank that ended an iteration last most often, and the pair whose messages took longest."""
+    """The rank that most often ended an iteration last, and the pair with the slowest message."""
     iterations = [row for row in result.rows("collectives") if row["job"] == name]
     ended = [row["slowest_rank"] for row in iterations if row["straggler"] > _STRAGGLES]
     if ended:
@@ -351,11 +351,11 @@ def _slowest(result: Measurements, name: str) -> Iterator[str]:
         worst = max(pairs, key=lambda row: row["time_max_ns"])
         yield (
             f"The slowest message took {duration(worst['time_max_ns'])}, from rank {worst['rank']} "
-            f"({worst['source']}) to rank {worst['peer']} ({worst['destination']}); the mean there is "
+            f"({worst['source']}) to rank {worst['peer']} ({worst['destination']}); the mean of this pair is "
             f"{duration(worst['time_mean_ns'])}."
         )
 
 
 def bandwidth(bps: float | None) -> str:
-    """Bits per second as gigabytes per second, as tools for collectives print them; ``None``: "-"."""
+    """Formats bits per second as gigabytes per second, as collective benchmarks do; "-" for ``None``."""
     return "-" if bps is None else f"{bps / 8e9:.3f} GB/s"

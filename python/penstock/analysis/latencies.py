@@ -1,4 +1,4 @@
-"""Distribution of the latency of frames from host to host: the share that took at least a given time."""
+"""End-to-end latency of frames: complementary distributions (share with at least a given latency)."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _TAIL = 0.99
 
 @dataclass(frozen=True)
 class Tails:
-    """The distributions of the slowest flows.
+    """Latency distributions of the slowest flows.
 
     Attributes
     ----------
     flows : int
-        How many flows have a distribution.
+        Number of flows with a distribution.
     ends_ns, above : dict
-        By flow, in the order of the run: where the bins of its distribution end, and the part of its frames
-        that took at least as long. The last is 0.
+        By flow, in the order of the run: upper ends of the bins, and share of frames with at least that
+        latency. The last share is 0.
     """
 
     flows: int
@@ -39,14 +39,14 @@ class Tails:
 
 @of_result
 def tails(result: Measurements, most: int = MOST_FLOWS) -> Tails:
-    """The distributions of the flows with the longest latency at the 99th percentile.
+    """Returns the distributions of the flows with the highest 99th percentile of latency.
 
     Parameters
     ----------
     result : Result
-        With a table ``latencies``.
+        Result with a table ``latencies``.
     most : int
-        How many flows. Default 8.
+        Maximum number of flows. Default 8.
     """
     table = result.table("latencies")
     number, names = arrow.codes(table["flow"])
@@ -55,7 +55,7 @@ def tails(result: Measurements, most: int = MOST_FLOWS) -> Tails:
     counts = np.bincount(number, minlength=len(names))
     stops = np.cumsum(counts)
     starts = stops - counts
-    # The first bin of each flow below whose end are so many of its frames.
+    # First bin of each flow whose upper end covers this share of its frames.
     tail = ends[starts + np.add.reduceat(below < _TAIL, starts)]
     shown = np.sort(np.argsort(-tail, kind="stable")[:most]).tolist()
     own = {str(names[n]): slice(starts[n], stops[n]) for n in shown}

@@ -1,4 +1,4 @@
-"""Rate limiters: which congestion points slowed down a flow."""
+"""Rate limiters: congestion points that reduced the rate of a flow."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from penstock.measurements import Measurements
 from penstock.units import rate
 
 NAMED = 3
-"""Congestion points that are named."""
+"""Maximum number of congestion points listed."""
 
 
 def of_flow(result: Measurements, flow: dict[str, Any]) -> Iterator[str]:
-    """Sentences on the congestion points that slowed down the limiter of a flow, the most frequent first.
+    """Describes the congestion points that reduced the rate of a flow, most frequent first.
 
     Parameters
     ----------
     result : Result
-        Of any run.
+        Result of any run.
     flow : dict
-        Its row in the table ``flows``.
+        Row of the flow in the table ``flows``.
     """
     if "slowdowns" not in result.table_names:
         return
@@ -35,8 +35,8 @@ def of_flow(result: Measurements, flow: dict[str, Any]) -> Iterator[str]:
         mean = row["cut_bps"] / row["times"]
         where = "all classes" if row["measures"] == "port" else f"class {row['class']}"
         yield (
-            f"The congestion point at {row['port']} ({where}) lowered its rate {times}, by "
-            f"{rate(mean)} on average, to {rate(row['rate_min_bps'])} at least."
+            f"The congestion point at {row['port']} ({where}) reduced its rate {times}, by "
+            f"{rate(mean)} on average, to no less than {rate(row['rate_min_bps'])}."
         )
     if len(rows) > NAMED:
-        yield f"And {len(rows) - NAMED} more congestion points did."
+        yield f"{len(rows) - NAMED} more congestion points also reduced it."

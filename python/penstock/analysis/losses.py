@@ -1,4 +1,4 @@
-"""Lost frames in words: how many, where, and why (table ``drops``)."""
+"""Lost frames: number, place and cause (table ``drops``), described in sentences."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ AT_PORTS = {
     "nic_full": "at {port}, because the NIC of {node} was full",
     "headroom": "at {port}, because the headroom of {node} was used up",
     "receive_buffer": "in {node}, whose receive buffer was full",
-    "watchdog": "at {port}, to the watchdog, in a pause storm",
+    "watchdog": "at {port}, by the PFC watchdog during a pause storm",
     "link_down": "at {port}, whose link was down",
     "restart": "at {port}, because {node} restarted",
 }
-"""Texts for losses of frames that waited, were about to wait, or had arrived completely, by cause."""
+"""Texts for frames lost in a queue, before a queue, or after complete reception, by cause."""
 
 ON_LINKS = {
     "link_down": "on the link from {peer} to {node}, which was down",
     "restart": "on the link from {peer} to {node}, because a switch at its end restarted",
-    "bit_error": "on the link from {peer} to {node}, by wrong bits",
-    "link_loss": "on the link from {peer} to {node}, which loses frames",
+    "bit_error": "on the link from {peer} to {node}, because of bit errors",
+    "link_loss": "on the link from {peer} to {node}, by random loss of the link",
 }
-"""Losses of frames that were on a link. The table names the port where they arrive."""
+"""Texts for frames lost on a link. The table names the receiving port."""
 
 UNCLEAR = {
-    "link_down": "at {port}, whose link was down, waiting for it or arriving on it",
-    "restart": "at {port}, waiting or arriving there, because a switch restarted",
+    "link_down": "at {port}, queued for or arriving from a link that was down",
+    "restart": "at {port}, queued or arriving, because a switch restarted",
 }
-"""Losses where the path of the flow does not say which of the two, because it has changed since."""
+"""Texts for cases that a changed path leaves ambiguous."""
 
 _NAMED = 5
 _FLOWS_NAMED = 3
@@ -46,18 +46,18 @@ _FLOWS_NAMED = 3
 
 @dataclass(frozen=True)
 class Loss:
-    """Frames of one flow, lost in one place for one reason.
+    """Frames of one flow that were lost in one place for one cause.
 
     Attributes
     ----------
     flow : str
-        Its name.
+        Name of the flow.
     ports : tuple of str
-        The ports that it concerns: where the frames waited, or both ends of the link that they were on.
+        The port where the frames were queued, or both ends of the link they were on.
     where : str
-        Place and reason, in words.
+        Place and cause, as text.
     frames : int
-        How many.
+        Number of frames.
     """
 
     flow: str
@@ -68,7 +68,7 @@ class Loss:
 
 @of_result
 def losses(result: Measurements) -> list[Loss]:
-    """Every loss of a result, the largest first."""
+    """Returns all losses of a result, most frames first."""
     if "drops" not in result.table_names or not (rows := result.rows("drops")):
         return []
     ends = {row["port"]: (row["node"], row["peer"]) for row in result.rows("ports")}
@@ -80,7 +80,7 @@ def losses(result: Measurements) -> list[Loss]:
     for row in rows:
         port, cause = row["port"], row["cause"]
         node, peer = ends[port]
-        # Of several links between two nodes names do not say which two ports belong together.
+        # With parallel links, node names do not identify the pair of ports.
         other = tuple(back[node, peer]) if len(back[node, peer]) == 1 else ()
         path = paths.get(row["flow"], set())
         if cause not in ON_LINKS or port in path:
@@ -97,9 +97,9 @@ def losses(result: Measurements) -> list[Loss]:
 
 
 def paths_of(result: Measurements) -> Iterator[tuple[str, list[str]]]:
-    """The egress ports of each flow on all its paths, and for a connection those back.
+    """Yields each flow with the egress ports of all its paths; for a connection, including the return path.
 
-    Nothing if there were too many to write down.
+    Empty if there were too many paths to record.
     """
     found: dict[str, dict[str, None]] = defaultdict(dict)
     if "paths" in result.table_names:
@@ -112,16 +112,16 @@ def paths_of(result: Measurements) -> Iterator[tuple[str, list[str]]]:
 
 
 def of_flow(result: Measurements, flow: str, sent: int) -> Iterator[str]:
-    """Frames that a flow lost, of those that it sent."""
+    """Describes the frames that a flow lost."""
     own = [loss for loss in losses(result) if loss.flow == flow]
     for loss in own[:_NAMED]:
-        share = f" ({100 * loss.frames / sent:.2g} % of what it sent)" if sent >= loss.frames else ""
+        share = f" ({100 * loss.frames / sent:.2g} % of its frames)" if sent >= loss.frames else ""
         yield f"It lost {_frames(loss.frames)}{share} {loss.where}."
     yield from _more(own)
 
 
 def at_ports(result: Measurements, ports: Iterable[str]) -> Iterator[str]:
-    """Losses at ports and on their links, in either direction."""
+    """Describes losses at ports and on their links, in either direction."""
     wanted = set(ports)
     places: dict[str, list[Loss]] = defaultdict(list)
     for loss in losses(result):
@@ -147,7 +147,7 @@ def _flows(own: list[Loss]) -> str:
 def _more(found: list[Loss]) -> Iterator[str]:
     if left := found[_NAMED:]:
         more = sum(loss.frames for loss in left)
-        yield f"Elsewhere it lost {_frames(more)}: table drops."
+        yield f"It lost {_frames(more)} elsewhere: see table drops."
 
 
 def _frames(number: int) -> str:

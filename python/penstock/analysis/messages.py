@@ -1,7 +1,7 @@
-"""Slow messages over RDMA in words and numbers: what each took longer than alone, and what for.
+"""Slow RDMA messages: delay of each compared with the same message alone, divided by cause.
 
-The engine counts what the time of each message was spent on (table ``message_times``). The parts add up to
-the time until it was acknowledged; less what the message needs alone, they add up to what it was late.
+The engine divides the time of each message from start to acknowledgement (table ``message_times``). The
+parts minus the ideal time of the message sum to its delay.
 """
 
 from __future__ import annotations
@@ -26,43 +26,45 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 WORDS = {
-    "behind": "other messages of its queue pair, before it",
-    "rate": "the rate of its control",
-    "window": "its window",
-    "receiver": "a receiver that was not ready",
+    "behind": "earlier messages of its queue pair",
+    "rate": "rate of congestion control",
+    "window": "window of congestion control",
+    "receiver": "receiver not ready",
     "pause": "pauses at its NIC",
-    "host": "its NIC, which was busy",
-    "again": "retransmissions, and waiting for timeouts",
+    "host": "NIC busy",
+    "again": "retransmissions and timeouts",
     "queues": "queues and pauses on its path",
 }
-"""Causes of the delay of a message. All but the last are columns of the table ``message_times``. The last one
-is the remainder, which is negative if the NIC took packets early. For a READ it includes the path of the
-request and earlier READs in flight: the table has them together, as `request_ns`."""
+"""Causes of the delay of a message. All but the last are columns of the table ``message_times``.
 
-_QUEUES_OF_READ = "waiting for its request, and queues and pauses on the paths in both directions"
+"queues" is the remainder; it is negative if the NIC accepted packets early. For a READ it includes the path
+of the request and the wait for earlier READs in flight; the table combines them as `request_ns`.
+"""
+
+_QUEUES_OF_READ = "wait for its request, queues and pauses on the paths in both directions"
 
 SEPARATOR = "#"
-"""Between the name of an entry and the number of one of its transfers."""
+"""Separates the name of an entry from the number of one of its transfers."""
 
 _LEAST = 0.0005
-"""Smaller parts of the delay of a message are not listed."""
+"""Share of the delay of a message below which a cause is not listed."""
 _QUEUES_NAMED = 2
 
 
 @dataclass(frozen=True)
 class Message:
-    """A message that was complete, and acknowledged or read.
+    """A complete RDMA message: acknowledged, or read.
 
     Attributes
     ----------
     transfer : int
-        Its row in the table ``transfers``, from 0.
+        Row in the table ``transfers``, from 0.
     row : dict
-        That row.
+        Contents of that row.
     spent : dict
-        Its row in the table ``message_times``.
+        Row of the message in the table ``message_times``.
     flow : str
-        The flow that it is of.
+        Flow that carried the message.
     """
 
     transfer: int
@@ -77,13 +79,13 @@ class Message:
 
     @property
     def late_by(self) -> dict[str, float]:
-        """Its delay in nanoseconds, by the keys of `WORDS`; their sum is `late_ns`."""
+        """Delay in nanoseconds, by the keys of `WORDS`. The values sum to `late_ns`."""
         parts = {what: float(self.spent[f"{what}_ns"]) for what in WORDS if what != "queues"}
-        # Alone it takes the sending and the rest of the ideal time; behind its delivery is the way back.
+        # The ideal time is sending plus propagation; the acknowledgement returns after the delivery.
         return {**parts, "queues": self.late_ns - sum(parts.values())}
 
     def to_dict(self) -> dict[str, Any]:
-        """It as JSON has it."""
+        """Returns the message as a JSON object."""
         copied = (
             "name",
             "source",
@@ -108,16 +110,16 @@ class Message:
 
 @dataclass(frozen=True)
 class Span:
-    """Time that a message was on its way.
+    """Transmission of a message.
 
     Attributes
     ----------
     ports : list of str
-        The egress ports on its way.
+        Egress ports on its path.
     priority : int
         Priority of its frames.
     start_ns, end_ns : float
-        From its start to its delivery.
+        Start and delivery.
     """
 
     ports: list[str]
@@ -128,12 +130,12 @@ class Span:
 
 @of_result
 def named(result: Measurements, name: str) -> Message | None:
-    """The message that ``ENTRY#NUMBER`` names; ``None`` if that is no such name.
+    """Returns the message ``ENTRY#NUMBER``, or ``None`` if the name does not have this form.
 
     Raises
     ------
     InputError
-        If there is no such transfer over RDMA, or it is not complete.
+        If the result has no such RDMA transfer, or it is not complete.
     """
     entry, separator, number = name.rpartition(SEPARATOR)
     if not separator or "message_times" not in result.table_names:
@@ -144,7 +146,7 @@ def named(result: Measurements, name: str) -> Message | None:
     if not number.isdecimal():
         if not expected or any(name in (row["port"], row["node"]) for row in result.rows("ports")):
             return None
-        raise InputError(f"{name!r}: {number!r} is not a number of a transfer{expected}")
+        raise InputError(f"{name!r}: {number!r} is not the number of a transfer{expected}")
     if (
         int(number) >= transfers.num_rows
         or (row := rows(transfers.slice(int(number), 1))[0])["name"] != entry
@@ -153,7 +155,7 @@ def named(result: Measurements, name: str) -> Message | None:
     times = result.table("message_times")
     found = rows(times.filter(arrow.call("equal", times["transfer"], int(number))))
     if not found or row["completion_ns"] is None:
-        what = "expected a message over RDMA that is complete"
+        what = "expected a complete RDMA message"
         failed = failures.of_flows(result, {_flow_of(result, row)}, row["destination"])
         because = f". {failed.removesuffix('.')}" if failed else ""
         raise InputError(f"{name!r}: its time was not measured; {what}{because}")
@@ -162,7 +164,7 @@ def named(result: Measurements, name: str) -> Message | None:
 
 @of_result
 def slowest(result: Measurements, flows: set[str]) -> Message | None:
-    """The message of these flows that had the largest slowdown; ``None`` without messages over RDMA."""
+    """Returns the message of these flows with the largest slowdown; ``None`` without RDMA messages."""
     if "message_times" not in result.table_names or not (times := result.table("message_times")).num_rows:
         return None
     of_times = result.table("transfers").take(times["transfer"])
@@ -177,7 +179,7 @@ def slowest(result: Measurements, flows: set[str]) -> Message | None:
 
 
 def sentences(result: Measurements, message: Message, *, paused: bool = True) -> Iterator[str]:
-    """A message in sentences.
+    """Describes a message in sentences.
 
     Parameters
     ----------
@@ -186,15 +188,14 @@ def sentences(result: Measurements, message: Message, *, paused: bool = True) ->
     message : Message
         The message.
     paused : bool
-        Whether to say at which port it was paused longest.
+        Includes the command that shows which queues caused its pauses. Default: true.
     """
     row, spent = message.row, message.spent
     name = f"{row['name']}{SEPARATOR}{message.transfer}"
     alone, took = duration(row["ideal_ns"]), duration(row["completion_ns"])
     yield (
-        f"Message {name} ({size(row['bytes'])}, {row['source']} to {row['destination']}) began at "
-        f"{instant(row['start_ns'])} and took {took}, {row['slowdown']:.4g} times the {alone} that it "
-        "takes alone."
+        f"Message {name} ({size(row['bytes'])}, {row['source']} to {row['destination']}) started at "
+        f"{instant(row['start_ns'])} and took {took}, {row['slowdown']:.4g} times its ideal time of {alone}."
     )
     yield from _lost(message)
     yield from _feedback(row, spent)
@@ -202,7 +203,7 @@ def sentences(result: Measurements, message: Message, *, paused: bool = True) ->
         share = spent["sending_ns"] / (spent["sending_ns"] + spent["rate_ns"])
         line = _line_bps(result, row["source"])
         mean = f", {rate(line * share)} on average" if line else ""
-        yield f"While only its control limited it, it sent at {100 * share:.3g} % of its link{mean}."
+        yield f"While limited only by congestion control, it sent at {100 * share:.3g} % of link rate{mean}."
     yield from _lowest(result, message)
     yield from waited(result, _span(result, message))
     if paused and spent["pause_ns"] > 0:
@@ -210,12 +211,15 @@ def sentences(result: Measurements, message: Message, *, paused: bool = True) ->
 
 
 def _lost(message: Message) -> Iterator[str]:
-    """Causes of its delay; shares are of all time lost, which exceeds the delay if some was made up."""
+    """Divides the delay by cause.
+
+    Percentages are of all time lost, which exceeds the delay if the NIC accepted packets early.
+    """
     late, parts = message.late_ns, message.late_by
     lost = late + max(-parts["queues"], 0.0)
     words = {**WORDS, "queues": _QUEUES_OF_READ} if message.spent["request_ns"] else WORDS
     shares = [
-        f"{duration(ns)} ({100 * ns / lost:.3g} %) to {words[what]}"
+        f"{words[what]} {duration(ns)} ({100 * ns / lost:.3g} %)"
         for what, ns in sorted(parts.items(), key=lambda item: -item[1])
         if ns >= _LEAST * lost > 0
     ]
@@ -223,11 +227,11 @@ def _lost(message: Message) -> Iterator[str]:
         return
     if lost - late >= _LEAST * lost:
         yield (
-            f"It was {duration(max(late, 0.0))} late: it lost {'; '.join(shares)}; it gained "
-            f"{duration(lost - late)}, because its NIC accepted packets early."
+            f"Delay {duration(max(late, 0.0))}: {', '.join(shares)}; {duration(lost - late)} recovered, "
+            "because its NIC accepted packets early."
         )
     else:
-        yield f"Of the {duration(late)} that it was late, it lost {'; '.join(shares)}."
+        yield f"Delay {duration(late)}: {', '.join(shares)}."
 
 
 def _feedback(row: dict[str, Any], spent: dict[str, Any]) -> Iterator[str]:
@@ -239,14 +243,14 @@ def _feedback(row: dict[str, Any], spent: dict[str, Any]) -> Iterator[str]:
     }
     counted = [f"{number:,} {what}{'s' * (number != 1)}" for what, number in counts.items() if number]
     if counted:
-        yield f"In that time its queue pair had {', '.join(counted)}."
+        yield f"Its queue pair received {', '.join(counted)} in this time."
     if again := row["segments_sent_again"]:
-        were = "One of its packets was" if again == 1 else f"{again:,} of its packets were"
-        yield f"{were} sent again."
+        were = "1 packet was" if again == 1 else f"{again:,} packets were"
+        yield f"{were} retransmitted."
 
 
 def _lowest(result: Measurements, message: Message) -> Iterator[str]:
-    """The lowest rate that its queue pair had, where that is recorded."""
+    """The lowest rate of its queue pair, if rates were recorded."""
     found = _series(result, "queue_pair_rate_bps", _pair_names(message))
     during = _during(found, _span(result, message))
     if during:
@@ -263,7 +267,7 @@ def _span(result: Measurements, message: Message) -> Span:
 
 @of_result
 def waited(result: Measurements, span: Span) -> Iterator[str]:
-    """The queues on the way of a message: those longest meanwhile, or where frames waited longest."""
+    """The longest queues on the path of a message, or, without series, the queue with the longest waits."""
     queues = [
         row for row in result.rows("queues") if row["port"] in span.ports and row["class"] == span.priority
     ]
@@ -276,12 +280,12 @@ def waited(result: Measurements, span: Span) -> Iterator[str]:
             seen.append((longest, f"{name} ({size(longest)} around {instant(at)})"))
     if seen and max(seen)[0] > 0:
         entries = [text for level, text in sorted(seen, reverse=True)[:_QUEUES_NAMED] if level > 0]
-        yield f"The longest queues on its path in that time: {', '.join(entries)}."
+        yield f"Longest queues on its path in this time: {', '.join(entries)}."
     elif not seen and (waits := [queue for queue in queues if queue["wait_max_ns"]]):
         most = max(waits, key=lambda queue: queue["wait_mean_ns"])
         yield (
-            f"Frames waited longest at {most['port']}/{most['class']} among the queues on its path: "
-            f"{duration(most['wait_mean_ns'])} on average, {duration(most['wait_max_ns'])} at most."
+            f"Longest mean wait on its path: {duration(most['wait_mean_ns'])} at "
+            f"{most['port']}/{most['class']} (maximum {duration(most['wait_max_ns'])})."
         )
 
 
@@ -306,7 +310,7 @@ def _series(result: Measurements, metric: str, names: set[str]) -> tuple[Any, An
 
 
 def _during(series: tuple[Any, Any] | None, span: Span) -> list[tuple[float, float]]:
-    """The bins of a series while a message was on its way, from the bin of its start on."""
+    """Returns the bins of a series that overlap the transmission of a message."""
     if series is None or len(series[0]) < 2:
         return []
     times, values = series
@@ -319,7 +323,7 @@ def _line_bps(result: Measurements, host: str) -> float | None:
 
 
 def _flow_of(result: Measurements, row: dict[str, Any]) -> str:
-    """The flow of a transfer: its entry, or the one of its sender."""
+    """Returns the flow of a transfer: its entry, or the flow of that entry from its source."""
     name, source = row["name"], row["source"]
     of_sender = f"{name}[{source}]"
     known = result.table("flows")["flow"].to_pylist()
@@ -327,7 +331,7 @@ def _flow_of(result: Measurements, row: dict[str, Any]) -> str:
 
 
 def _of_flows(result: Measurements, transfers: pa.Table, flows: set[str]) -> pa.Array:
-    """Which transfers are of these flows."""
+    """Returns true for each transfer that belongs to one of these flows."""
     pairs = {(_entry(flow), row["source"]) for row in result.rows("flows") if (flow := row["flow"]) in flows}
     names, sources = transfers["name"].to_pylist(), transfers["source"].to_pylist()
     return arrow.booleans([one in pairs for one in zip(names, sources, strict=True)])

@@ -1,4 +1,4 @@
-"""The nodes at the ends of links and ports, by their places in the topology."""
+"""Nodes at the ends of links and ports, by index in the topology."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NodeNumbers:
-    """Numbers in place of names of nodes.
+    """Node names replaced by indexes.
 
     Attributes
     ----------
     names : list of str
-        Of all nodes.
+        Names of all nodes.
     links : ndarray of int
-        The nodes ``a`` and ``b`` of each link, a row a link. Not to be written to.
+        Nodes ``a`` and ``b`` of each link, one row per link. Read-only.
     ports : ndarray of int
-        The node and the peer of each row of the table ``ports``; a name that is none of a node has the number
-        of nodes. Not to be written to.
+        Node and peer of each row of the table ``ports``. Unknown names have the index ``len(names)``.
+        Read-only.
     """
 
     names: list[str]
@@ -44,7 +44,7 @@ _found: WeakKeyDictionary[Measurements, tuple[pa.Table, NodeNumbers]] = WeakKeyD
 
 @of_result
 def node_numbers(result: Measurements) -> NodeNumbers:
-    """The numbers of a result; found once."""
+    """Returns the node numbers of a result. Computed once per result."""
     ports, found = _found.get(result, (None, None))
     if found is None or ports is not result.table("ports"):
         found = numbers_of(result.topology, result.table("ports"))
@@ -53,7 +53,7 @@ def node_numbers(result: Measurements) -> NodeNumbers:
 
 
 def numbers_of(topology: Mapping[str, Any], ports: pa.Table) -> NodeNumbers:
-    """The numbers of a topology and a table of ports."""
+    """Returns the node numbers for a topology and a table of ports."""
     names = [node["name"] for node in topology["nodes"]]
     links = topology["links"]
     number = {name: n for n, name in enumerate(names)}

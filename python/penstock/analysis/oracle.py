@@ -1,27 +1,25 @@
-"""Fair shares: the rates that an ideal fabric would have given each flow, beside the measured ones.
+"""Fair shares: the rates that an ideal fabric would give each flow, compared with the measured rates.
 
-The ideal fabric is a fluid: it has the links, paths and demands of the run, loses nothing, delays nothing and
-sends no pauses. At every moment the flows that have something to send get the weighted max-min fair (or
-proportionally fair) rates of `penstock.fairness`, strict classes first. What a flow asks for and is not given
-waits, up to the room in the NIC of its host, and is sent later. Rates are averages over the measured time.
+The ideal fabric is a fluid model with the links, paths and demands of the run. It has no loss, delay or
+pauses. At each moment the active flows get their weighted max-min fair (or proportionally fair) rates
+(`penstock.analysis.fairness`), strict classes first. Unmet demand queues in the NIC of the host, up to its
+capacity, and is sent later. Rates are averages over the measured time.
 
-A link carries bits on the wire. A flow whose rate counts L bytes of a frame needs (L + overhead) / L of it,
-with the overhead of that link: that is how small and large frames share a link exactly. A flow to several
-hosts is one flow: each link carries the share of it that is meant for hosts behind the link, as the source
-draws them.
+A link carries bits on the wire. A flow whose rate counts L bytes per frame occupies (L + overhead) / L of its
+rate, with the overhead of that link, so small and large frames share a link exactly. A flow to several hosts
+is one flow; each link carries the share destined for hosts behind that link.
 
-The demand of a connection is the rate that its window or its outstanding requests allow at the round trip of
-an empty fabric, or its pacing rate; unmet demand is not sent later. Its acknowledgements or
-responses load the links back in proportion. Rates of requests, conversations and MPI count both directions:
-otherwise a short request for a long response would be a small flow that fills a link. Queues that a window
-fills, and that lengthen round trips, do not exist here.
+The demand of a connection is the rate that its window or outstanding requests allow at the round-trip time of
+an empty fabric, or its pacing rate. Its unmet demand is not sent later. Acknowledgements or responses load
+the reverse path in proportion. Rates of requests, conversations and MPI count both directions; otherwise a
+short request for a long response would be a small flow that fills a link. The model has no queues, so windows
+do not lengthen the round-trip time.
 
-Schedulers are those in force: what DCBX negotiated, and what `[[faults]]` change them to; links have the
-rates that `[[faults]]` give them.
+Schedulers include changes by DCBX and `[[faults]]`; link rates include changes by `[[faults]]`.
 
-Not modelled: paths that switches choose for each frame (the planned path counts), shapers, schedulers that
-differ where classes meet, slow receivers, faults but those of rates and schedulers, pause frames, randomness
-of sources (their mean rate counts).
+Not modelled: per-frame path choice (the planned path is used), shapers, different schedulers at the ports
+where classes compete, slow receivers, other faults, pause frames, randomness of sources (their mean rate is
+used).
 """
 
 from __future__ import annotations
@@ -50,18 +48,18 @@ Counts = Literal["frame", "payload", "wire"]
 COUNTS: tuple[Counts, ...] = ("frame", "payload", "wire")
 HEADER_BYTES = 18
 MOST_FLOWS = 1_000
-"""Allocations are computed with matrices of flows times links."""
+"""Maximum number of flows: allocations use matrices of flows times links."""
 MOST_STEPS = 100_000
 PATIENCE_S = 60.0
-"""Time limit for computing the shares by one definition."""
+"""Time limit for the shares by one definition, in seconds."""
 _AS_LONG = 8
-"""Flows of a few classes with which a step takes as long as one without classes."""
+"""Number of flows in classes at which a step takes as long as one without classes."""
 FOLLOWED = {"rate", "scheduler"}
-"""Faults that the ideal fabric has, too."""
+"""Kinds of faults that the ideal fabric includes."""
 _NOTHING_BPS = 1.0
-"""A smaller share than this, in bits a second, is none: a class that stricter ones starve."""
+"""Share in b/s below which a class counts as starved by stricter classes."""
 _EMPTY = 1e-3
-"""Fewer bits than this are none."""
+"""Bits below which a backlog counts as empty."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +71,13 @@ class Share:
     flow : str
         Name.
     weight : float
-        What it counts while all flows have something to send.
+        Weight while all flows are active.
     demand_bps : float
         Mean demand; infinite for a greedy flow without limit.
     measured_bps : float
-        What it received.
+        Throughput of the run.
     fair_bps : dict
-        By definition, ``"max_min"`` and ``"proportional"``: what it would have received.
+        Fair share by definition, ``"max_min"`` or ``"proportional"``.
     """
 
     flow: str
@@ -89,7 +87,7 @@ class Share:
     fair_bps: Mapping[str, float]
 
     def deviation(self, definition: str) -> float | None:
-        """Measured over fair, minus 1; ``None`` for a flow that nothing was due to."""
+        """Returns measured / fair - 1; ``None`` if the fair share is 0."""
         fair = self.fair_bps[definition]
         return self.measured_bps / fair - 1 if fair > _NOTHING_BPS else None
 
@@ -101,11 +99,11 @@ class Verdict:
     Attributes
     ----------
     jain : float
-        Jain's index of measured over fair rates: 1 if all flows have the same part of their due.
+        Jain's index of the ratios measured / fair; 1 if all ratios are equal.
     largest_deviation : float
-        The deviation of the flow that is furthest away, relative to its fair rate; negative if it got less.
+        Deviation with the largest absolute value, relative to the fair rate; negative below the fair rate.
     flow : str
-        That flow.
+        Flow with that deviation.
     """
 
     jain: float
@@ -115,7 +113,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Assessment:
-    """Fair shares of a run. Rates count what `counts` says.
+    """Fair shares of a run. `counts` defines the bytes that rates count.
 
     Attributes
     ----------
@@ -123,14 +121,14 @@ class Assessment:
         ``"frame"`` (DA to FCS), ``"payload"`` (without header and FCS, 18 B) or ``"wire"`` (with line
         overhead).
     weights_from : str
-        Where the weights come from, in words.
+        Source of the weights, as text.
     shares : list of Share
-        One a flow, in the order of the scenario.
+        One share per flow, in the order of the scenario.
     notes : list of str
-        What the ideal fabric leaves out although the run had it.
+        Effects in the run that the ideal fabric does not model.
     is_guaranteed : bool
-        Whether the shares are what the schedulers of the run promise: not where rates are set by connections
-        or shapers, links changed, or switches differ.
+        True if the schedulers of the run guarantee the shares. False if connections or shapers limit rates,
+        links changed, or switches differ.
     """
 
     counts: str
@@ -140,7 +138,7 @@ class Assessment:
     is_guaranteed: bool = True
 
     def verdict(self, definition: str = "max_min") -> Verdict | None:
-        """Compares the run with a definition; ``None`` if no flow has a fair share."""
+        """Compares the run with a definition of fairness; ``None`` if no flow has a fair share."""
         deviations = [(share.flow, share.deviation(definition)) for share in self.shares]
         known = [(flow, value) for flow, value in deviations if value is not None]
         if not known:
@@ -164,33 +162,33 @@ def assess(
     Parameters
     ----------
     result : Result
-        With the tables ``flows``, ``demands``, ``paths`` and ``ports``.
+        Result with the tables ``flows``, ``demands``, ``paths`` and ``ports``.
     counts : str
-        What rates count and what is shared fairly: ``"frame"`` (default), ``"payload"`` or ``"wire"``.
+        Bytes that rates count and that are shared fairly: ``"frame"`` (default), ``"payload"`` or ``"wire"``.
     weights : mapping, optional
-        Weight by flow, above 0; a name without ``[host]`` means all its flows. Default: the weights of the
-        schedulers of the switches, by class; 1 where there are none.
+        Weight by flow, above 0; a name without ``[host]`` applies to all its flows. Default: the weights of
+        the switch schedulers by class, or 1.
     by : {"flow", "node"}
-        Who shares: flows (default), or the nodes that send them, which count 1 each on every link and divide
-        that over their flows there; then each share is that of a node.
+        Unit that gets a share: each flow (default) or each sending node. A node has weight 1 on every link,
+        divided over its flows there.
     proportional : bool
-        Whether the proportionally fair rates are computed too. Default true.
+        Also computes the proportionally fair rates. Default true.
     most_steps : int
-        Times at which shares may change, at least 1. Default 100,000.
+        Maximum number of changes of the shares, at least 1. Default 100,000.
 
     Raises
     ------
     InputError
-        If the result has no table of paths or too many flows, a weight is wrong, or nodes share and flows
-        have weights.
+        If the result has no paths or too many flows, a weight is invalid, or weights are combined with
+        `by="node"`.
     ConvergenceError
-        If the proportionally fair rates were not found, or shares change more often.
+        If the proportionally fair rates were not found, or the shares change more than `most_steps` times.
     """
     if counts not in COUNTS:
         raise InputError(f"counts is {counts!r}; expected one of {', '.join(COUNTS)}")
     fluid = _fluid(result, counts)
     if by == "node" and weights is not None:
-        raise InputError("weights are of flows; expected none where nodes share")
+        raise InputError('weights apply to flows; expected none with by="node"')
     promises = in_force(result, meeting(result)) if weights is None else []
     rules = (
         [by_node(result, fluid.usage)]
@@ -198,7 +196,7 @@ def assess(
         else by_flow(result, weights, promises, fluid.usage, fluid.frame)
     )
     if any(rule.strict is not None and rule.strict.within is not None for rule in rules):
-        most_steps = max(1, most_steps * _AS_LONG // len(fluid.flows))  # each takes longer with more flows
+        most_steps = max(1, most_steps * _AS_LONG // len(fluid.flows))  # a step takes longer with more flows
     definitions = ("max_min", "proportional") if proportional else ("max_min",)
     fair = {name: fluid.run(rules, name, most_steps) for name in definitions}
     measured = _measured(result, counts) | fluid.exchanged
@@ -222,10 +220,10 @@ def assess(
 
 @dataclass(frozen=True)
 class Fluid:
-    """Flows, links and demands over time. Rates in bits of what counts, times in seconds.
+    """Fluid model: flows, links and demands over time. Rates are in counted bits/s, times in seconds.
 
-    `capacity` is that of the beginning; `rates` are its changes: time, link and bits a second. `closed` flows
-    are connections; `frame` has the bits that count of a mean frame.
+    `capacity` applies at the start; `rates` lists changes as time, link and b/s. `closed` marks connections;
+    `frame` is the number of counted bits of a mean frame.
     """
 
     flows: list[str]
@@ -242,7 +240,7 @@ class Fluid:
     end: float
 
     def run(self, rules: Sequence[Rule], definition: str, most_steps: int) -> Array:
-        """Mean rates of the measured time with an allocation at every moment."""
+        """Simulates an allocation over time; returns mean rates of the measured time."""
         capacity, rule = self.capacity.copy(), rules[0]
         later = sorted({*(at for at, _, _ in self.rates), *(one.begin for one in rules)}, reverse=True)
         count = len(self.flows)
@@ -254,8 +252,8 @@ class Fluid:
                 break
             if time.monotonic() - began > PATIENCE_S:
                 raise ConvergenceError(
-                    f"fair shares change so often, or there are so many, that {PATIENCE_S:g} s are too few: "
-                    f"after them {now:.3g} s of {self.end:.3g} s were done"
+                    f"the fair shares take more than {PATIENCE_S:g} s to compute: "
+                    f"{now:.3g} s of {self.end:.3g} s were done"
                 )
             while coming and coming[-1][0] <= now:
                 _, flow, rate = coming.pop()
@@ -286,22 +284,22 @@ class Fluid:
             if step == 0.0 and horizon == 0.0:
                 now = min([*ahead, *later[-1:], self.end])
         if now < self.end:
-            raise ConvergenceError(f"fair shares change more than {most_steps:,} times in this run")
+            raise ConvergenceError(f"the fair shares change more than {most_steps:,} times in this run")
         return carried / (self.end - self.begin)
 
     def demands(self) -> Array:
-        """Mean demand of each flow during the measured time."""
+        """Mean demand of each flow in the measured time."""
         total = np.zeros(len(self.flows))
         changes: list[list[tuple[float, float]]] = [[] for _ in self.flows]
         for at, of, rate in self.changes:
             changes[of].append((at, rate))
         for flow, own in enumerate(changes):
-            edges = [*[at for at, _ in own], self.end][1:]  # none for a flow that never begins
+            edges = [*[at for at, _ in own], self.end][1:]  # empty for a flow that never starts
             offered = 0.0
             for (at, rate), until in zip(own, edges, strict=True):
                 before = offered
                 offered = min(before + (rate * (until - at) if until > at else 0.0), self.limit[flow])
-                # Within a stretch its demand is constant until the limit is reached.
+                # Demand is constant within an interval until the limit is reached.
                 if rate > 0 and np.isfinite(rate):
                     stop = at + (offered - before) / rate
                     total[flow] += rate * max(stop - max(at, self.begin), 0.0)
@@ -346,7 +344,7 @@ def _fluid(result: Measurements, counts: Counts) -> Fluid:
     factor = counted / mean
     begin = min(float(result.run.get("warmup_s", 0.0)), float(result.run["simulated_s"]))
     end = float(result.run["simulated_s"])
-    # Requests that have no response yet do not count: their bytes and those of the response belong together.
+    # Requests without a response are excluded: both directions are counted together.
     of_frames = counted / (mean + frames_back * back_mean)
     exchanged = {
         name: row["application_bytes"] * 8 / (end - begin) * float(of_frames[number[name]])
@@ -435,7 +433,7 @@ def _measured(result: Measurements, counts: Counts) -> dict[str, float]:
 
 
 def _of_nodes(result: Measurements, shares: Sequence[Share]) -> list[Share]:
-    """The shares of flows, together for each node that sends."""
+    """Sums the shares of flows by sending node."""
     of_node: dict[str, list[Share]] = {}
     for row, share in zip(result.rows("flows"), shares, strict=True):
         of_node.setdefault(row["source"], []).append(share)
@@ -452,7 +450,7 @@ def _of_nodes(result: Measurements, shares: Sequence[Share]) -> list[Share]:
 
 
 def _notes(result: Measurements, promises: Sequence[InForce]) -> tuple[list[str], bool]:
-    """Left-out effects, and whether the shares match the guarantees of the schedulers despite them."""
+    """Effects that are not modelled, and whether the schedulers guarantee the shares regardless."""
     notes = []
     classes = {row["class"] for row in result.rows("flows")}
     if any(one.weights.limited[of] for one in promises for of in classes):
@@ -460,17 +458,15 @@ def _notes(result: Measurements, promises: Sequence[InForce]) -> tuple[list[str]
     is_guaranteed = not (notes or any(one.weights.differ for one in promises))
     faults = {row["what"] for row in result.rows("faults")} if "faults" in result.table_names else set()
     if faults - FOLLOWED:
-        notes.append("The run had faults; the ideal fabric only has those of rates and schedulers.")
+        notes.append("The run had faults; the ideal fabric includes only faults of rates and schedulers.")
     if connections.rows(result):
         notes.append(
             "The demand of a connection is what its window or requests allow on an empty fabric; "
             "acknowledgements and responses load the reverse path. Rates of requests include their responses."
         )
     if connections.chooses_paths(result):
-        notes.append(
-            "Switches chose a path for each frame; shares are those of flows that keep to the planned path."
-        )
+        notes.append("Switches chose a path for each frame; the shares assume the planned path.")
     is_guaranteed &= not notes
     if not result.complete:
-        notes.append("The run was cut short; shares are those of the time until then.")
+        notes.append("The run was cut short; the shares cover the time until then.")
     return notes, is_guaranteed

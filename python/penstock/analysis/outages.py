@@ -1,6 +1,6 @@
 """Goodput of flows before, during and after each fault.
 
-Not modelled: faults that overlap, of which each has its own row; random faults of no duration.
+Not modelled: overlapping faults (each has its own row); random faults without a duration.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ ENDS = {
     "reading_stops": "reading_starts",
     "rate": "rate",
 }
-"""The kind of row that ends a fault, in the table ``faults``; a rate ends with the next one of its link."""
+"""Kind of row that ends a fault, in the table ``faults``. The next rate of a link ends the current one."""
 
 
 @dataclass(frozen=True)
 class Outage:
-    """A fault, and the rate at which all flows together received around it.
+    """A fault with the total receive rate of all flows before, during and after it.
 
     Attributes
     ----------
     what, where : str
         As in the table ``faults``.
     begin_ns, end_ns : float
-        From when to when, in ns; one that does not end lasts to the end of the run.
+        Start and end in ns; a fault that does not end lasts to the end of the run.
     before_bps, during_bps, after_bps : float or None
-        Mean rate in bits/s, headers included. Before and after are as long as the fault, or shorter where
-        another fault begins or ends, or the run does; ``None``: nothing is left, or no series was recorded.
+        Mean rate in b/s, headers included. The intervals before and after have the length of the fault, cut
+        at other faults and at the ends of the run. ``None``: empty interval, or no series recorded.
     """
 
     what: str
@@ -57,7 +57,7 @@ class Outage:
 
 @of_result
 def outages(result: Measurements) -> list[Outage]:
-    """The faults of a run that last for some time, in the order of their beginnings."""
+    """Returns the faults of a run with a duration, in order of their start."""
     if "faults" not in result.table_names:
         return []
     events = sorted(result.rows("faults"), key=lambda row: float(row["time_ns"]))
@@ -88,15 +88,15 @@ def outages(result: Measurements) -> list[Outage]:
 
 @of_result
 def are_of_all(result: Measurements) -> bool:
-    """Returns true if each flow that received something has a series: others are not in the means."""
+    """True if every flow that received frames has a series. Flows without one are missing in the rates."""
     some = sum(1 for row in result.rows("flows") if row["frames_delivered"])
     return len(result.curves().get(METRIC, {})) >= some
 
 
 def _nominal(topology: dict[str, Any]) -> dict[str, float]:
-    """The rate of each link and each of its directions without faults, by its name in the table.
+    """Rate of each link and each direction without faults, by its name in the table.
 
-    A link whose directions differ has none that is of both.
+    A link with different rates by direction has no common rate.
     """
     nominal: dict[str, float] = {}
     for link in topology["links"]:
@@ -110,7 +110,7 @@ def _nominal(topology: dict[str, Any]) -> dict[str, float]:
 def _spans(
     events: list[dict[str, Any]], nominal: dict[str, float], last: float
 ) -> list[tuple[dict[str, Any], float, float]]:
-    """Faults with their beginnings and ends."""
+    """Faults with their start and end."""
     found = []
     for number, event in enumerate(events):
         what, where = event["what"], event["where"]
@@ -128,7 +128,7 @@ def _spans(
 
 
 class _Received:
-    """Bits that all flows have received by some time, piecewise linear."""
+    """Bits received by all flows up to a time; piecewise linear."""
 
     def __init__(self, series: list[tuple[NDArray[Any], NDArray[Any]]], last: float) -> None:
         self._cumulated = []
@@ -138,7 +138,7 @@ class _Received:
             self._cumulated.append((edges, bits))
 
     def mean(self, begin: float, end: float) -> float | None:
-        """The rate in bits/s in an interval of ns."""
+        """Mean rate in b/s over an interval in ns."""
         if end <= begin or not self._cumulated:
             return None
         between = (np.interp([begin, end], edges, bits) for edges, bits in self._cumulated)

@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 TREES_TOLD = 5
-"""Roots of congestion that are listed: those that stopped ports longest."""
+"""Number of congestion roots listed, longest paused time first."""
 LOSERS_TOLD = 5
 
 
 @of_result
 def overview(result: Measurements) -> list[str]:
-    """The roots of pauses with their victims, and the flows that lost most frames, in sentences."""
+    """Describes the congestion roots with their victims, and the flows with most lost frames."""
     return [*_roots(result), *_lost(result)]
 
 
 def _roots(result: Measurements) -> Iterator[str]:
     trees = forensics.trees(result)
     if not trees:
-        yield "No pause held anything back." if "pauses" in result.table_names else "No pauses were recorded."
+        yield "No pause delayed any flow." if "pauses" in result.table_names else "No pauses were recorded."
         return
     active = []
     for tree in trees[:TREES_TOLD]:
@@ -35,9 +35,9 @@ def _roots(result: Measurements) -> Iterator[str]:
         active.append(tree.victims[0].flow if tree.victims else forensics.port_of(tree.root))
     if (more := len(trees) - TREES_TOLD) > 0:
         roots = "root" if more == 1 else "roots"
-        yield f"And {more} more {roots} of pauses, which stopped ports for a shorter time."
+        yield f"{more} more {roots} of pauses, with less paused time."
     yield forensics.SHARES
-    yield f"For details name a flow or a port, such as {active[0]}."
+    yield f"For details name a flow or port, such as {active[0]}."
 
 
 def _lost(result: Measurements) -> Iterator[str]:
@@ -47,4 +47,4 @@ def _lost(result: Measurements) -> Iterator[str]:
         sent = f"{row['frames_dropped']:,} of {row['frames_sent']:,} frames"
         yield f"{row['flow']} ({row['source']} to {row['destination']}) lost {sent}, and got {got}."
     if (more := len(losers) - LOSERS_TOLD) > 0:
-        yield f"And {more} more {'flow' if more == 1 else 'flows'} lost frames."
+        yield f"{more} more {'flow' if more == 1 else 'flows'} lost frames."

@@ -1,6 +1,6 @@
-"""Two sets of replications, compared seed by seed.
+"""Paired comparison of two sets of replications.
 
-With the same seed both had the same traffic, so that the differences of pairs vary less than the runs do.
+Runs with the same seed have the same traffic, so paired differences vary less than the runs.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ FLOW_METRICS = ("throughput_bps", "frames_dropped", "latency_mean_ns", "latency_
 
 @dataclass(frozen=True)
 class Difference:
-    """Change of a measure from the first set to the second.
+    """Change of a measure between two sets of replications.
 
     Attributes
     ----------
     name : str
-        The flow, or the entry of transfers.
+        Flow, or entry of transfers.
     metric : str
-        Such as ``"latency_p99_ns"``.
+        Name of the measure, such as ``"latency_p99_ns"``.
     first, second : float
         Means over the pairs.
     change : Interval
-        Of the second less the first, over the pairs.
+        Difference ``second - first``, over the pairs.
     """
 
     name: str
@@ -52,14 +52,14 @@ class Difference:
 def differences(
     first: Mapping[int, Measurements], second: Mapping[int, Measurements], *, confidence: float = 0.95
 ) -> list[Difference]:
-    """The differences of all flows and transfers that both have in all pairs where they are known.
+    """Returns the differences of all flows and transfers with known values in every pair.
 
     Parameters
     ----------
     first, second : mapping
-        Results by seed; seeds that only one has are left out.
+        Results by seed; seeds in only one set are ignored.
     confidence : float
-        Two-sided probability of the intervals. Default 0.95.
+        Two-sided confidence level of the intervals. Default 0.95.
     """
     seeds = [seed for seed in first if seed in second]
     left = [_measures(first[seed]) for seed in seeds]

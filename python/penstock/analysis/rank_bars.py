@@ -1,4 +1,4 @@
-"""Bars of a timeline of ranks: their steps by layer, joined where there are too many to draw."""
+"""Bars of a rank timeline: steps by layer, merged if there are too many to draw."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_DRAWN = 400_000
-"""Bars of a timeline; of more, those that nearly touch are joined."""
+"""Maximum number of bars; above it, bars that nearly touch are merged."""
 _LAYERS = (0, 1, 1, 2, 3)
-"""Of each kind of step, the layer of its bars: computation, host cost, send, receive."""
+"""Layer of each kind of step: computation, host cost, send, receive."""
 
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars of a timeline, by rank and time.
+    """Bars of a rank timeline, by rank and time.
 
     Attributes
     ----------
     rank, layer, begin, end, peer, size : numpy.ndarray
-        Of each bar; times in picoseconds.
+        One element per bar; times in picoseconds.
     joined : int
-        Steps that were joined with others.
+        Number of steps merged into other bars.
     """
 
     rank: NDArray[Any]
@@ -40,7 +40,7 @@ class Bars:
 
 
 def bars_of(steps: Steps, most: int = MAX_DRAWN) -> Bars:
-    """The bars of the steps of a job; if there are too many, those of a rank that nearly touch are joined."""
+    """Returns the bars of a job; if there are too many, bars of a rank that nearly touch are merged."""
     waits = steps.kind == RECEIVE
     begin = np.where(steps.kind <= RECEIVE_COST, steps.begin, steps.requested)
     drawn = np.flatnonzero((begin < NEVER) & (steps.end < NEVER) & ~(waits & (steps.end <= steps.requested)))
@@ -59,12 +59,12 @@ def bars_of(steps: Steps, most: int = MAX_DRAWN) -> Bars:
 
 
 def _joined(bars: Bars, gap: int) -> Bars:
-    """Bars of one rank and layer that are at most `gap` apart are one, with the bytes of all."""
+    """Merges bars of one rank and layer that are at most `gap` apart; sizes are summed."""
     order = np.lexsort((bars.begin, bars.layer, bars.rank))
     rank, layer, begin, end = (part[order] for part in (bars.rank, bars.layer, bars.begin, bars.end))
     group = (rank.astype(np.int64) << 3) | layer
     starts_group = np.append(True, group[1:] != group[:-1])
-    # Behind the largest end before it, within its group.
+    # Compared with the largest end so far in the group.
     shift = np.cumsum(starts_group) * (int(end.max()) + gap + 1)
     reached = np.maximum.accumulate(end + shift) - shift
     starts = starts_group | np.append(True, begin[1:] - reached[:-1] > gap)

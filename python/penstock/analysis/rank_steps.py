@@ -1,4 +1,4 @@
-"""Steps of the ranks of a job: sends, receives and times on a processor (table ``rank_steps``)."""
+"""Steps of the ranks of a job: sends, receives and computations (table ``rank_steps``)."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 KINDS = ("compute", "send_cost", "receive_cost", "send", "receive")
-"""Kinds of steps, in the order of their numbers in `Steps.kind`."""
+"""Kinds of steps; `Steps.kind` contains indexes of this tuple."""
 COMPUTE, SEND_COST, RECEIVE_COST, SEND, RECEIVE = range(len(KINDS))
 NEVER = np.iinfo(np.int64).max
-"""Time of what has not happened, in picoseconds."""
+"""Time of an event that did not occur, in picoseconds."""
 WAITS = ("again", "receiver", "pause", "control", "behind", "nic")
-"""Columns of what held a message back at its sender, without ``_ns``."""
+"""Columns with the delays of a message at its sender, without ``_ns``."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Steps of one job as NumPy arrays, one element a step. Times are in picoseconds.
+    """Steps of one job as NumPy arrays, one element per step. Times are in picoseconds.
 
     Attributes
     ----------
     job : str
         Name of the job.
     ranks : int
-        Number of ranks; units of a reduction in the network have numbers behind them.
+        Number of ranks; in-network reduction units have the numbers after them.
     hosts : list of str
-        By rank, its host.
+        Host of each rank.
     kind : numpy.ndarray
-        Numbers of `KINDS`.
+        Indexes of `KINDS`.
     rank, iteration, operation, peer, tag, size : numpy.ndarray
         As in the table; `size` in bytes.
     requested, begin, end : numpy.ndarray
-        As in the table; `NEVER` if it has not happened.
+        As in the table; `NEVER` for an event that did not occur.
     after, message : numpy.ndarray
-        Elements of these arrays, as the table has rows.
+        Indexes of elements of these arrays, in place of row numbers of the table.
     ideal : numpy.ndarray
-        Of sends; 0 of others.
+        Ideal time of sends; 0 for other steps.
     waits : dict
-        Of each of `WAITS`, the time; 0 where it is not measured.
+        Time by the names in `WAITS`; 0 where not measured.
     measured : numpy.ndarray
-        Whether `waits` are measured.
+        True where `waits` were measured.
     """
 
     job: str
@@ -76,25 +76,25 @@ class Steps:
 
     @property
     def delivered(self) -> NDArray[Any]:
-        """Of sends, when the receiver had the message; `NEVER` of others, and if no receive took it."""
+        """Delivery time of sends; `NEVER` for other steps and for sends without a matching receive."""
         found = np.full(len(self), NEVER)
         taken = np.flatnonzero((self.kind == RECEIVE) & (self.message != np.arange(len(self))))
         found[self.message[taken]] = self.begin[taken]
         return found
 
     def of_iteration(self, iteration: int) -> NDArray[Any]:
-        """Elements of the steps of the ranks in an iteration, those of units left out."""
+        """Indexes of the steps of ranks in an iteration, without reduction units."""
         return np.flatnonzero((self.iteration == iteration) & (self.rank < self.ranks))
 
 
 @of_result
 def steps_of(result: Measurements, job: str) -> Steps | None:
-    """The steps of a job; ``None`` if none are recorded.
+    """Returns the steps of a job; ``None`` if none were recorded.
 
     Parameters
     ----------
     result : Result
-        Of the run.
+        Result of the run.
     job : str
         Name of the job.
     """
@@ -138,7 +138,7 @@ def steps_of(result: Measurements, job: str) -> Steps | None:
 
 
 def _ps(column: Any, null: int) -> NDArray[Any]:
-    """Nanoseconds as whole picoseconds, of which they have three decimals."""
+    """Converts nanoseconds with three decimals to whole picoseconds."""
     values = numpy_of(column).astype(float)
     known = np.isfinite(values)
     found = np.full(len(values), null, dtype=np.int64)
@@ -147,7 +147,7 @@ def _ps(column: Any, null: int) -> NDArray[Any]:
 
 
 def union_length(begin: NDArray[Any], end: NDArray[Any]) -> int:
-    """Time that at least one of the intervals covers."""
+    """Length of the union of the intervals."""
     if not len(begin):
         return 0
     order = np.argsort(begin, kind="stable")

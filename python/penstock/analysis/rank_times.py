@@ -1,4 +1,4 @@
-"""Time of the ranks of a job by activity: computation, exposed communication, and the bubble."""
+"""Time of the ranks of a job by activity: computation, exposed communication, and bubble."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class RankTime:
     rank, iteration : int
         The rank and the number of the iteration.
     total : int
-        From the first step of any rank in the iteration to the last end of any.
+        From the first step of any rank in the iteration to the end of the last.
     computation : int
-        A processor computed.
+        Time with a computation in progress.
     exposed : int
-        No processor computed, and a message of the rank was on its way, or handed over or taken in.
+        Time without computation in which a message of the rank was in flight, or had host costs.
     bubble : int
-        Neither: the rank waited for others that had not sent yet, or had ended.
+        Remaining time: the rank waited for ranks that had not sent yet, or had finished.
     """
 
     rank: int
@@ -45,12 +45,12 @@ class RankTime:
 
 @of_result
 def rank_times(result: Measurements, job: str, iteration: int = 0) -> list[RankTime]:
-    """Times of the ranks of a job in one iteration; none if that is not recorded to its end.
+    """Returns the times of the ranks of a job in an iteration; empty unless it is completely recorded.
 
     Parameters
     ----------
     result : Result
-        Of the run.
+        Result of the run.
     job : str
         Name of the job.
     iteration : int, optional
@@ -105,10 +105,10 @@ class _Intervals:
     end: NDArray[Any]
 
     def within(self, start: int, stop: int) -> _Intervals:
-        """These, cut to a window, ordered by rank."""
+        """Returns the intervals clipped to a window, ordered by rank."""
         return _Intervals(self.rank, np.clip(self.begin, start, stop), np.clip(self.end, start, stop))
 
     def covered(self, rank: int) -> int:
-        """Time that at least one interval of a rank covers."""
+        """Length of the union of the intervals of a rank."""
         own = self.rank == rank
         return union_length(self.begin[own], self.end[own])

@@ -1,4 +1,4 @@
-"""Rules for sharing links over time: by the schedulers in force, by given weights, or by nodes."""
+"""Rules for sharing links over time: by the active schedulers, by given weights, or by node."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rule:
-    """Rule for sharing links from a time on, in seconds: weights of flows, or their levels and groups."""
+    """Rule for sharing links from a time on (in seconds): weights of flows, or their levels and groups."""
 
     begin: float
     weight: Array
@@ -35,13 +35,13 @@ class Rule:
     origin: str
 
     def allocate(self, problem: Problem, definition: str) -> Array:
-        """The rates by a definition."""
+        """Returns the rates by a definition of fairness."""
         by = self.strict or fairness
         return by.max_min(problem) if definition == "max_min" else by.proportionally_fair(problem)
 
 
 def origins(rules: Sequence[Rule]) -> str:
-    """Sources of the weights, with start times, as text."""
+    """Describes the sources of the weights, with start times."""
     later = (f"from {duration(rule.begin * 1e9)} on {rule.origin}" for rule in rules[1:])
     return "; ".join([rules[0].origin, *later])
 
@@ -50,7 +50,7 @@ def origins(rules: Sequence[Rule]) -> str:
 def link_rates(
     result: Measurements, ports: list[dict[str, Any]]
 ) -> tuple[Array, list[tuple[float, int, float]]]:
-    """The rate of each port at the beginning, and its changes: when, which port, bits a second."""
+    """Initial rate of each port, and changes as time, port and b/s."""
     capacity = np.array([row["rate_bps"] for row in ports], dtype=float)
     changes = result.rows("faults") if "faults" in result.table_names else []
     of_link: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -82,7 +82,7 @@ def link_rates(
 
 @of_result
 def meeting(result: Measurements) -> frozenset[str]:
-    """The ports of switches at which flows of several classes meet; none where switches choose paths."""
+    """Switch ports where flows of several classes compete; empty if switches choose paths per frame."""
     if connections.chooses_paths(result):
         return frozenset()
     of_flow = {row["flow"]: row["class"] for row in result.rows("flows")}
@@ -105,7 +105,7 @@ def by_flow(
     usage: Array,
     frame: Array,
 ) -> list[Rule]:
-    """Weight by flow, levels, groups and queues of the schedulers if they matter, and where all come from."""
+    """Weight by flow, levels, groups and queues of the schedulers if relevant, and the source of each."""
     rows = result.rows("flows")
     names = [row["flow"] for row in rows]
     if given is None:
@@ -144,5 +144,5 @@ def by_node(result: Measurements, usage: Array) -> Rule:
     _, node = np.unique(names, return_inverse=True)
     hierarchy = Hierarchy(np.ones(len(names)), node, node)
     shown = hierarchy.beside(usage, np.ones(len(names), dtype=bool))
-    origin = "each node that sends counts 1, divided over its flows"
+    origin = "each sending node has weight 1, divided over its flows"
     return Rule(0.0, shown, Strict(np.zeros(len(names), dtype=int), hierarchy), origin)

@@ -1,18 +1,18 @@
-"""Starvation: for how long classes that could send were not served, by port, and the flows that it affects.
+"""Starvation: longest times for which eligible classes were not served, by port, and the affected flows.
 
-A class is enabled at a port while frames of it wait there and nothing stops it: no pause, no lack of credits,
-no link that is down. Weak fairness: a class that stays enabled is served eventually. Strong fairness: so is a
-class that is enabled again and again, however often it is stopped in between. No finite run shows
-"eventually"; what a run has are the longest time enabled without a break and without service, and the longest
-time enabled between two services, breaks left out. Either is held against a bound.
+A class is enabled at a port while its frames are queued and nothing stops it: no pause, no lack of credits,
+no link that is down. Weak fairness: a class that remains enabled is eventually served. Strong fairness: a
+class that is enabled again and again is eventually served, however often it is stopped in between. No finite
+run can show "eventually". A run shows the longest uninterrupted enabled time without service (weak), and the
+longest enabled time between two services without the interruptions (strong). Both are compared with a bound.
 
-Both come from time series, ``queue_bytes`` and ``class_tx_bps``, and are known to within their bins:
-``least`` is certain, ``most`` is not exceeded.
+Both times come from the series ``queue_bytes`` and ``class_tx_bps`` and are accurate to one bin: ``least`` is
+a lower bound and ``most`` an upper bound.
 
-Sources: M. Hagen, "Fairness in a data center", 2012, section 2.2 (the two definitions); D. Stiliadis and
-A. Varma, "Latency-rate servers", IEEE/ACM Trans. Networking 6(5), 1998 (the bound of a scheduler).
-Not modelled: shapers, behind which a class may have to wait for its tokens; order within a class; frames that
-a class holds in bypass queues alone; which of several links between two nodes is down.
+Sources: M. Hagen, "Fairness in a data center", 2012, section 2.2 (both definitions); D. Stiliadis and A.
+Varma, "Latency-rate servers", IEEE/ACM Trans. Networking 6(5), 1998 (bound of a scheduler). Not modelled:
+shapers, for whose tokens a class may wait; order within a class; frames that a class has only in bypass
+queues; which of several links between two nodes is down.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ Key = tuple[str, int]
 Judgement = Literal["fair", "starves", "undecided", "no bound"]
 
 ROUNDS = ("fifo", "strict_priority", "ets", "drr", "drr_awc", "wrr", "vc_table")
-"""Schedulers whose latency-rate bound holds from any moment on, not only from when a queue became active.
+"""Schedulers whose latency-rate bound holds from any time on, not only from when a queue becomes active.
 
-Those of the others may let a queue wait for what it was served ahead."""
+Other schedulers can delay a queue to compensate for earlier service in advance."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """A time that is known to within bins of a series.
+    """A duration that is known to one bin of a series.
 
     Attributes
     ----------
     least_ns, most_ns : float
-        It is at least and at most this.
+        Lower and upper bound.
     since_ns : float
-        When it began, to within a bin.
+        Start, accurate to one bin.
     """
 
     least_ns: float = 0.0
@@ -65,7 +65,10 @@ class Span:
     since_ns: float = 0.0
 
     def judge(self, bound_ns: float | None) -> Judgement:
-        """Compares with a bound; undecided if the bound lies between the two: narrower bins would decide."""
+        """Compares the duration with a bound.
+
+        "undecided" if the bound is between the two limits; narrower bins can decide.
+        """
         if bound_ns is None:
             return "no bound"
         if self.least_ns > bound_ns:
@@ -84,13 +87,13 @@ class Service:
     traffic_class : int
         As in the table ``queues``.
     weak, strong : Span
-        Longest time enabled and not served: without a break, and in all between two services.
+        Longest time enabled and not served: uninterrupted, and between two services without interruptions.
     breaks : int
-        How often it was stopped in the time of ``strong``.
+        Number of interruptions during ``strong``.
     waits_still : bool
-        Whether the time of ``weak`` lasts until the end of the run.
+        True if ``weak`` lasts until the end of the run.
     bound_ns : float or None
-        What both are held against; ``None`` if there is none.
+        Bound for both; ``None`` if there is none.
     """
 
     port: str
@@ -108,7 +111,7 @@ class Service:
 
     @property
     def strongly(self) -> Judgement:
-        """True if it was strongly fair to it."""
+        """True if the port was strongly fair to the class."""
         return self.strong.judge(self.bound_ns)
 
 
@@ -121,9 +124,9 @@ class FlowService:
     flow : str
         As in the table ``flows``.
     worst : Service
-        That of the port where ``strong`` is longest.
+        Service at the port with the longest ``strong``.
     silent_ns : float or None
-        The longest time in which nothing of the flow arrived, in whole bins; ``None`` if it has no series.
+        Longest time without an arrival of the flow, in whole bins; ``None`` without a series.
     """
 
     flow: str
@@ -133,18 +136,18 @@ class FlowService:
 
 @dataclass(frozen=True)
 class Starvation:
-    """Services of a run, those that waited longest first.
+    """Services of a run, longest times first.
 
     Attributes
     ----------
     classes : list of Service
-        Every class of a port of which frames waited and the series are there.
+        Classes of ports with queued frames and recorded series.
     flows : list of FlowService
-        Every flow behind one of these, from the table ``paths``.
+        Flows with one of these on their path, from the table ``paths``.
     unknown : list of str
-        Queues of which series are not recorded, or in other bins than what they sent.
+        Queues whose series were not recorded or have different bins.
     bin_ns : float
-        The widest bin.
+        Width of the widest bin.
     """
 
     classes: list[Service]
@@ -155,14 +158,14 @@ class Starvation:
 
 @of_result
 def starvation(result: Measurements, bound_ns: float | None = None) -> Starvation:
-    """Starved classes and flows of a run, with their times.
+    """Returns the longest times for which classes and flows of a run were not served.
 
     Parameters
     ----------
     result : Result or Measurements
-        With the series ``queue_bytes`` and ``class_tx_bps``; by default the busiest of each are recorded.
+        Result with the series ``queue_bytes`` and ``class_tx_bps``. By default only the busiest are recorded.
     bound_ns : float, optional
-        Longest time that a class which could send may not be served. Default: by scheduler, from `bounds`.
+        Maximum time for which an eligible class may be unserved. Default: by scheduler, from `bounds`.
 
     Raises
     ------
@@ -170,7 +173,7 @@ def starvation(result: Measurements, bound_ns: float | None = None) -> Starvatio
         If the bound is not a time above 0.
     """
     if bound_ns is not None and not 0 < bound_ns < float("inf"):
-        raise ArgumentError(f"the bound is {bound_ns!r} ns; expected a time above 0")
+        raise ArgumentError(f"bound_ns is {bound_ns!r}; expected a time above 0")
     guaranteed = bounds(result) if bound_ns is None else {}
     curves, ports = result.curves(), {row["port"]: row for row in result.rows("ports")}
     sent, left = curves.get("class_tx_bps", {}), _left(result)
@@ -207,12 +210,12 @@ def starvation(result: Measurements, bound_ns: float | None = None) -> Starvatio
 
 @of_result
 def bounds(result: Measurements) -> dict[Key, float]:
-    """The longest time that a scheduler may leave a class unserved that could send, in ns.
+    """Returns the maximum time in ns for which each scheduler may leave an eligible class unserved.
 
-    The latency of its guarantee and the time of the longest frame at the certain rate: from any moment on, so
-    much later a whole frame has been sent. There is none for classes below a strict one, for groups of
-    several queues, for classes behind shapers, for schedulers that are not among `ROUNDS`, and at all ports
-    if `[[faults]]` change schedulers.
+    The bound is the latency of the scheduler's guarantee plus the time of a maximum frame at the guaranteed
+    rate: within it, a whole frame is sent. There is no bound for classes below a strict class, groups of
+    several queues, classes with shapers, schedulers that are not in `ROUNDS`, and for any port if
+    `[[faults]]` change schedulers.
     """
     if any(row["what"] == "scheduler" for row in result.rows("faults")):
         return {}
@@ -225,21 +228,21 @@ def bounds(result: Measurements) -> dict[Key, float]:
             turn_ns = queue["longest_frame_bytes"] * 8e9 / queue["rate_bps"]
             found[queue["port"], queue["class"]] = queue["latency_ps"] / 1e3 + turn_ns
             if queue["scheduler"] == "strict_priority" and queue["port"] in carried:
-                # Of the strict queues the highest alone has a promise: the highest that is not empty has it.
+                # Of the strict queues only the highest non-empty one has a guarantee.
                 found[queue["port"], carried[queue["port"]]] = found[queue["port"], queue["class"]]
     return found
 
 
 @dataclass(frozen=True)
 class _Stops:
-    """Intervals in which a class was stopped: apart, and in order."""
+    """Sorted, disjoint intervals in which a class was stopped."""
 
     starts: list[float] = field(default_factory=list)
     ends: list[float] = field(default_factory=list)
 
     @property
     def total(self) -> float:
-        """Time for which it was stopped."""
+        """Total stopped time."""
         return sum(self.ends) - sum(self.starts)
 
     @classmethod
@@ -254,7 +257,7 @@ class _Stops:
         return merged
 
     def free(self, start: float, end: float) -> Intervals:
-        """The pieces of an interval in which it was not stopped."""
+        """Parts of an interval in which the class was not stopped."""
         pieces, at = [], bisect_right(self.ends, start)
         while start < end:
             stop = self.starts[at] if at < len(self.starts) else end
@@ -270,7 +273,7 @@ _ROUNDING_NS = 1e-3
 
 
 class _Gaps:
-    """The times between services of one class, from its bins."""
+    """Times between services of one class, from its bins."""
 
     def __init__(
         self, times: Array, waits: NDArray[np.bool_], bps: Array, rate: float, stops: _Stops
@@ -278,9 +281,9 @@ class _Gaps:
         self.times, self.waits, self.stops = times, waits, stops
         self.width = float(times[1] - times[0]) if len(times) > 1 else 0.0
         self.sends = bps > 0
-        # What a bin can have without service while frames wait; at either end of the run there is none.
+        # Possible time without service in a bin with queued frames; 0 at both ends of the run.
         idle = np.where(waits, self.width * np.clip(1.0 - bps / rate, 0.0, 1.0), 0.0)
-        self.idle = np.concatenate([idle, [0.0]])  # [-1] is both before the first and after the last
+        self.idle = np.concatenate([idle, [0.0]])  # index -1: before the first and after the last bin
 
     def service(self, key: Key, bound: float | None) -> Service:
         weak = strong = self._between_neighbours()
@@ -295,7 +298,7 @@ class _Gaps:
             strong = _longer(strong, in_all)
         start, end = (self._at(index) for index in within)
         breaks = sum(start < stop < end for stop in self.stops.starts)
-        # A time that lasts until the end is nothing but bins without service up to the last one.
+        # A time that lasts until the end has no service in any bin up to the last one.
         lasts = (
             weak.least_ns > 0 and weak.since_ns + weak.least_ns >= self._at(len(self.times)) - _ROUNDING_NS
         )
@@ -305,7 +308,7 @@ class _Gaps:
         return float(self.times[0] + index * self.width)
 
     def _between_neighbours(self) -> Span:
-        """Longest gap in two consecutive bins with service: their time without service, at most."""
+        """Upper bound of the longest gap between services in two consecutive bins."""
         most = self.idle[:-2] + self.idle[1:-1]
         both = self.sends[:-1] & self.sends[1:] & (self.waits[:-1] | self.waits[1:])
         longest, since = 0.0, 0.0
@@ -319,11 +322,11 @@ class _Gaps:
         return Span(0.0, longest, since)
 
     def _edges(self, begin: int, end: int) -> tuple[float, float]:
-        """Time without service in the bins before and after a run, at most."""
+        """Upper bound of the time without service in the bins before and after a run of bins."""
         return float(self.idle[begin - 1]), float(self.idle[end] if end < len(self.times) else 0.0)
 
     def _unbroken(self, begin: int, end: int) -> Span:
-        # In the first bin frames may have come as late as its end; the bin before may have served none late.
+        # Frames may have arrived at the end of the first bin; service in the bin before may have been early.
         before, after = self._edges(begin, end)
         certain = self.stops.free(self._at(begin + 1), self._at(end))
         possible = self.stops.free(self._at(begin) - before, self._at(end) + after)
@@ -345,26 +348,26 @@ def _order(span: Span) -> tuple[float, float]:
 
 
 def _longer(one: Span, other: Span) -> Span:
-    """The bounds of the longer of two times; it began where the one that is certainly longer did."""
+    """Bounds of the longer of two durations; starts where the one with the larger lower bound does."""
     since = max(one, other, key=_order).since_ns
     return Span(max(one.least_ns, other.least_ns), max(one.most_ns, other.most_ns), since)
 
 
 def _runs(mask: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """Intervals in which it is continuously true: start, and end (excluded)."""
+    """Intervals in which the mask is true: start, and end (exclusive)."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
     yield from ((int(begin), int(end)) for begin, end in edges.reshape(-1, 2))
 
 
 def _left(result: Measurements) -> dict[Key, int]:
-    """Frames that left each queue while measured; of a run with a warm-up, others may have left before."""
+    """Frames that left each queue in the measured time. With a warm-up, more may have left before."""
     return {(row["port"], row["class"]): row["frames"] for row in result.rows("queues")}
 
 
 def _stops(
     result: Measurements, ports: Mapping[str, Mapping[str, Any]]
 ) -> tuple[dict[Key, _Stops], set[str]]:
-    """Intervals in which classes could not send, and ports whose pauses are not recorded."""
+    """Intervals in which classes could not send, and ports whose pauses were not recorded."""
     queues = queue_of_priority(result.scenario_toml, _hosts(result))
     found: dict[Key, Intervals] = defaultdict(list)
     paused: dict[str, Intervals] = defaultdict(list)
@@ -387,7 +390,7 @@ def _stops(
 
 
 def _dark(result: Measurements) -> dict[str, Intervals]:
-    """Intervals in which links were down or switches restarted."""
+    """Intervals in which links were down or switches were restarting."""
     found: dict[str, Intervals] = defaultdict(list)
     for row in result.rows("faults"):
         if row["what"] in ("link_down", "restart"):
@@ -404,7 +407,7 @@ def _hosts(result: Measurements) -> set[str]:
 
 
 def _flows(result: Measurements, classes: list[Service]) -> list[FlowService]:
-    """Each flow at the port of its paths where its class had to wait longest."""
+    """Service of each flow at the port on its paths with the longest time without service."""
     of_key = {(one.port, one.traffic_class): (rank, one) for rank, one in enumerate(classes)}
     queues = queue_of_priority(result.scenario_toml, _hosts(result))
     node = {row["port"]: row["node"] for row in result.rows("ports")}

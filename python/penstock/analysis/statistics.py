@@ -1,4 +1,4 @@
-"""Numbers about numbers: confidence intervals over replications, fairness, spread."""
+"""Statistics: confidence intervals over replications, fairness, dispersion."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Interval:
         Arithmetic mean.
     half_width : float
         The true mean lies within ``mean`` ± ``half_width`` with probability ``confidence``; NaN for fewer
-        than two values, because one value says nothing about its spread.
+        than two values.
     n : int
         Number of values.
     confidence : float
@@ -48,7 +48,7 @@ def student_t_interval(values: Iterable[float], confidence: float = 0.95) -> Int
     Parameters
     ----------
     values : iterable of float
-        One value a replication. NaN is left out: a flow that received nothing has no latency.
+        One value per replication. NaN is ignored: a flow that received nothing has no latency.
     confidence : float
         Two-sided probability, between 0 and 1 (both excluded). Default 0.95.
 
@@ -72,9 +72,9 @@ def student_t_interval(values: Iterable[float], confidence: float = 0.95) -> Int
     mean = math.fsum(known) / n
     if n == 1:
         return Interval(mean, math.nan, 1, confidence)
-    if min(known) == max(known):  # rounding of the mean is no variance
+    if min(known) == max(known):  # rounding of the mean would give a variance above 0
         return Interval(known[0], 0.0, n, confidence)
-    from scipy.special import stdtrit  # scipy.stats would cost a second at start-up
+    from scipy.special import stdtrit  # importing scipy.stats would take a second
 
     sample_variance = math.fsum((value - mean) ** 2 for value in known) / (n - 1)
     t = float(stdtrit(n - 1, (1.0 + confidence) / 2.0))
@@ -119,12 +119,12 @@ def clopper_pearson_interval(successes: int, trials: int, confidence: float = 0.
 
 
 def jain(values: Sequence[float]) -> float:
-    """Jain's fairness index, from 1/n (one has all) to 1 (all have the same); 1 if all values are zero.
+    """Jain's fairness index, from 1/n (one value is non-zero) to 1 (all are equal); 1 if all are zero.
 
     Raises
     ------
     ArgumentError
-        If there is no value or a negative one.
+        If there are no values, or one is negative.
 
     Examples
     --------
@@ -133,18 +133,18 @@ def jain(values: Sequence[float]) -> float:
     0.8888888888888888
     """
     if len(values) == 0:
-        raise ArgumentError("the fairness of no values is not defined")
+        raise ArgumentError("no values; expected at least one for a fairness index")
     if min(values) < 0:
         raise ArgumentError(f"fairness needs values of at least 0, got {min(values)}")
     largest = max(values)
     if largest == 0:
         return 1.0
-    scaled = [value / largest for value in values]  # keeps the squares within range
+    scaled = [value / largest for value in values]  # avoids overflow of the squares
     return math.fsum(scaled) ** 2 / (len(scaled) * math.fsum(value * value for value in scaled))
 
 
 def population_stddev(values: Sequence[float]) -> float:
-    """Population standard deviation, as for the binned throughput of a flow; NaN without values."""
+    """Population standard deviation; NaN without values."""
     if len(values) == 0:
         return math.nan
     mean = math.fsum(values) / len(values)

@@ -1,4 +1,4 @@
-"""Steady state from one run: where the warm-up ends, and how well the mean of what follows is known.
+"""Steady state of a single run: end of the warm-up, and precision of the mean after it.
 
 Source: K. P. White, M. J. Cobb, S. C. Spratt, "A comparison of five steady-state truncation heuristics for
 simulation", WSC 2000 (MSER-5); A. M. Law, "Simulation Modeling and Analysis", 5th ed., section 9.5.3 (batch
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 MSER_BATCH = 5
 BATCHES = 20
-"""Law: few batches are long, and therefore nearly independent; with fewer than ten the interval is wide."""
+"""Law: a few long batches are nearly independent; with fewer than ten the interval is wide."""
 LEAST_VALUES = 40
-"""Fewer say nothing of a warm-up: eight batches of five."""
+"""Minimum length of a series: eight batches of five."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Steady:
     Attributes
     ----------
     warmup : int
-        Values to leave out.
+        Number of values to discard.
     is_settled : bool
-        Whether the warm-up ends in the first half; if not, the series is too short, or has no steady state.
+        True if the warm-up ends in the first half. Otherwise the series is too short or has no steady state.
     interval : Interval
-        Of the mean of the rest, by batch means.
+        Confidence interval of the mean of the remaining values, by batch means.
     correlation : float
-        Between batch means that follow each other, -1 to 1; far above 0 the interval is too narrow.
+        Correlation of consecutive batch means, -1 to 1; if far above 0, the interval is too narrow.
     """
 
     warmup: int
@@ -51,19 +51,19 @@ class Steady:
 
 
 def steady(values: ArrayLike, *, confidence: float = 0.95) -> Steady:
-    """Finds the warm-up of a series by MSER-5, and the mean of the rest with its interval.
+    """Finds the warm-up of a series by MSER-5, and the mean of the rest with its confidence interval.
 
     Parameters
     ----------
     values : array of float
-        At equal distances in time, at least `LEAST_VALUES`.
+        Equidistant in time, at least `LEAST_VALUES`.
     confidence : float
-        Two-sided probability of the interval. Default 0.95.
+        Two-sided confidence level. Default 0.95.
 
     Raises
     ------
     ArgumentError
-        If there are fewer values, or one is not finite.
+        If there are too few values, or one is not finite.
     """
     series = _series(values)
     warmup = mser5(series)
@@ -73,10 +73,10 @@ def steady(values: ArrayLike, *, confidence: float = 0.95) -> Steady:
 
 
 def mser5(values: ArrayLike) -> int:
-    """The number of values to leave out that makes the mean of the rest best known.
+    """Returns the number of values to discard by the MSER-5 rule.
 
-    Means of five values each; of all truncations that leave at least half of them, the one whose rest has the
-    least ``sum (y - mean)² / n²``.
+    Averages batches of five values. Among all truncations that keep at least half of the batches, selects the
+    one with the minimum of ``sum (y - mean)² / n²`` over the rest.
 
     Raises
     ------
@@ -89,23 +89,23 @@ def mser5(values: ArrayLike) -> int:
 def batch_means(
     values: ArrayLike, *, batches: int = BATCHES, confidence: float = 0.95
 ) -> tuple[Interval, float]:
-    """The interval of the mean of a correlated series, from the means of consecutive batches.
+    """Confidence interval of the mean of a correlated series, from means of consecutive batches.
 
     Parameters
     ----------
     values : array of float
-        Without a warm-up. The first few are left out if the batches do not come out even.
+        Values after the warm-up. If batches do not divide them evenly, the first few are discarded.
     batches : int
-        How many, at least 2. Default 20.
+        Number of batches, at least 2. Default 20.
     confidence : float
-        Two-sided probability. Default 0.95.
+        Two-sided confidence level. Default 0.95.
 
     Returns
     -------
     interval : Interval
-        Student's, over the batches.
+        Student's t interval over the batch means.
     correlation : float
-        Between batch means that follow each other; NaN if they are all equal.
+        Correlation of consecutive batch means; NaN if they are all equal.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def batch_means(
     series = np.asarray(values, dtype=np.float64)
     if batches < 2 or len(series) < batches or not np.isfinite(series).all():
         raise ArgumentError(
-            f"{len(series)} values in {batches} batches; expected a finite one in each, at least 2"
+            f"{len(series)} values in {batches} batches; expected at least 2, with a finite value each"
         )
     size = len(series) // batches
     means = series[len(series) - size * batches :].reshape(batches, size).mean(axis=1)
@@ -130,15 +130,15 @@ def _series(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def _least(series: NDArray[np.float64]) -> tuple[int, bool]:
-    """The best truncation, in batches of five; true if it is in the first half."""
+    """Best truncation, in batches of five, and true if it is in the first half."""
     batches = len(series) // MSER_BATCH
     means = series[: batches * MSER_BATCH].reshape(batches, MSER_BATCH).mean(axis=1)
-    # Sums from the end; less the mean of all, so that their squares do not cancel.
+    # Cumulative sums from the end. The mean is subtracted to avoid cancellation of the squares.
     backwards = (means - means.mean())[::-1]
     count = np.arange(1, batches + 1)
     sums, squares = np.cumsum(backwards), np.cumsum(backwards**2)
     score = ((squares - sums**2 / count) / count**2)[::-1]
-    # The last few always agree with each other: White leaves them out of the choice.
+    # The last few values always have a small spread, so White excludes them.
     best = int(np.argmin(score[: batches - MSER_BATCH]))
     half = batches // 2
     return int(np.argmin(score[: half + 1])), best <= half

@@ -1,7 +1,8 @@
-"""Fair rates where some flows go before others: each level shares what those above it leave.
+"""Fair rates with strict priority: each level shares the capacity that higher levels leave.
 
-A strict class takes all that it asks for before any class below it gets anything, on every link (IEEE 802.1Q
-8.6.8.1): no rate of a level depends on those below. Within a level rates are max-min or proportionally fair.
+On every link, a strict class gets its full demand before any class below it gets capacity (IEEE 802.1Q
+8.6.8.1), so rates of a level do not depend on lower levels. Within a level rates are max-min or
+proportionally fair.
 """
 
 from __future__ import annotations
@@ -17,30 +18,30 @@ from .fairness import SAME, Array, Problem
 from .hierarchy import Hierarchy
 
 _NOTHING = 1e-9
-"""A smaller part of a link than this is what rounding leaves of a full one."""
+"""Relative remainder below which a link is full (rounding)."""
 
 
 @dataclass(frozen=True)
 class Strict:
-    """Which flows go first, and how those of a level share.
+    """Priority levels of flows, and allocation within a level.
 
     Attributes
     ----------
     level : array of int
-        That of each flow; lower ones go first.
+        Level of each flow; lower levels go first.
     within : Hierarchy or None
-        Groups and queues of all flows; ``None``: the weights of the problem count.
+        Groups and queues of all flows; ``None`` to use the weights of the problem.
     """
 
     level: NDArray[np.int_]
     within: Hierarchy | None
 
     def max_min(self, problem: Problem) -> Array:
-        """The max-min fair rates of each level in what those before it leave."""
+        """Returns the max-min fair rates, level by level."""
         return self._by_level(problem, lambda some, by: by.max_min(some) if by else fairness.max_min(some))
 
     def proportionally_fair(self, problem: Problem) -> Array:
-        """The proportionally fair rates of each level in what those before it leave."""
+        """Returns the proportionally fair rates, level by level."""
         return self._by_level(
             problem,
             lambda some, by: by.proportionally_fair(some) if by else fairness.proportionally_fair(some),

@@ -1,4 +1,4 @@
-"""The links of a fabric by the layers that they join, each with what both its ends did."""
+"""Links of a fabric by the layers that they connect, with the activity of both ends."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 STEPS = (0.001, 0.25, 0.5, 0.75, 0.95)
-"""Limits between the steps in which pictures show utilisation: idle, up to 25 %, ..., above 95 %."""
+"""Boundaries of the utilisation levels in pictures: idle, up to 25 %, ..., above 95 %."""
 
 
 @dataclass(frozen=True)
 class Direction:
-    """Activity of the ports at one end of a tier's links, an entry for each link.
+    """Activity of the ports at one end of a tier, one element per link.
 
     Attributes
     ----------
     name : str
-        From layer to layer, as ``host -> leaf``.
+        Layers in the direction of traffic, such as ``host -> leaf``.
     utilisation : ndarray of float
-        0 to 1; NaN where it is not known.
+        0 to 1; NaN if unknown.
     paused : ndarray of float
-        Share of the measured time that the port was paused, 0 to 1.
+        Share of the measured time for which the port was paused, 0 to 1.
     drops : ndarray of int
-        Frames.
+        Dropped frames.
     rows : ndarray of int
-        The row of each port in the table ``ports``; -1 where it is not known.
+        Row of each port in the table ``ports``; -1 if unknown.
     """
 
     name: str
@@ -49,18 +49,18 @@ class Direction:
 
 @dataclass(frozen=True)
 class Tier:
-    """The links between two layers, grouped by the switch below them; those of hosts by the switch above.
+    """Links between two layers, grouped by their lower switch; links of hosts are grouped by their switch.
 
     Attributes
     ----------
     groups : list of str
-        The switches, in the order of the topology.
+        Switches, in topology order.
     group : ndarray of int
-        The group of each link.
+        Index in `groups` of each link.
     low, high : ndarray of int
-        The nodes at the ends of each link, by their places in the topology.
+        Nodes at the lower and upper end of each link, by index in the topology.
     up, down : Direction
-        What `low` sent, and what `high` sent.
+        Traffic sent by `low`, and traffic sent by `high`.
     """
 
     groups: list[str]
@@ -76,7 +76,7 @@ _found: WeakKeyDictionary[Measurements, tuple[pa.Table, list[Tier]]] = WeakKeyDi
 
 @of_result
 def tiers(result: Measurements) -> list[Tier]:
-    """The tiers of the fabric, the uppermost first; found once for the page and the picture."""
+    """Returns the tiers of the fabric, top first. Computed once per result."""
     ports, found = _found.get(result, (None, []))
     if ports is not result.table("ports"):
         found = _tiers(result)
@@ -95,7 +95,7 @@ def _tiers(result: Measurements) -> list[Tier]:
     turned = level[ends[:, 0]] > level[ends[:, 1]]
     low, high = np.where(turned, ends[:, 1], ends[:, 0]), np.where(turned, ends[:, 0], ends[:, 1])
     ports = _Ports(result, numbers)
-    # Parallel links take the ports between their two nodes in turn, in the order of both tables.
+    # Parallel links are matched with the ports between their nodes in the order of both tables.
     nth = _turns(low * len(nodes) + high)
     keys = np.where(is_host[low], high, low)
     found = []
@@ -120,7 +120,7 @@ def _tiers(result: Measurements) -> list[Tier]:
 
 
 def _turns(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number of equal values before each value."""
+    """For each element, the number of equal elements before it."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     turns = np.empty_like(values)
@@ -129,13 +129,13 @@ def _turns(values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def step(utilisation: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The step of each utilisation, 0 for idle to 5 for full; -1 where it is not known."""
+    """Returns the utilisation level, 0 (idle) to 5 (full); -1 if unknown."""
     steps = np.searchsorted(STEPS, utilisation, side="right")
     return np.where(np.isnan(utilisation), -1, steps)
 
 
 class _Ports:
-    """The columns of the table of ports, by the nodes at both ends."""
+    """Columns of the table of ports, indexed by the nodes at both ends."""
 
     def __init__(self, result: Measurements, numbers: NodeNumbers) -> None:
         table = result.table("ports")
@@ -151,7 +151,7 @@ class _Ports:
     def direction(
         self, name: str, of: NDArray[np.int64], to: NDArray[np.int64], nth: NDArray[np.int64]
     ) -> Direction:
-        """Traffic from the first node of each link to the second."""
+        """Returns the traffic from the first to the second node of each link."""
         pairs = of * self.nodes + to
         at = np.searchsorted(self.pairs, pairs) + nth
         within = np.minimum(at, max(len(self.pairs) - 1, 0))

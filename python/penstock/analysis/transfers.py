@@ -1,4 +1,4 @@
-"""Slowdown of transfers by size: their time relative to the same transfer alone."""
+"""Slowdown of transfers by size: completion time divided by the ideal time."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 BINS = 20
-"""Bins of a twentieth of the transfers each, as in published figures of flow completion times."""
+"""Number of size bins, each with a twentieth of the transfers, as in published FCT figures."""
 UNFINISHED = "unfinished"
-"""The measure that says how many transfers a statistic leaves out."""
+"""Measure with the number of transfers that statistics exclude."""
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
@@ -32,13 +32,13 @@ class SizeBin:
     Attributes
     ----------
     transfers : int
-        How many.
+        Number of complete transfers.
     bytes_min, bytes_max : int
-        Their smallest and largest size.
+        Smallest and largest size.
     mean, p50, p95, p99, max : float
-        Of their slowdown. Percentiles are nearest ranks.
+        Statistics of the slowdown. Percentiles are nearest ranks.
     unfinished : int
-        Transfers of these sizes that were not complete; no statistic counts them.
+        Number of incomplete transfers of these sizes; statistics exclude them.
     """
 
     transfers: int
@@ -59,15 +59,15 @@ class Totals:
     Attributes
     ----------
     name : str
-        The entry.
+        Name of the entry.
     begun, complete, unfinished : int
-        How many began after the warm-up, how many of these were complete at the end, and how many were not.
+        Number of transfers that started after the warm-up; that completed; and that did not.
     never_began : int
-        How many never began, because what they wait for had not ended.
+        Number of transfers that never started because their dependencies had not completed.
     bytes : int
-        Of those that were complete.
+        Total size of the complete transfers.
     completion_ns, slowdown : dict
-        ``mean``, ``p50``, ``p95``, ``p99`` and ``max`` of those that were complete; ``None`` if none was.
+        ``mean``, ``p50``, ``p95``, ``p99`` and ``max`` over complete transfers; ``None`` if there are none.
     """
 
     name: str
@@ -82,18 +82,18 @@ class Totals:
 
 @of_result
 def size_bins(result: Measurements, *, name: str | None = None, bins: int = BINS) -> list[SizeBin]:
-    """The slowdown of complete transfers in bins of equally many, from the smallest transfers to the largest.
+    """Returns the slowdown of complete transfers in bins with equal numbers of transfers, by ascending size.
 
-    Transfers of one size stay together, so that bins may have more than their share, and there may be fewer.
+    Transfers of one size share a bin, so bins can be larger or fewer.
 
     Parameters
     ----------
     result : Result
         With a table ``transfers``.
     name : str, optional
-        Only those of this entry. Default: all.
+        Entry to select. Default: all entries.
     bins : int
-        How many bins. Default 20.
+        Number of bins. Default 20.
     """
     table = begun(result, name)
     slowdown = _reals(table, "slowdown")
@@ -111,7 +111,7 @@ def size_bins(result: Measurements, *, name: str | None = None, bins: int = BINS
         end = int(np.searchsorted(sizes, sizes[end - 1], side="right"))
         part = slowdown[first:end]
         reported = statistics(part)
-        # Those that are larger than all that were complete belong to the last bin.
+        # Incomplete transfers larger than every complete one count in the last bin.
         below = len(left) if end == len(sizes) else int(np.searchsorted(left, sizes[end - 1], side="right"))
         own = {**reported, "unfinished": below - passed}
         found.append(SizeBin(end - first, int(sizes[first]), int(sizes[end - 1]), **own))  # type: ignore[arg-type]
@@ -121,7 +121,7 @@ def size_bins(result: Measurements, *, name: str | None = None, bins: int = BINS
 
 @of_result
 def totals(result: Measurements) -> list[Totals]:
-    """Each entry of the scenario that has transfers; none if there are no transfers."""
+    """Returns the totals of each entry with transfers; empty without transfers."""
     if "transfers" not in result.table_names:
         return []
     never: dict[str, int] = {}
@@ -136,7 +136,7 @@ def totals(result: Measurements) -> list[Totals]:
 def distribution(
     result: Measurements, name: str, most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The slowdowns of the complete transfers of an entry, and the part of them that had at most as much.
+    """Returns the slowdowns of the complete transfers of an entry, with their cumulative distribution.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def distribution(
     name : str
         The entry.
     most : int
-        How many points; of more transfers some are left out, not the first and the last.
+        Maximum number of points; longer distributions are thinned, keeping the first and last point.
     """
     values = _reals(begun(result, name), "slowdown")
     values = np.sort(values[~np.isnan(values)])
@@ -154,7 +154,7 @@ def distribution(
 
 
 def measures(entry: Totals) -> dict[str, float | None]:
-    """Measures of an entry in comparisons of runs."""
+    """Returns the measures of an entry that are compared between runs."""
     took, slowdown = entry.completion_ns, entry.slowdown
     return {
         "completion_mean_ns": took["mean"],
@@ -167,7 +167,7 @@ def measures(entry: Totals) -> dict[str, float | None]:
 
 @of_result
 def begun(result: Measurements, name: str | None = None) -> pa.Table:
-    """The rows of transfers that began after the warm-up, of one entry or of all."""
+    """Rows of transfers that started after the warm-up, of one entry or of all."""
     table = result.table("transfers")
     wanted = arrow.call("greater_equal", table["start_ns"], float(result.run.get("warmup_s", 0.0)) * 1e9)
     if name is not None:
@@ -176,7 +176,7 @@ def begun(result: Measurements, name: str | None = None) -> pa.Table:
 
 
 def statistics(values: NDArray[np.float64]) -> dict[str, float | None]:
-    """Mean, percentiles as nearest ranks, and maximum; ``None`` each for no values."""
+    """Mean, nearest-rank percentiles and maximum; all ``None`` for no values."""
     if not len(values):
         return dict.fromkeys(("mean", *PERCENTILES, "max"))
     ranked = np.sort(values)

@@ -1,10 +1,10 @@
-"""Delay variation over time: how far the delay of each frame was from the running mean of its flow.
+"""Delay variation over time: deviation of each frame's delay from the running mean of its flow.
 
-The engine computes it (tables ``frames`` and ``delay_variation``,
-`crates/fabric/src/tables/delay_variation.rs`); here are its series.
+The engine computes the deviations (tables ``frames`` and ``delay_variation``,
+`crates/fabric/src/tables/delay_variation.rs`). This module returns them as series.
 
-Needs the frames that arrive at the receivers: ``[[probes]]`` with ``what = "frames"`` and their ports. Not
-counted: what a host that takes its time adds after a frame has arrived.
+Requires a log of the frames that arrive at receivers: ``[[probes]]`` with ``what = "frames"`` and their
+ports. Excludes the processing delay of slow receivers.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Variation:
-    """The frames of a flow in the order in which they arrived.
+    """Frames of a flow in order of arrival.
 
     Attributes
     ----------
     time_ns, delay_ns : array of float
-        When the last bit of each arrived, and how long that was after it was made.
+        Arrival of the last bit, and delay since the creation of the frame.
     deviation_ns : array of float
-        How far that was from the mean of those before it, either way; of the first 0.
+        Absolute difference between the delay and the mean of earlier delays; 0 for the first frame.
     """
 
     time_ns: Array
@@ -41,17 +41,17 @@ class Variation:
     deviation_ns: Array
 
     def peaks(self, width_ns: float) -> tuple[Array, Array]:
-        """The largest deviation in each bin that has a frame.
+        """Returns the maximum deviation in each non-empty bin.
 
         Parameters
         ----------
         width_ns : float
-            Of the bins, which begin at time 0; above 0.
+            Width of the bins, which start at time 0; above 0.
 
         Returns
         -------
         start_ns, deviation_ns : array of float
-            Starts of the bins, and the largest deviation in each.
+            Start times of the bins, and maximum deviation in each.
         """
         starts, first = np.unique(np.floor(self.time_ns / width_ns), return_index=True)
         return starts * width_ns, np.maximum.reduceat(self.deviation_ns, first)
@@ -59,17 +59,17 @@ class Variation:
 
 @of_result
 def variations(result: Measurements) -> dict[tuple[str, str], Variation]:
-    """By flow and destination, the delays of the frames with data that arrived there.
+    """Returns the delays of arrived data frames by flow and destination.
 
     Parameters
     ----------
     result : Measurements
-        With the table ``frames``; frames that a port on the way saw do not count.
+        Result with the table ``frames``. Frames logged at intermediate ports are ignored.
 
     Returns
     -------
     dict
-        Empty if no frame arrived at a recorded port of its destination.
+        Empty if no frames were logged at a destination port.
     """
     if "frames" not in result.table_names:
         return {}

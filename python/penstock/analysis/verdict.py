@@ -1,6 +1,6 @@
-"""The verdict on a run, or on a scenario before it runs. Every command, page and file takes it from here.
+"""Verdict on a run, or on a scenario before it runs; used by all commands, pages and files.
 
-A verdict has findings, the gravest first. The first one names the verdict and gives its color. A run without
+A verdict has findings, most severe first. The first finding gives it its name and color. A run without
 findings is complete.
 """
 
@@ -37,10 +37,10 @@ STATES: Mapping[str, str] = {
     STOPPED: "stopped early",
     COMPLETE: "complete",
 }
-"""States in words, the gravest first."""
+"""Names of the states, most severe first."""
 
 FAILED = frozenset({DEADLOCKED, HUNG, LOST, NOT_LOSSLESS, STOPPED})
-"""States with exit code 1. Unfinished transfers are no failure: a load that lasts always has some."""
+"""States with exit code 1. Unfinished transfers are not a failure: continuous load always leaves some."""
 
 TONES: Mapping[str, str] = {
     DEADLOCKED: "bad",
@@ -58,7 +58,7 @@ _QUEUES_NAMED = 6
 
 @dataclass(frozen=True)
 class Finding:
-    """One state that holds.
+    """A state that applies to the run.
 
     Attributes
     ----------
@@ -74,16 +74,16 @@ class Finding:
 
 @dataclass(frozen=True)
 class Unfinished:
-    """Transfers that were not complete at the end of a run, those of the warm-up included.
+    """Transfers that were not complete at the end of a run, including those started in the warm-up.
 
     Attributes
     ----------
     begun : int
-        Transfers that began.
+        Number of transfers that started.
     unfinished : int
-        Those of them that were not complete.
+        Number of these that were not complete.
     waiting : int
-        Transfers that never began, because what they wait for had not ended.
+        Number of transfers that never started because their dependencies had not completed.
     """
 
     begun: int
@@ -92,14 +92,14 @@ class Unfinished:
 
     @property
     def count(self) -> int:
-        """All that were not complete."""
+        """Total number of incomplete transfers."""
         return self.unfinished + self.waiting
 
     @property
     def text(self) -> str:
-        """In words, such as "18 of 128 transfers"."""
+        """Text such as "18 of 128 transfers"."""
         all_of_them = self.begun + self.waiting
-        never = f", {self.waiting:,} of which never began" if self.waiting else ""
+        never = f", {self.waiting:,} of which never started" if self.waiting else ""
         return f"{self.count:,} of {all_of_them:,} transfer{'' if all_of_them == 1 else 's'}{never}"
 
 
@@ -110,14 +110,14 @@ class Verdict:
     Attributes
     ----------
     findings : tuple of Finding
-        The gravest first; empty if the run is complete.
+        Most severe first; empty if the run is complete.
     """
 
     findings: tuple[Finding, ...] = ()
 
     @property
     def state(self) -> str:
-        """The gravest state that holds: a key of `STATES`."""
+        """Most severe state, a key of `STATES`."""
         return self.findings[0].state if self.findings else COMPLETE
 
     @property
@@ -127,7 +127,7 @@ class Verdict:
 
     @property
     def exit_code(self) -> int:
-        """Exit code of a command whose subject has this verdict: 1 if it failed, otherwise 0."""
+        """Exit code for this verdict: 1 if a state is a failure, otherwise 0."""
         return int(self.failed)
 
     @property
@@ -139,7 +139,7 @@ class Verdict:
         return "; ".join(f"{STATES[one.state]}: {one.text}" for one in self.findings) or STATES[COMPLETE]
 
     def to_dict(self) -> dict[str, Any]:
-        """The verdict as JSON has it."""
+        """Returns the verdict as a JSON object."""
         return {
             "state": self.state,
             "text": str(self),
@@ -151,12 +151,12 @@ class Verdict:
 
 @of_result
 def verdict(result: Measurements) -> Verdict:
-    """The verdict on a run.
+    """Returns the verdict on a run.
 
     Parameters
     ----------
     result : Result
-        Of the run.
+        Result of the run.
     """
     return _ordered(
         [
@@ -171,26 +171,26 @@ def verdict(result: Measurements) -> Verdict:
 
 
 def of_scenario(not_lossless: Sequence[str]) -> Verdict:
-    """The verdict on a scenario that has not run, given its warnings about losses in lossless classes."""
+    """Returns the verdict on a scenario before it runs, from its warnings about lossless classes."""
     return _ordered(_not_lossless(not_lossless))
 
 
 def of_text(state: str, text: str) -> Verdict:
-    """A verdict that a table has as its state and its text."""
+    """Returns the verdict for a state and text stored in a table."""
     if state == COMPLETE:
         return Verdict()
     return Verdict((Finding(state, text.removeprefix(f"{STATES[state]}: ")),))
 
 
 def together(named: Sequence[tuple[str, Verdict]], runs: str = "runs") -> Verdict:
-    """The verdict on several runs: each state that holds for one of them, and for which.
+    """Combines the verdicts on several runs: each state that applies to one of them, with the run.
 
     Parameters
     ----------
     named : list of tuple
         Name and verdict of each run.
     runs : str, optional
-        What they are, in the plural. Default: "runs".
+        Plural noun for the runs. Default: "runs".
     """
     if len(named) == 1:
         return named[0][1]
@@ -206,7 +206,7 @@ def together(named: Sequence[tuple[str, Verdict]], runs: str = "runs") -> Verdic
 
 @of_result
 def unfinished(result: Measurements) -> Unfinished:
-    """Transfers that were not complete when the run ended."""
+    """Returns the transfers that were not complete when the run ended."""
     if "transfers" not in result.table_names:
         return Unfinished(0, 0, 0)
     table = result.table("transfers")
@@ -221,7 +221,7 @@ def _ordered(found: Iterable[Finding]) -> Verdict:
 
 
 def _deadlocked(result: Measurements) -> Iterable[Finding]:
-    """Circles of queues that closed, one that is still closed first."""
+    """Deadlocks: cycles of queues, unresolved ones first."""
     from .forensics import deadlocks
 
     found = sorted(deadlocks(result), key=lambda one: one.ended_ns is not None)
@@ -246,7 +246,7 @@ def _hung(result: Measurements) -> Iterable[Finding]:
 
 
 def _lost(result: Measurements) -> Iterable[Finding]:
-    """Frames of lossless classes that a limit has lost; those that an injected fault takes do not count."""
+    """Frames of lossless classes dropped at a limit; losses by injected faults are excluded."""
     ports = result.table("ports")
     if "headroom_violations" not in ports.column_names:
         return

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 @of_result
 def why(result: Measurements, name: str) -> list[str]:
-    """Why a port was paused, a flow was slow, a message took long, or a job does not end, in sentences.
+    """Explains in sentences why a port was paused, a flow or message was slow, or a job did not end.
 
     Parameters
     ----------
     result : Result
-        Of a run that recorded pauses.
+        Result of a run that recorded pauses.
     name : str
-        As `forensics.why`, or a message: ``"writes#12"`` is row 12 of the table ``transfers``, which is of
-        the entry ``writes``; or a job; or an iteration of a job: ``"train#2"``.
+        A name as in `forensics.why`; a message: ``"writes#12"`` is row 12 of the table ``transfers``, of the
+        entry ``writes``; a job; or an iteration of a job: ``"train#2"``.
 
     Raises
     ------
@@ -36,20 +36,20 @@ def why(result: Measurements, name: str) -> list[str]:
         return list(messages.sentences(result, message))
     of_job = jobs.job_sentences(result, name)
     if of_job and not _flows(result, name):
-        return of_job  # no rank sends
+        return of_job  # no rank sends messages
     failed = failures.of_flows(result, _flows(result, name))
     return [*of_job, *forensics.why(result, name), *([failed] if failed else []), *_slowest(result, name)]
 
 
 @of_result
 def message_named(result: Measurements, name: str) -> messages.Message | None:
-    """The message that is named, or the slowest of a flow; ``None`` of ports, and without RDMA."""
+    """Returns the named message, or the slowest message of a flow; ``None`` for ports, or without RDMA."""
     return _named(result, name) or messages.slowest(result, _flows(result, name))
 
 
 @of_result
 def path(result: Measurements, name: str) -> critical_path.CriticalPath | None:
-    """The critical path of a job or of an iteration, such as ``"train#2"``; ``None`` of all else."""
+    """Returns the critical path of a job or iteration, such as ``"train#2"``; ``None`` for other names."""
     job, separator, number = name.rpartition("#")
     known = {row["job"] for row in jobs.of_jobs(result)}
     if name in known:
@@ -60,12 +60,12 @@ def path(result: Measurements, name: str) -> critical_path.CriticalPath | None:
 
 
 def _named(result: Measurements, name: str) -> messages.Message | None:
-    """The message that is named; flows whose names look like that of a message come first."""
+    """Returns the named message. A flow with a name of that form takes precedence."""
     return None if _flows(result, name) else messages.named(result, name)
 
 
 def _slowest(result: Measurements, name: str) -> list[str]:
-    """The slowest message of a flow, or of flows of one name."""
+    """Describes the slowest message of a flow, or of the flows with one name."""
     flows = _flows(result, name)
     slowest = messages.slowest(result, flows) if flows else None
     if slowest is None:

@@ -1,10 +1,10 @@
 """The command line ``penstock``.
 
-Exit codes: 0 success; 1 failure (a failed experiment, a full disk, or a verdict that is one); 2 bad input;
-130 interrupted by Ctrl-C, 143 by SIGTERM. Of ``check``, ``run``, ``why``, ``compare`` and ``sweep`` the
-verdict decides (`penstock.analysis.verdict`): deadlocked, hung, lost frames in a lossless class, not
-lossless and stopped early are failures; unfinished and complete are not. Results go to standard output,
-everything else to standard error.
+Exit codes: 0 success; 1 failure (a failed experiment, a full disk, or a failing verdict); 2 bad input;
+130 interrupted by Ctrl-C, 143 by SIGTERM. For ``check``, ``run``, ``why``, ``compare`` and ``sweep`` the
+verdict determines the code (`penstock.analysis.verdict`): deadlocked, hung, lost frames in a lossless class,
+not lossless and stopped early are failures; unfinished and complete are not. Results go to standard output,
+all other messages to standard error.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ EXIT_INTERRUPTED = 130
 EXIT_TERMINATED = Terminated.exit_code
 
 ASCII = "--ascii"
-"""An option of every command: what it prints is ASCII, for terminals that cannot do more."""
+"""Option of every command: prints only ASCII, for terminals that support nothing else."""
 
 ALLOW_FILES = "--allow-files"
-"""An option of every command: scenarios may name files outside their folders."""
+"""Option of every command: scenarios may read files outside their folders."""
 
 COMMANDS = (
-    ("demo", "demo:demo", "Show what Penstock does, in about a minute."),
+    ("demo", "demo:demo", "Reproduce a published result in about a minute."),
     ("run", "run:run", "Run a scenario."),
     ("sweep", "sweep:sweep", "Run a scenario with many values of its keys."),
     ("optimise", "optimise:optimise", "Search for the best values of keys of a scenario."),
@@ -48,7 +48,7 @@ COMMANDS = (
     ("neighbours", "neighbours:neighbours", "Compare each job of a scenario with the same job alone."),
     ("preview", "preview:preview", "Run the jobs of a scenario at flow level, in seconds."),
     ("check", "scenarios:check", "Check a scenario without running it."),
-    ("new", "scenarios:new", "Write a commented scenario, or a study, to start from."),
+    ("new", "scenarios:new", "Write a commented scenario or a study as a starting point."),
     ("import", "import_:import_", "Convert files of other tools into a scenario."),
     ("list", "scenarios:list_", "List the scenarios and studies of the package."),
     (
@@ -59,7 +59,7 @@ COMMANDS = (
     ("steady", "steady:steady", "Find the warm-up of a run, and the confidence intervals of its means."),
     ("view", "view:view", "Show reports in a browser, side by side if there are several."),
     ("why", "why:why", "Explain why a port was paused, or a flow or a job was slow."),
-    ("timeline", "timeline:timeline", "Write the timeline of the ranks of a job, also for Perfetto."),
+    ("timeline", "timeline:timeline", "Write the timeline of the ranks of a job (page, picture or trace)."),
     ("fair", "fair:fair", "Compare the throughput of each flow with its fair share."),
     ("fit", "fit:fit", "Fit the lines of DRR-AWC to measured fair weights."),
     ("headroom", "headroom:headroom", "Compute the headroom of a lossless queue."),
@@ -74,18 +74,18 @@ COMMANDS = (
     ("calibrate", "calibrate:calibrate", "Fit latency and bandwidth to nccl-tests or perftest."),
     ("dcbx run", "dcbx:run", "Run a DCBX agent at an interface."),
     ("dcbx show", "dcbx:show", "Show what a DCBX agent has negotiated, and why."),
-    ("conform", "conform:conform", "Check a device of data-center bridging against conformance cases."),
+    ("conform", "conform:conform", "Check a data-center bridging device against conformance cases."),
     ("dissector", "decode:dissector", "Print a dissector for Wireshark."),
     ("validate", "validate:validate", "Compare the simulator with theory."),
-    ("reproduce", "reproduce:reproduce", "Reproduce published experiments, or a study of your own."),
+    ("reproduce", "reproduce:reproduce", "Reproduce published experiments or your own study."),
     ("compare", "compare:compare", "Compare two results."),
-    ("counters", "counters:counters", "Show the counters of a device beside those of a run."),
+    ("counters", "counters:counters", "Compare the counters of a device with those of a run."),
     ("completion", "completion:completion", "Print a completion script for a shell."),
 )
-"""Name, home and one line of help; the homes are imported when a command is called."""
+"""Name, function and one line of help. The module is imported when the command is called."""
 
 READ_RESULTS = ("capture", "compare", "counters", "fair", "steady", "tables", "timeline", "view", "why")
-"""Commands that read the directories that are named."""
+"""Commands that read the result directories given as arguments."""
 
 RENAMED = {
     "optimise": {"--least": "--minimize", "--most": "--maximize", "--on": "--executor"},
@@ -95,24 +95,24 @@ RENAMED = {
     "tables": {"--form": "--format"},
     "export": {"--form": "--format", "--of": "--role"},
     "dcbx": {"--of": "--role"},
-    "why": {"--run": "RESULT, which follows the name without an option"},
+    "why": {"--run": "RESULT, a second argument without an option name"},
 }
-"""Options of Penstock 0.1 that have other names now, by command."""
+"""Renamed options of Penstock 0.1, by command."""
 
 GROUPS = {
     "dcbx": "Run DCBX at an interface, with real peers.",
     "trace": "Read traces and workloads of training clusters, or generate them.",
 }
-"""The first words of names that have two."""
+"""Help texts for the first word of two-word commands."""
 
 
 def application() -> App:
-    """The commands of ``penstock``."""
+    """Creates the command-line application."""
     app = App(
         name="penstock",
         help="A simulator of lossless data-center fabrics.\n\nStart with: penstock run first-light\n\n"
-        "With --ascii every command prints ASCII alone. With --allow-files scenarios may read files outside "
-        "their folders: use it for scenarios that you trust.",
+        "--ascii makes every command print only ASCII. --allow-files lets scenarios read files outside their "
+        "folders: use it for scenarios that you trust.",
         version=_core.engine_version,
         help_format="plaintext",
         suppress_keyboard_interrupt=False,
@@ -134,9 +134,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        Words after ``penstock``. Default: those of the process.
+        Arguments after ``penstock``. Default: those of the process.
     """
-    # A stream that the calling process has closed is None.
+    # A stream that the parent process closed is None.
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -154,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(f"{reported}{_dashed(words)}\nTry: penstock {_command(words)}--help")
         return EXIT_BAD_INPUT
     except ScenarioError as error:
-        say(str(error).rstrip())  # diagnostics with their places, made to be read as they are
+        say(str(error).rstrip())  # diagnostics with their places, already formatted
         return EXIT_BAD_INPUT
     except (InputError, ResultError) as error:
         complain(str(error))
@@ -163,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(str(error))
         return EXIT_FAILED
     except BrokenPipeError:
-        # The reader of the output has gone, which is no error worth a message; what is left is discarded.
+        # The reader of the output has closed it. This is not an error; the remaining output is discarded.
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
@@ -175,16 +175,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain("stopped")
         return getattr(stopped, "exit_code", EXIT_INTERRUPTED)
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # the engine's; it has no name that could be imported
+        if type(error).__name__ != "PanicException":  # raised by the engine; the type cannot be imported
             raise
         complain(f"the engine has failed: {error}; this is a bug in Penstock")
         return EXIT_FAILED
 
 
 def _reading(words: Sequence[str]) -> AbstractContextManager[None]:
-    """Refuses a result whose parts do not fit together, if the command reads one."""
+    """Context that rejects a result with inconsistent parts, if the command reads one."""
     named = [Path(word.rpartition("=")[2] or ".") for word in words[1:] if "\0" not in word]
-    places = [place for place in named if os.path.isdir(place)]  # noqa: PTH112 - no error where a name is too long
+    places = [place for place in named if os.path.isdir(place)]  # noqa: PTH112 - accepts long names
     if not words or words[0] not in READ_RESULTS or not (places or words[0] == "why"):
         return nullcontext()
     from penstock.errors import reading
@@ -193,7 +193,7 @@ def _reading(words: Sequence[str]) -> AbstractContextManager[None]:
 
 
 def _end_by_sigterm() -> None:
-    """Lets SIGTERM end a command as Ctrl-C does, so that what it has begun to write is removed."""
+    """Makes SIGTERM end a command like Ctrl-C, so that partial output is removed."""
 
     def terminated(_number: int, _frame: FrameType | None) -> None:
         raise Terminated
@@ -209,17 +209,17 @@ def _message_of(error: CycloptsError) -> str:
 
 
 def _renamed(words: Sequence[str]) -> str:
-    """The new names of options that are given by their old ones; empty if there are none."""
+    """Lists the new names of options given by their old names; empty if there are none."""
     known = RENAMED.get(words[0], {}) if words else {}
     found = {option: known[option] for word in words[1:] if (option := word.partition("=")[0]) in known}
     return "; ".join(f"{old} is now {new}" for old, new in found.items())
 
 
 def _dashed(words: Sequence[str]) -> str:
-    """A hint for names that look like options, if the first word of a command may be one."""
+    """Hint for names that start with a dash, if the command accepts a name."""
     first = words[1] if len(words) > 1 else ""
     is_name = first.startswith("-") and not first.startswith("--")
-    return f"\nA name that begins with - goes behind --: penstock {words[0]} -- {first}" if is_name else ""
+    return f"\nPut a name that begins with - after --: penstock {words[0]} -- {first}" if is_name else ""
 
 
 def _command(words: Sequence[str]) -> str:

@@ -25,8 +25,8 @@ class Drawing:
     picture
         File for a picture of all results: .png, .pdf or .svg. Default: no picture.
     draw
-        Contents of the picture: cdf, tail (the share above each value), sizes (slowdown by size), or a metric
-        of the table series.
+        Contents of the picture: cdf, tail (complementary CDF), sizes (slowdown by size), or a metric of the
+        table series.
     measure
         For cdf and tail: slowdown or completion_ns of transfers, latency_ns of a flow, or occupancy_bytes.
         For sizes: p50, p95, p99, mean or max; default p99.
@@ -65,9 +65,9 @@ def draw_beside(places: Sequence[Path], results: Sequence[Result], drawing: Draw
 
 
 def _labels(places: Sequence[Path]) -> list[str]:
-    """Trailing parts of the directories: as many as needed to make the labels distinct."""
+    """Shortest trailing parts of the directories that are distinct."""
     for parts in range(1, max(len(place.parts) for place in places) + 1):
         labels = ["/".join(place.parts[-parts:]) for place in places]
         if len(set(labels)) == len(labels):
             return labels
-    raise InputError("--picture: a directory is named twice")
+    raise InputError("--picture: expected different directories")

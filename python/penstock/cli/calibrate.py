@@ -54,9 +54,7 @@ def calibrate(
     if ranks is not None and ranks < 2:
         raise InputError(f"--ranks is {ranks}; expected at least 2")
     if (rate is None) != (latency is None):
-        raise InputError(
-            "--rate and --latency go together: the latency and the rate of the network that is simulated"
-        )
+        raise InputError("--rate and --latency: expected both, for the network to simulate")
     found = reading.read(str(measured), text, in_place=in_place, collective=collective, ranks=ranks)
     known = reading.check(found)
     fitted = calibration.fit(found.times_us, str(measured))
@@ -141,5 +139,5 @@ def _print(about: dict[str, Any], worst: tuple[int, float]) -> None:
         last = about["ranges"][-1]
         per_byte = f"{last['overhead_ns_per_byte'] * 1e3:.0f} ps"
         keys = f'overhead = "{last["overhead_us"] * 1e3:.0f} ns", overhead_per_byte = "{per_byte}"'
-        out.print(f"keys of a job, for messages of the last range: {keys}")
-    out.print(f"error {about['error_rms']:.1%} (root mean square), {worst[1]:+.1%} at {worst[0]:,} B")
+        out.print(f"job keys for messages of the last range: {keys}")
+    out.print(f"error {about['error_rms']:.1%} RMS, {worst[1]:+.1%} at {worst[0]:,} B")

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def capture(result: str, /, *, out: Path, port: tuple[str, ...] = ()) -> int:
     """Writes the frames of a run as pcapng, for Wireshark and `penstock decode`.
 
-    Each port becomes an interface of the capture. Headers are synthetic: stations are numbered, UDP and TCP
-    ports are those that switches hash, priorities are in VLAN tags, and the DSCP is in the IPv4 header.
-    Dropped frames and pause frames have a comment with the reason.
+    Each port becomes an interface of the capture. Headers are synthetic: addresses are assigned to stations,
+    UDP and TCP ports are those that switches hash, priorities are in VLAN tags, and the DSCP is in the IPv4
+    header. Dropped frames and pause frames have a comment with the reason.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def capture(result: str, /, *, out: Path, port: tuple[str, ...] = ()) -> int:
         Directory of a result whose scenario logs frames (`[[probes]]` with `what = "frames"`). Or a scenario,
         by file or name; it is run first.
     out
-        The file to write.
+        File to write.
     port
         Port of the scenario to log, repeatable, named as in `which` of `[[probes]]`. Default: the ports that
         the scenario logs.
@@ -62,7 +62,7 @@ def _result(run: str, port: tuple[str, ...]) -> Result:
 
     if Path(run).is_dir():
         if port:
-            raise InputError("--port is for scenarios; a result has the ports that were logged")
+            raise InputError("--port applies to scenarios; a result contains only the ports that were logged")
         return Result.load(run)
     source = library.read(run)
     if port:
@@ -72,11 +72,11 @@ def _result(run: str, port: tuple[str, ...]) -> Result:
 
 
 def _logging(source: library.Source, port: tuple[str, ...]) -> str:
-    """The scenario, with a frame log at these ports in addition to its own probes."""
+    """Returns the scenario with a frame log at these ports in addition to its own probes."""
     try:
         scenario = library.toml(source.text)
     except TomlError:
-        return source.text  # the engine reports the error and its place
+        return source.text  # the engine reports the error with its position
     probes = scenario.get("probes", [])
     chosen = probes if isinstance(probes, list) else []
     return tomli_w.dumps({**scenario, "probes": [*chosen, {"what": "frames", "which": list(port)}]})

@@ -66,7 +66,7 @@ COMPARED: dict[str, tuple[str, dict[str, Writer]]] = {
     "transfers": ("name", TRANSFERS),
     "ports": ("port", PORTS),
 }
-"""Tables, with the columns that name their rows and the metrics that are compared."""
+"""Tables with their key columns and compared metrics."""
 
 
 def compare(
@@ -78,27 +78,27 @@ def compare(
     json: Annotated[bool, Parameter(negative=())] = False,
     drawing: Drawing = _NO_PICTURE,
 ) -> int:
-    """Compares results: their scenarios, and all flows, connections, transfers and ports that differ.
+    """Compares results: scenarios, and all flows, connections, transfers and ports that differ.
 
-    Two sets of replications are paired by seed: the output has the mean difference of each flow and of each
+    Two sets of replications are paired by seed. The output is the mean difference of each flow and of each
     entry of transfers, with its 95 % confidence interval. Single runs are compared with the first one. The
-    verdicts on the runs decide the exit code. If the numbers of unfinished transfers differ, a warning comes
-    first.
+    verdicts on the runs determine the exit code. A warning precedes the tables if the numbers of unfinished
+    transfers differ.
 
     Parameters
     ----------
     first
         Directory of a result, or of replications.
     second
-        Directory of another result, or of other replications.
+        Directory of another result, or of another set of replications.
     more
-        Further results, shown beside these.
+        More results to compare with the first.
     out
-        Directory for a picture of the differences of two sets, with their intervals. Default: none.
+        Directory for a picture of the differences between two sets, with their intervals. Default: none.
     json
         Prints one JSON object instead of tables.
     drawing
-        A picture of all results.
+        Picture of all results.
     """
     from penstock.result import Result
     from penstock.running.replications import load_replications
@@ -108,14 +108,14 @@ def compare(
     if any(one is not None for one in sets):
         if len(places) > 2:
             raise InputError(
-                "sets of replications are compared two at a time, seed by seed; for more variants: "
+                "sets of replications are compared in pairs; for more variants: "
                 "penstock sweep SCENARIO --vary KEY=VALUES --vary simulation.seed=1..5"
             )
         if drawing.picture is not None:
-            raise InputError("--picture is for single runs; of sets, --out draws the differences")
+            raise InputError("--picture applies to single runs; expected --out for sets")
         return _compare_sets((first, second), (sets[0], sets[1]), out, json)
     if out is not None:
-        raise InputError("--out is for two sets of replications; of single runs no interval is known")
+        raise InputError("--out applies to two sets of replications; a pair of single runs has no interval")
     results = [Result.load(place) for place in places]
     picture = draw_beside(places, results, drawing)
     exit_code = _compare_runs(places, results, json=json)
@@ -157,23 +157,23 @@ def _compare_runs(places: Sequence[Path], results: Sequence[Result], *, json: bo
             f"{label:6}  {path}: {result.name}, seed {result.seed}, fingerprint {result.fingerprint}"
         )
         show_verdict(screen, result.verdict, " " * max(len(label), 6))
-    screen.print("the trajectories are the same" if same else "the trajectories differ")
-    screen.print(*scenario or ("the scenarios are the same",))
+    screen.print("the trajectories are identical" if same else "the trajectories differ")
+    screen.print(*scenario or ("the scenarios are identical",))
     for name, (_, writers) in COMPARED.items():
         _show(screen, f"{name.capitalize()} that differ", found[name], writers, labels)
     return judged.exit_code
 
 
 def _differ(left: Sequence[Unfinished]) -> bool:
-    """Returns true if the results have different numbers of unfinished transfers."""
+    """True if the results have different numbers of unfinished transfers."""
     return len({one.count for one in left}) > 1
 
 
 def _warned(labels: Sequence[str], left: Sequence[Unfinished]) -> str:
     text = ", ".join(f"{label}: {one.text}" for label, one in zip(labels, left, strict=True))
     return (
-        f"unfinished transfers differ ({text}): statistics of transfers leave these out, and compare "
-        "different transfers"
+        f"unfinished transfers differ ({text}): statistics exclude them, so they compare different sets of "
+        "transfers"
     )
 
 
@@ -195,10 +195,10 @@ def _compare_sets(
     first, second = sets
     if first is None or second is None:
         alone = directories[0 if first is None else 1]
-        raise ResultError(f"{alone}: one run, and the other is a set of replications; compare two of a kind")
+        raise ResultError(f"{alone}: a single run; expected a set of replications like the other result")
     seeds = [seed for seed in first if seed in second]
     if not seeds:
-        raise ResultError(f"{directories[0]} and {directories[1]}: no seed is in both, so there are no pairs")
+        raise ResultError(f"{directories[0]} and {directories[1]}: expected at least one common seed")
     found = pairs.differences(first, second)
     picture = None if out is None else _draw(found, out)
     named = [
@@ -234,7 +234,7 @@ def _compare_sets(
 
 
 def _head(judged: Verdict, left: Sequence[Unfinished], identities: Sequence[Row]) -> Row:
-    """The keys in JSON that comparisons of runs and of sets of runs share."""
+    """JSON keys shared by comparisons of runs and of sets of runs."""
     return {
         "schema": "penstock-compare/1",
         "verdict": judged.to_dict(),
@@ -257,7 +257,7 @@ def _row(one: Difference) -> Row:
 
 
 def _all_unfinished(results: Mapping[int, Result]) -> Unfinished:
-    """Unfinished transfers of all replications together."""
+    """Unfinished transfers of all replications."""
     each = [unfinished(result) for result in results.values()]
     return Unfinished(*(sum(counts) for counts in zip(*(astuple(one) for one in each), strict=True)))
 
@@ -275,9 +275,9 @@ def _draw(found: list[Difference], directory: Path) -> Path:
 
 def _show_pairs(found: list[Difference], seeds: int, scenario: list[str]) -> None:
     out = console()
-    out.print(*scenario or ("the scenarios are the same",))
+    out.print(*scenario or ("the scenarios are identical",))
     certain = [one for one in found if one.is_certain]
-    title = f"What changed: means over {seeds} pairs of one seed, and the change with its 95 % interval"
+    title = f"Changes: means over {seeds} pairs with equal seeds, and the change with its 95 % interval"
     shown = Table(title, "name", "metric", "first", "second", "change", numeric=2)
     for one in certain[:ROWS_SHOWN]:
         write = {**FLOWS, **TRANSFERS}[one.metric]
@@ -286,11 +286,11 @@ def _show_pairs(found: list[Difference], seeds: int, scenario: list[str]) -> Non
     if certain:
         out.print(shown)
     if len(certain) > ROWS_SHOWN:
-        out.print(f"and {len(certain) - ROWS_SHOWN} more; --json has all of them")
+        out.print(f"{len(certain) - ROWS_SHOWN} more with --json")
     unsure = len(found) - len(certain)
     out.print(
-        f"{unsure} of {len(found)} measures cannot be distinguished: their intervals contain zero, or there "
-        "is one pair"
+        f"{unsure} of {len(found)} measures show no significant difference: the interval contains zero, or "
+        "there is only one pair"
     )
 
 
@@ -299,7 +299,7 @@ def _signed(write: Writer, change: float) -> str:
 
 
 def differences(results: Sequence[Result], name: str, key: str, metrics: list[str]) -> list[Row]:
-    """One entry a row and metric whose value differs; ``None`` where a result has no such row."""
+    """One entry per row and metric whose value differs; ``None`` if a result has no such row."""
     tables = [{row[key]: row for row in _rows(result, name)} for result in results]
     found = []
     for entity in dict.fromkeys(entity for table in tables for entity in table):
@@ -324,20 +324,20 @@ def _rows(result: Result, name: str) -> list[Row]:
 def _show(
     out: Screen, title: str, rows: list[Row], writers: dict[str, Writer], labels: Sequence[str]
 ) -> None:
-    # Rows whose printed values are equal are left out: they would look like an error of the table.
+    # Rows that print equal values are omitted, since they would look like errors.
     entries = [row for row in rows if len({writers[row["metric"]](value) for value in row["values"]}) > 1]
     if entries:
         _show_rows(out, title, entries, writers, labels)
     if alike := len(rows) - len(entries):
         differ = "measure differs" if alike == 1 else "measures differ"
-        out.print(f"{alike:,} {differ} by less than is shown; --json has all of them")
+        out.print(f"{alike:,} {differ} by less than the printed precision: see --json")
 
 
 def _show_rows(
     out: Screen, title: str, rows: list[Row], writers: dict[str, Writer], labels: Sequence[str]
 ) -> None:
     if len(rows) > ROWS_SHOWN:
-        title = f"{title}: {ROWS_SHOWN} of {len(rows):,} measures, those that changed most; --json has all"
+        title = f"{title}: the {ROWS_SHOWN} of {len(rows):,} measures that changed most (all with --json)"
         rows = sorted(rows, key=_least_alike)[:ROWS_SHOWN]
     change = ("change",) if len(labels) == 2 else ()
     shown = Table(title, "name", "metric", *labels, *change, numeric=2)
@@ -349,7 +349,7 @@ def _show_rows(
 
 
 def _least_alike(row: Row) -> float:
-    """Sort key: the largest relative change comes first."""
+    """Sort key: largest relative change first."""
     known = [value for value in row["values"] if value is not None]
     if row["metric"] == "unfinished" or len(known) < len(row["values"]):
         return -math.inf

@@ -9,19 +9,19 @@ from .console import write_data
 
 
 def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
-    """Prints the completion script of a shell, for commands and options.
+    """Prints a shell completion script for commands and options.
 
     Parameters
     ----------
     shell
-        "bash", "zsh" or "fish". Save the script where the shell reads completions, such as
+        "bash", "zsh" or "fish". Save the script in the completion directory of the shell, such as
         ~/.local/share/bash-completion/completions/penstock, ~/.zfunc/_penstock or
         ~/.config/fish/completions/penstock.fish.
     """
     from . import application
 
     script = application().generate_completion(shell=shell)
-    if shell == "bash":  # completes file names where none of our words fit
+    if shell == "bash":  # falls back to file names
         script += "\ncomplete -o default -F _penstock penstock\n"
     write_data(script)
     return EXIT_DONE

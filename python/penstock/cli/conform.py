@@ -28,8 +28,8 @@ class Switch:
     Parameters
     ----------
     interface
-        An interface of this machine, cabled to a port of a real switch. Tests how that port obeys PFC. Needs
-        Linux, and root or CAP_NET_RAW.
+        Interface of this machine, cabled to a port of a real switch. Tests the PFC reaction of that port.
+        Needs Linux, and root or CAP_NET_RAW.
     feed
         Another interface, cabled to another port of that switch. It sends frames to `interface` through the
         switch.
@@ -52,20 +52,19 @@ def conform(
     out: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Checks a device of data-center bridging against conformance cases.
+    """Checks a data-center bridging device against conformance cases.
 
     Parameters
     ----------
     against
-        The device: "agent", the DCBX agent of Penstock, in memory; "sim", ports of simulated hosts and
-        switches; or "lldpad", the open-source agent, which must be installed and needs root; it runs in a
-        network namespace that is removed at the end. Default: "agent"; with `scenario` a station of that
-        scenario.
+        Device under test: "agent", the DCBX agent of Penstock, in memory; "sim", ports of simulated hosts and
+        switches; or "lldpad", the open-source agent, which must be installed. lldpad needs root and runs in a
+        temporary network namespace. Default: "agent"; with `scenario`, a station of that scenario.
     scenario
-        A scenario, by file or name, whose station `node` is the device. The station keeps its buffers,
+        Scenario, by file or name, whose station `node` is the device. The station keeps its buffers,
         thresholds, queues and PFC; each case overrides only the settings that it tests.
     node
-        The host or switch of `scenario` to test.
+        Host or switch of `scenario` to test.
     switch
         A real switch.
     case
@@ -110,18 +109,18 @@ def _device(
     switch: Switch,
     chosen: list[conformance.Case],
 ) -> tuple[conformance.Device, list[conformance.Case], str]:
-    """The device, the cases to run against it, and its name in a report."""
+    """Returns the device, the cases to run, and the name of the device in a report."""
     if switch != Switch():
         if (against, scenario, node) != (None, None, None):
-            raise InputError("--interface is a device of its own; leave out --against, --scenario and --node")
+            raise InputError("--interface: remove --against, --scenario and --node")
         return _port(switch, chosen)
     if scenario is None and node is None:
         name = against or "agent"
         return DEVICES[name](), chosen, name
     if scenario is None or node is None:
-        raise InputError("--scenario and --node go together: the device is a station of a scenario")
+        raise InputError("--scenario and --node: expected both, since the device is a station of a scenario")
     if against is not None:
-        raise InputError(f"--against {against}: with --scenario the device is a station of that")
+        raise InputError(f"--against {against}: remove it, or --scenario, which selects another device")
     from penstock.conformance.own import OwnDevice, Station, fitting
 
     station = Station.of(scenario, node)
@@ -131,11 +130,11 @@ def _device(
 def _port(
     switch: Switch, chosen: list[conformance.Case]
 ) -> tuple[conformance.Device, list[conformance.Case], str]:
-    """A port of a real switch as the device."""
+    """Creates a device for a port of a real switch."""
     from penstock.conformance import port
 
     if switch.interface is None or switch.feed is None:
-        raise InputError("--interface and --feed go together: the switch is between them")
+        raise InputError("--interface and --feed: expected both, cabled to the same switch")
     wire = port.Cables(switch.interface, switch.feed)
     try:
         fitting = port.fitting(chosen, wire.rate_bps, switch.priorities)
@@ -193,7 +192,7 @@ def _json(one: conformance.Outcome) -> dict[str, Any]:
 
 
 def _capture(one: conformance.Outcome, device: conformance.Device, folder: Path) -> Path:
-    """Writes a capture of the frames at a simulated port; for other devices, of the frames they received."""
+    """Writes a capture of the frames sent by a simulated port, or received by another device."""
     from penstock import _core
     from penstock.conformance.sim import SimDevice
 

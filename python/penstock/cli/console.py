@@ -1,6 +1,6 @@
 """Output: answers go to standard output, all other messages to standard error.
 
-Nothing else in the package writes to a terminal. Text can contain names from untrusted files, so it is
+No other module of the package writes to a terminal. Text can contain names from untrusted files, so it is
 printed literally: no markup, no emoji codes, and no control sequences that a terminal would execute.
 """
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 PIPED_WIDTH = 160
 """Columns of a table if the output is not a terminal."""
 LEAST_WIDTH = 110
-"""Columns of a table, at least. A narrower terminal wraps its lines, which is better than truncated names
-and numbers."""
+"""Minimum width of a table, in columns. A narrower terminal wraps its lines, which is better than truncated
+names and numbers."""
 
 
 _PATIENCE_S = 0.5
@@ -67,7 +67,7 @@ PLAIN = str.maketrans(
 
 
 def write_plainly(*, ascii_only: bool = False) -> None:
-    """Makes the outputs replace characters that they cannot encode, instead of raising an error.
+    """Makes standard output and error replace characters that they cannot encode, instead of raising.
 
     With `ascii_only` they write only ASCII.
     """
@@ -209,10 +209,10 @@ def console() -> Screen:
 
 @runtime_checkable
 class Lines(Protocol):
-    """Rows that can be written as JSON, one per line, such as `penstock.result.rows.Rows`."""
+    """Rows that can be written as JSON, such as `penstock.result.rows.Rows`."""
 
     def json_blocks(self, *, ascii_only: bool, between: str) -> Iterator[str]:
-        """Several rows at a time as JSON, with a text between them."""
+        """Yields JSON text of several rows at a time, with `between` between rows."""
 
 
 def print_json(document: object, *, indent: int | None = 2) -> None:
@@ -236,7 +236,7 @@ def _json(value: object, indent: int | None = None) -> str:
 
 
 class _Encoder(json.JSONEncoder):
-    """Encodes JSON types, and dates of TOML as text."""
+    """Encodes JSON types; dates of TOML become text."""
 
     def default(self, o: object) -> object:
         return o.isoformat() if isinstance(o, dt.date | dt.time) else super().default(o)
@@ -244,7 +244,7 @@ class _Encoder(json.JSONEncoder):
     def encode(self, o: object) -> str:
         try:
             return super().encode(o)
-        except ValueError:  # a number that is not finite; this is rare
+        except ValueError:  # a number that is not finite; rare
             return super().encode(_finite(o))
 
 
@@ -263,7 +263,7 @@ def _encoder(indent: int | None = None) -> _Encoder:
 
 
 def _in_rows(document: dict[str, object]) -> Iterator[str]:
-    """Yields the text of an object, a block of rows at a time. Indented text is written much more slowly."""
+    """Yields the text of an object in blocks of rows. Indenting each row would be much slower."""
     between, ascii_only = "{\n  ", _encoder().ensure_ascii
     for key, value in document.items():
         yield f"{between}{_json(key)}: "
@@ -280,7 +280,7 @@ def _in_rows(document: dict[str, object]) -> Iterator[str]:
 
 
 def _blocks(rows: Lines | Iterator[object], between: str, *, ascii_only: bool) -> Iterator[str]:
-    """Yields some thousand rows at a time as JSON."""
+    """Yields JSON text in blocks of a few thousand rows."""
     if isinstance(rows, Lines):
         yield from rows.json_blocks(ascii_only=ascii_only, between=between)
         return
@@ -325,7 +325,7 @@ def print_rows(
 
 
 def write_data(text: str) -> None:
-    """Writes data for other programs: verbatim to files and pipes, escaped to a terminal."""
+    """Writes data for other programs: unchanged to files and pipes, escaped to a terminal."""
     sys.stdout.write(visible(text, keep="\n\t") if sys.stdout.isatty() else text)
 
 
@@ -336,7 +336,7 @@ def print_now(line: str) -> None:
 
 
 def complain(message: str) -> None:
-    """Prints an error message. Lines stay as they are, but very long words are shortened in the middle."""
+    """Prints an error message. Line breaks are kept; very long words are shortened in the middle."""
     say(f"penstock: {shortened(message.rstrip())}")
 
 
@@ -394,7 +394,7 @@ def waiting(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def aside() -> Iterator[None]:
-    """Redirects prints within the block to standard error: they are not part of the answer."""
+    """Redirects output that is printed within the block to standard error."""
     with contextlib.redirect_stdout(sys.stderr):
         yield
 
@@ -424,7 +424,7 @@ class Bar:
 
 @contextlib.contextmanager
 def progress_bar(first: str = "") -> Iterator[Bar]:
-    """A progress bar on standard error; it is removed when the block ends."""
+    """Context with a progress bar on standard error; the bar is removed at the end."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (
@@ -461,9 +461,9 @@ def _cell(cell: Cell) -> Text:
 _VARYING = re.compile(r'"[^"]*"|\d[\d.,]*')
 _PLACE = re.compile(r"^ *--> (.+)$", re.MULTILINE)
 MOST_WARNINGS = 100
-"""Warnings per scenario, at most: the checker stops there."""
+"""Maximum number of warnings per scenario; the checker stops there."""
 PLACES_SHOWN = 3
-"""Places listed for warnings of one kind, after the first."""
+"""Places listed for warnings of one kind, besides the first warning."""
 
 _LINES_AT_A_TIME = 4_096
 
@@ -472,7 +472,7 @@ _UNSEEN = re.compile(r"[^\n -~]")
 
 
 def _escaped_json(text: str) -> str:
-    """JSON with escapes in place of characters without a glyph."""
+    """Escapes characters without a glyph in JSON text."""
     if text.isascii() and "\x7f" not in text:  # JSON escapes all other ASCII characters
         return text
     return _UNSEEN.sub(_escaped, text)
@@ -485,6 +485,6 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def say_rest(out: Screen, total: int, shown: int, what: str) -> None:
-    """Says how many rows of a table are left out."""
+    """Prints how many rows of a table were left out."""
     if total > shown:
-        out.print(f"and {total - shown} more {what}; all of them are in the result")
+        out.print(f"{total - shown} more {what} in the result")

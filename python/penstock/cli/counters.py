@@ -32,12 +32,12 @@ def counters(
     every: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Shows the counters of a device beside those of a run.
+    """Compares the counters of a device with those of a run.
 
-    Reads what `ethtool -S` prints for a NIC, `show pfc counters` of SONiC and `show interface
-    priority-flow-control` of Cisco NX-OS. A port of a switch matches the port of the run towards the node of
-    the same name, as in an imported configuration. Pause frames of the run count XOFF only; NICs may count
-    XON as well.
+    Reads the output of `ethtool -S` for a NIC, `show pfc counters` of SONiC and `show interface
+    priority-flow-control` of Cisco NX-OS. A port of a switch matches the port of the run towards the node
+    with the same name, as in an imported configuration. Pause frames of the run count XOFF only; NICs may
+    also count XON.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def counters(
     interval
         Time over which the device counted, such as "10 s"; adds rates to the output.
     every
-        Also shows counters that are 0 on both sides.
+        Also shows counters that are 0 in both.
     json
         Prints one JSON object instead of a table.
     """
@@ -67,9 +67,9 @@ def counters(
     seconds = None if interval is None else _seconds(interval)
     rows, missing = beside(loaded, known, port, seconds)
     if missing:
-        say(f"note: {len(missing)} ports of {device} are none of the run: {', '.join(missing[:4])}")
+        say(f"note: {len(missing)} ports of {device} do not exist in the run: {', '.join(missing[:4])}")
     if found.unknown:
-        say(f"note: {found.unknown} counters of {device} have no measure in a run")
+        say(f"note: {found.unknown} counters of {device} have no counterpart in a run")
     if json:
         print_json({"schema": SCHEMA, "counters": [asdict(row) for row in rows]})
         return EXIT_DONE
@@ -82,24 +82,24 @@ def counters(
     out = console()
     out.print(table)
     if hidden := len(rows) - len(shown):
-        out.print(f"{hidden} counters are 0 at both; --every shows them")
+        out.print(f"{hidden} counters are 0 in both; --every shows them")
     return EXIT_DONE
 
 
 def _since(found: Counters, earlier: Counters, file: Path) -> list[Counter]:
-    """The counters minus those of an earlier time."""
+    """Subtracts earlier values of the counters."""
     before = {(one.name, one.port): one.value for one in earlier.known}
     rows = []
     for one in found.known:
         value = one.value - before.get((one.name, one.port), 0)
         if value < 0:
-            raise InputError(f"{file}: {one.name} is larger than later; expected counters of an earlier time")
+            raise InputError(f"{file}: {one.name} exceeds its later value; expected earlier counters")
         rows.append(replace(one, value=value))
     return rows
 
 
 def _shown(value: float | None) -> str:
-    """A whole number in full, any other value with few digits."""
+    """Formats integers in full, other values with few digits."""
     if value is None:
         return "-"
     return f"{int(value):,}" if value == int(value) else plain(value)

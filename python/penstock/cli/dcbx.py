@@ -30,9 +30,9 @@ def run(
     seconds: float | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Runs a DCBX agent (IEEE 802.1Qaz) at an interface of Linux, until Ctrl-C.
+    """Runs a DCBX agent (IEEE 802.1Qaz) on a Linux interface, until Ctrl-C.
 
-    It prints the operational parameters whenever they change. It does not configure the interface: `penstock
+    Prints the operational parameters whenever they change. Does not configure the interface: `penstock
     export` prints the commands for that.
 
     Parameters
@@ -40,14 +40,14 @@ def run(
     interface
         The interface, as `ip link` lists it. Needs root, or the capability CAP_NET_RAW.
     settings
-        A TOML file with the administrator's settings. Default: a willing port without PFC.
+        TOML file with the administrator's settings. Default: a willing port without PFC.
     like
-        A scenario, by file or name, instead of settings: its ETS and PFC. Switches are not willing and
-        recommend their ETS; hosts are willing.
+        Scenario, by file or name, whose ETS and PFC are used instead of settings. Switches are not willing
+        and recommend their ETS; hosts are willing.
     role
-        The stations whose settings `--like` uses: hosts or switches.
+        Stations whose settings `--like` uses: hosts or switches.
     uplink
-        An interface with another agent. Its operational parameters replace the classes, shares and priorities
+        Interface with another agent. Its operational parameters replace the classes, shares and priorities
         in the settings of this port. Default: the uplink in the settings, or none.
     seconds
         Ends after this many seconds.
@@ -59,7 +59,7 @@ def run(
     if seconds is not None and not 0 <= seconds <= LONGEST_S:
         raise InputError(f"--seconds is {seconds:g}; expected 0 to {LONGEST_S}")
     if settings is not None and like is not None:
-        raise InputError("--settings and --like: give one of them")
+        raise InputError("--settings and --like: expected only one of them")
     text, file = "", "default settings"
     if settings is not None:
         text, file = library.text_in(settings, "settings"), str(settings)
@@ -67,7 +67,7 @@ def run(
         text, file = _settings_of(like, role), f"settings of {like}"
     uplink = uplink if uplink is not None else _uplink_of(text)
     if uplink == interface:
-        raise InputError(f"--uplink {uplink}: expected another interface than that of the agent")
+        raise InputError(f"--uplink {uplink}: expected an interface other than --interface")
     wanted = serving.Settings(text, file, uplink)
     record: dict[str, str] = {}
 
@@ -94,7 +94,7 @@ def show(*, interface: str, json: Annotated[bool, Parameter(negative=())] = Fals
     Parameters
     ----------
     interface
-        The interface at which `penstock dcbx run` runs.
+        Interface on which `penstock dcbx run` runs.
     json
         Prints one JSON object instead of a table.
     """
@@ -108,8 +108,7 @@ def show(*, interface: str, json: Annotated[bool, Parameter(negative=())] = Fals
         _show(state)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
-            f"--interface {interface}: the agent there answers something that is no state ({error!r}); "
-            "has it another version?"
+            f"--interface {interface}: cannot read the state of the agent ({error!r}); is it another version?"
         ) from error
     return EXIT_DONE
 
@@ -153,7 +152,7 @@ def _settings_of(scenario: str, role: Role) -> str:
 
 
 def _lines(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The operational parameters, one per line."""
+    """Operational parameters, one per line."""
     yield "port", str(state["mac"])
     now = state["operational"]
     yield "PFC", f"{_set(now['pfc']['enabled'])} ({now['pfc']['why']})"
@@ -184,7 +183,7 @@ def _rows(state: dict[str, Any]) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def _pfc_of(neighbours: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """PFC of the only DCBX peer, in the standard's version or the one before it."""
+    """PFC of the only DCBX peer, as in the standard (IEEE) or in the version before it (CEE)."""
     speaking = [one["remote"] for one in neighbours if one["remote"]["standard"] or one["remote"]["before"]]
     if len(speaking) != 1:
         return None
@@ -210,7 +209,7 @@ def _classes(ets: dict[str, Any] | None) -> str:
 
 
 def _shares(ets: dict[str, Any] | None) -> str:
-    """Shares of the ETS classes in percent; other classes show the name of their algorithm."""
+    """Shares of the ETS classes in percent; for other classes the name of the algorithm."""
     if not ets:
         return "-"
     if set(ets["algorithms"]) == {"strict"}:

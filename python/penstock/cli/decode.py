@@ -42,18 +42,18 @@ def decode(
     time: Times = "relative",
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Lists the frames of a capture: pcapng or pcap, of Penstock or of any other program.
+    """Lists the frames of a capture: pcapng or pcap, from Penstock or any other program.
 
-    Illegal frames are listed with the reason. Frames are listed as they are read, so a capture may have any
+    Invalid frames are listed with the reason. Frames are listed as they are read, so a capture may have any
     length.
 
     Parameters
     ----------
     capture
-        The file.
+        Capture file.
     filter
-        Lists only the frames that match a display filter, such as "vlan.priority == 3 and not pfc": a subset
-        of Wireshark's filters, with its field names. Default: all frames.
+        Lists only the frames that match a display filter, such as "vlan.priority == 3 and not pfc". Supports
+        a subset of Wireshark's filters, with its field names. Default: all frames.
     time
         Time since the first frame ("relative"), since the previous frame ("delta"), or since 1970
         ("absolute").
@@ -84,14 +84,14 @@ def dissector() -> int:
 
 @dataclass
 class _Capture:
-    """A capture while it is read."""
+    """A capture that is being read."""
 
     path: Path
     read: int = 0
     listed: int = 0
     wrong: int = 0
     error: str = ""
-    """Reason why it cannot be read to its end."""
+    """Reason why the capture cannot be read to its end, if any."""
 
     def __post_init__(self) -> None:
         path = self.path
@@ -122,12 +122,12 @@ class _Capture:
             self.error = f"{self.path}: {error}"
 
     def errors(self) -> Iterator[str]:
-        """Once all frames are listed, yields the reason why the capture cannot be read to its end, if any."""
+        """Yields the reason why the capture cannot be read to its end, if any; call it last."""
         if self.error:
             yield self.error
 
     def summary(self) -> str:
-        """Number of frames, once they are listed."""
+        """Number of frames. Call it after the last frame."""
         of_all = f" of {self.read:,}" if self.listed != self.read else ""
         return f"{self.listed:,}{of_all} frames, {self.wrong:,} of them not legal"
 
@@ -156,6 +156,6 @@ def _cells(frame: dict[str, Any], time: Times) -> Iterator[str]:
 
 
 def _time(time_ns: int) -> str:
-    """Seconds with all nine digits, as Wireshark shows them."""
+    """Seconds with nine decimals, as in Wireshark."""
     sign, time_ns = ("-" if time_ns < 0 else ""), abs(time_ns)
     return f"{sign}{time_ns // 10**9}.{time_ns % 10**9:09d} s"

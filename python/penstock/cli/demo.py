@@ -21,20 +21,20 @@ SCENARIO = library.STUDIES / STUDY / "aggressor-fair-bandwidth.toml"
 
 SAYS_EVERY_S = 10.0
 MOST_LINES = 6
-"""Progress lines, at most, if there is no terminal."""
+"""Maximum number of progress lines without a terminal."""
 
 SHOWS = """\
-Two victims and an aggressor share one link; from 4 ms on the aggressor sends all it can. The picture has a
-column for each way to protect the buffer: PFC stops all three; targeted PFC by random sampling stops one of
-them, often the wrong one; targeted PFC by fair bandwidth stops the aggressor alone. The bars show the pauses.
-Next, change one line and compare what becomes of the victims:
+Two victims and an aggressor share one link. From 4 ms on the aggressor sends at line rate. The picture has
+one column for each pause scheme: PFC pauses all three; targeted PFC by random sampling pauses one of them,
+often the wrong one; targeted PFC by fair bandwidth pauses only the aggressor. The bars show the pauses.
+Next, change one line and compare the throughput of the victims:
     penstock new fair.toml --like {scenario}
     sed 's/fair_bandwidth/random_sampling/' fair.toml > random.toml
     penstock run fair.toml && penstock run random.toml && penstock compare out/fair out/random"""
 
 
 def demo(*, out: Path = Path("out/demo")) -> int:
-    """Reproduces a chapter of a paper with few replications, and explains its picture.
+    """Reproduces a chapter of a paper with few replications, and explains the picture.
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ def demo(*, out: Path = Path("out/demo")) -> int:
         result = studies.reproduce(study, out / STUDY, quick=True, say=reported)
     picture = out / STUDY / PICTURE
     if not picture.exists():
-        raise StudyError(f"there is no picture: {STUDY} did not run to its end")
+        raise StudyError(f"no picture: {STUDY} did not complete")
     place = SCENARIO.relative_to(Path.cwd()) if SCENARIO.is_relative_to(Path.cwd()) else SCENARIO
     within = sum(outcome.judgement.within for outcome in result.outcomes)
     screen = console()
     screen.print(
-        f"{within} of {len(result.outcomes)} experiments of {STUDY} are as the paper says with a few seeds; "
-        f"verdicts, with all seeds: penstock reproduce {STUDY}"
+        f"{within} of {len(result.outcomes)} experiments of {STUDY} agree with the paper, with a few seeds; "
+        f"for verdicts with all seeds: penstock reproduce {STUDY}"
     )
     screen.print(*SHOWS.format(scenario=shlex.quote(str(place))).split("\n"))
     screen.print(f"picture  {picture}")
@@ -61,7 +61,7 @@ def demo(*, out: Path = Path("out/demo")) -> int:
 
 @contextlib.contextmanager
 def _reporting() -> Iterator[Callable[[str], None]]:
-    """Reports progress: in a bar that is removed at the end, or in a few lines if there is no terminal."""
+    """Reports progress in a bar that is removed at the end; without a terminal in a few lines."""
     if not has_terminal():
         entries: list[float] = []
 

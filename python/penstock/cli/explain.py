@@ -25,7 +25,7 @@ def explain(name: str | None = None, /, *, search: str | None = None) -> int:
     """
     if search is not None:
         if name is not None:
-            raise InputError("a name and --search exclude each other")
+            raise InputError("NAME and --search: expected only one of them")
         _show_found(search)
     elif name is None:
         _show_index()
@@ -42,8 +42,8 @@ def _show_index() -> None:
     out = console()
     out.print(shown)
     out.print()
-    out.print("penstock explain NAME explains one of them, a key, a parameter or a column;")
-    out.print("penstock explain --search WORD finds all entries that mention a word.")
+    out.print("To explain an entry, key, parameter or column: penstock explain NAME")
+    out.print("To find entries by their text: penstock explain --search WORD")
 
 
 def _show_found(words: str) -> None:
@@ -53,7 +53,7 @@ def _show_found(words: str) -> None:
         shown.add_row(topic.name, topic.kind, topic.begin())
     console().print(shown)
     if len(found) > FOUND_SHOWN:
-        console().print(f"and {len(found) - FOUND_SHOWN} more; a second word narrows the search")
+        console().print(f"{len(found) - FOUND_SHOWN} more; add a word to narrow the search")
 
 
 def _show(topic: Topic) -> None:
@@ -71,7 +71,7 @@ def _show(topic: Topic) -> None:
 
 
 def _print_table(rows: list[list[str]]) -> None:
-    """Prints rows below their header."""
+    """Prints rows below a header."""
     shown = Table("", *rows[0])
     for row in rows[1:]:
         shown.add_row(*row)

@@ -33,14 +33,14 @@ TOP = 7
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Base:
-    """The CONFIG_DB that a scenario was imported from.
+    """The original CONFIG_DB of an imported scenario.
 
     Parameters
     ----------
     config
-        The CONFIG_DB of the switch that the scenario was imported from, with sonic.
+        CONFIG_DB of the switch from which the scenario was imported, with sonic.
     whole
-        Prints all tables of that CONFIG_DB with the changes instead of a patch.
+        Prints the whole CONFIG_DB with the changes instead of a patch.
     """
 
     config: Annotated[Path | None, Parameter(name="--from")] = None
@@ -50,7 +50,7 @@ class Base:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Link:
-    """The link of a port, which determines its headroom.
+    """Link of a port, for the calculation of its headroom.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Link:
     mtu
         Longest frame, with sonic. Default: "9216 B".
     cell
-        Size of a cell of the switch's memory, with sonic. Default: memory without cells.
+        Cell size of the switch's memory, with sonic. Default: memory without cells.
     """
 
     rate: str | None = None
@@ -83,17 +83,17 @@ def export(
     """Prints the ETS and PFC settings of a scenario for a real port; for SONiC also its buffers.
 
     With --from, prints the changes to the configuration of a switch as a JSON patch for `config apply-patch`.
-    Names, and everything that the scenario did not change, are kept.
+    Names and unchanged settings are kept.
 
     Parameters
     ----------
     scenario
-        A file, or the name of a scenario that comes with Penstock.
+        Scenario file, or the name of a scenario in the package.
     format
         Commands of dcb (iproute2), mlnx_qos (NVIDIA) or nvue (Cumulus Linux), or the tables of sonic (its
         CONFIG_DB, as JSON).
     role
-        Ports to print the settings for: those of hosts, or those of switches.
+        Stations whose port settings are printed: hosts or switches.
     interface
         Name of the interface. Default: "eth0", with sonic "Ethernet0" (with --from all ports), with nvue all
         ports.
@@ -102,14 +102,14 @@ def export(
 
     name = interface if interface is not None else "Ethernet0" if format == "sonic" else "eth0"
     if re.fullmatch(r"[\w.:@-]{1,15}", name) is None:
-        raise InputError(f"--interface {name}: no name of an interface, such as eth0; at most 15 letters")
+        raise InputError(f"--interface {name}: expected at most 15 letters, such as eth0")
     if base.config is not None and format != "sonic":
-        raise InputError(f"--from {base.config}: with --format {format}; expected --format sonic")
+        raise InputError(f"--from {base.config} with --format {format}: expected --format sonic")
     if base.whole and base.config is None:
         raise InputError("--whole: expected --from CONFIG_DB")
     effective = library.toml(running.check(scenario))
     for option in _unused(link, format):
-        say(f"note: {option} changes nothing with --format {format}")
+        say(f"note: {option} has no effect with --format {format}")
     try:
         if base.config is not None:
             changes = _changes(scenario, effective, base.config, interface, role, link)
@@ -140,7 +140,7 @@ def export(
 
 
 def _unused(link: Link, format: str) -> list[str]:
-    """Link options that were given but have no effect in this format."""
+    """Link options that have no effect in this format."""
     used = {"sonic": {"rate", "length", "mtu", "cell"}, "nvue": {"length"}}.get(format, set())
     given = {key for key, value in vars(link).items() if value != getattr(Link(), key)}
     return [f"--{key}" for key in sorted(given - used)]
@@ -156,14 +156,14 @@ def _left_out(effective: dict[str, Any], role: Role) -> Iterator[str]:
 
 
 def read(effective: dict[str, Any], role: Role, *, has_weights: bool = False) -> PortSettings:
-    """The settings of a scenario that the tools can express.
+    """Reads the settings of a scenario that the tools can express.
 
     Parameters
     ----------
     effective : dict
         The effective scenario.
     role : {"host", "switch"}
-        Ports to read the settings of.
+        Stations whose ports are read.
     has_weights : bool, optional
         Accepts any weights as shares. Default: false, percentages that sum to 100.
 
@@ -175,9 +175,7 @@ def read(effective: dict[str, Any], role: Role, *, has_weights: bool = False) ->
     ports = effective[role]
     queues = ports["queues"]
     if queues == "shared":
-        raise InputError(
-            f"{role}.queues is shared; per_priority and a class for each priority can be exported"
-        )
+        raise InputError(f"{role}.queues is shared; expected per_priority, or one class per priority")
     queue_of = list(PRIORITIES) if queues == "per_priority" else queues
     scheduler = ports["scheduler"]
     if scheduler == "strict_priority":
@@ -188,21 +186,21 @@ def read(effective: dict[str, Any], role: Role, *, has_weights: bool = False) ->
         classes = _weighted(scheduler["drr"], queue_of, role)
     else:
         known = "strict_priority, drr and ets" if has_weights else "strict_priority and ets"
-        raise InputError(f"{role}.scheduler is {_word(scheduler)}; {known} can be exported")
+        raise InputError(f"{role}.scheduler is {_word(scheduler)}; expected {known}")
     control = effective["flow_control"]
     if control == "off":
         control = {}
     if other := sorted(set(control) - {"pfc"}):
-        raise InputError(f"flow_control is {', '.join(other)}; only pfc can be exported")
+        raise InputError(f"flow_control is {', '.join(other)}; expected pfc")
     class_of_queue, algorithms, percent = _classes(classes, role)
     lossless = control.get("pfc", {}).get("priorities", [])
     return PortSettings([class_of_queue[queue] for queue in queue_of], algorithms, percent, sorted(lossless))
 
 
 def _weighted(keys: dict[str, Any], queue_of: list[int], role: str) -> list[dict[str, Any]]:
-    """The classes of deficit round robin."""
+    """Classes of a deficit round robin scheduler."""
     if keys.get("quanta") is not None or keys["quantum"] != "computed":
-        raise InputError(f"{role}.scheduler is drr with quanta; weights can be exported")
+        raise InputError(f"{role}.scheduler is drr with quanta; expected weights")
     weights = keys["weights"]
     if weights == "equal":
         weights = [1] * (max(queue_of) + 1)
@@ -214,11 +212,11 @@ def _classes(classes: list[dict[str, Any]], role: str) -> tuple[list[int], list[
     class_of, algorithms, percent = [0] * len(PRIORITIES), ["strict"] * (TOP + 1), [0] * (TOP + 1)
     single = all(len(entry["queues"]) == 1 for entry in classes)
     for place, entry in enumerate(classes):
-        number = entry["queues"][0] if single else place  # a class of one queue has its number
+        number = entry["queues"][0] if single else place  # a class with a single queue has the queue's number
         for queue in entry["queues"]:
             class_of[queue] = number
         if "idle_slope" in entry:
-            raise InputError(f"{role}.scheduler has a credit-based shaper, whose slope the tools cannot say")
+            raise InputError(f"{role}.scheduler has a credit-based shaper, which the tools cannot set")
         if "percent" in entry:
             algorithms[number], percent[number] = "ets", entry["percent"]
     return class_of, algorithms, percent
@@ -227,7 +225,7 @@ def _classes(classes: list[dict[str, Any]], role: str) -> tuple[list[int], list[
 def _sonic(
     effective: dict[str, Any], interface: str, role: Role, link: Link
 ) -> tuple[dict[str, Any], list[str]]:
-    """CONFIG_DB with the headroom of the link, and remarks on what it cannot express."""
+    """CONFIG_DB with the headroom of the link, and remarks on unsupported settings."""
     from penstock import _core
     from penstock.interchange import sonic
 
@@ -237,7 +235,7 @@ def _sonic(
     (topology,) = effective["topology"].values()
     rate, length = link.rate or topology.get("rate"), link.length or topology.get("length")
     if rate is None or length is None:
-        raise InputError("the links of this topology differ; name one by --rate and --length")
+        raise InputError("the links of this topology differ; set --rate and --length")
     question = {"rate": rate, "length": length, "mtu": link.mtu, "cell": link.cell}
     try:
         answer = loads(_core.headroom(question))
@@ -254,7 +252,7 @@ SETTINGS = ("queues", "scheduler", "buffer", "queue_managers", "maps", "mtu")
 def _changes(
     scenario: str, effective: dict[str, Any], config: Path, interface: str | None, role: Role, link: Link
 ) -> Patched:
-    """The changes to a CONFIG_DB."""
+    """Changes to a CONFIG_DB."""
     from penstock.interchange import sonic_config
     from penstock.interchange.files import document
     from penstock.interchange.join import join
@@ -264,7 +262,7 @@ def _changes(
 
     text = document(config, interface=interface)
     if not sonic_config.recognises(text):
-        raise InputError(f"{config}: is no CONFIG_DB of SONiC")
+        raise InputError(f"{config}: expected a CONFIG_DB of SONiC")
     switch = sonic_config.ports_of([text.fresh()])
     source = library.read(scenario)
     like = library.toml(source.text, source.file)
@@ -291,7 +289,7 @@ def _changes(
 def _nvue(
     effective: dict[str, Any], interface: str | None, role: Role, link: Link
 ) -> tuple[list[str], list[str]]:
-    """Commands of NVUE, and remarks on what they cannot express."""
+    """NVUE commands, and remarks on unsupported settings."""
     from penstock.interchange import nvue_commands
 
     if role == "host":

@@ -41,8 +41,8 @@ def fair(
 ) -> int:
     """Compares the throughput of each flow with its fair share.
 
-    Fair shares are computed for an ideal fabric with the links, paths and demands of the run, but without
-    loss, delay or pauses: weighted max-min and proportional fairness.
+    The ideal fabric has the links, paths and demands of the run, but no loss, delay or pauses. Shares are
+    weighted max-min fair and proportionally fair.
 
     Parameters
     ----------
@@ -57,10 +57,10 @@ def fair(
     by
         Unit that gets a share: each flow, or each sending node regardless of the number of its flows.
     starvation
-        Reports starvation instead: how long classes that could send were not served, and the flows affected.
+        Reports starvation instead: times for which eligible classes were not served, and the affected flows.
     bound
-        With --starvation, longest acceptable time without service, such as "20 us". Default: the round of
-        each scheduler.
+        With --starvation: maximum acceptable time without service, such as "20 us". Default: by scheduler,
+        from its latency and guaranteed rate.
     json
         Prints one JSON object instead of a table.
     """
@@ -68,9 +68,9 @@ def fair(
     from penstock.analysis.class_weights import accounted_length
 
     if bound is not None and not starvation:
-        raise InputError("--bound is of --starvation; expected both, or neither")
+        raise InputError("--bound: expected --starvation as well")
     if starvation and (weight or by == "node" or counts != "frame"):
-        raise InputError("--starvation measures time; expected it without --weight, --by and --counts")
+        raise InputError("--starvation: remove --weight, --by and --counts, which do not apply")
     longest = None if bound is None else starving.nanoseconds(bound)
     measured, origin = _result(result)
     if starvation:
@@ -78,7 +78,7 @@ def fair(
         return EXIT_DONE
     given = _weights(weight)
     if given and by == "node":
-        raise InputError("--weight is of flows, and --by node lets nodes share; expected one of them")
+        raise InputError("--weight applies to flows; remove it or --by node")
     found = oracle.assess(measured, counts=counts, weights=given or None, by=by)
     if json:
         print_json({"schema": SCHEMA, "run": origin, "by": by, **as_json(found)})
@@ -88,7 +88,7 @@ def fair(
 
 
 def as_json(found: Assessment) -> dict[str, Any]:
-    """Shares and verdicts as plain values; infinite demands and unknown deviations are ``None``."""
+    """Shares and verdicts as JSON values; infinite demands and unknown deviations are ``None``."""
     verdicts = {name: found.verdict(name) for name in NAMES}
     return {
         "counts": found.counts,

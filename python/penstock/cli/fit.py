@@ -21,7 +21,7 @@ def fit(baseline: Path, /, *, json: Annotated[bool, Parameter(negative=())] = Fa
     Parameters
     ----------
     baseline
-        A file of lines SIZE,WEIGHT: the frame size in bytes, DA to FCS, and the weight at which frames of
+        A file of lines SIZE,WEIGHT: the frame size in bytes (DA to FCS), and the weight at which frames of
         this size get the same throughput as the largest frames.
     json
         Prints one JSON object instead of a table.
@@ -48,5 +48,5 @@ def fit(baseline: Path, /, *, json: Annotated[bool, Parameter(negative=())] = Fa
     small, large = found.small, found.large
     out.print(f"up to {found.pivot_bytes:.1f} B   f(x) = {small.slope:.4g} x + {small.intercept:.4g}")
     out.print(f"above           f(x) = {large.slope:.4g} x + {large.intercept:.4g}")
-    out.print(f"off by          {found.rms:.4f} (root mean square), {found.worst:.4f} at most")
+    out.print(f"error           {found.rms:.4f} RMS, {found.worst:.4f} maximum")
     return EXIT_DONE

@@ -1,4 +1,4 @@
-"""The flows of a run on a screen: individually if they are few, otherwise by group with the worst served."""
+"""Prints the flows of a run: individually if there are few, otherwise groups and the worst served flows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from penstock.result import Result
 
 MOST = 20
-"""Flows that are shown individually, at most."""
+"""Maximum number of flows that are shown individually."""
 WORST = 10
 GROUPS = 10
 GROUPED: dict[str, np.ufunc] = {
@@ -30,13 +30,13 @@ GROUPED: dict[str, np.ufunc] = {
     "frames_dropped": np.add,
     "latency_p99_ns": np.maximum,
 }
-"""Columns of groups of flows, and the function that combines the values of the flows."""
+"""Columns of groups of flows, with the functions that combine the values of their flows."""
 _NO_DEMAND = 2.0
-"""Sort value of flows without demand, in place of their served share: it puts them last."""
+"""Sort key of flows without demand, in place of their served share: it puts them last."""
 
 
 def show_flows(out: Screen, result: Result) -> None:
-    """Shows all flows if they are few; otherwise groups, and the worst served flows."""
+    """Prints all flows if there are few; otherwise groups and the worst served flows."""
     total = result.table("flows").num_rows
     if total <= MOST:
         _show(out, "Flows", _chosen(result, range(total)))
@@ -44,7 +44,7 @@ def show_flows(out: Screen, result: Result) -> None:
     served = _Served(result)
     _show_groups(out, served)
     worst = _chosen(result, served.order()[:WORST].tolist())
-    _show(out, f"Flows, the {WORST} worst served of {total:,}; all of them are in the result", worst)
+    _show(out, f"Flows: the {WORST} worst served of {total:,} in the result", worst)
 
 
 def grouped(result: Result) -> list[dict[str, Any]]:
@@ -68,7 +68,7 @@ def grouped(result: Result) -> list[dict[str, Any]]:
 
 
 def show_evenness(out: Screen, result: Result) -> None:
-    """Shows how evenly flows of equal demand were served; prints nothing if there are none."""
+    """Prints the fairness of flows with equal demand, if there are any."""
     found = evenness(result)[:3]
     if found:
         text = ", ".join(f"{one.jain:.4f} of {one.name} ({count(one.flows)} flows)" for one in found)
@@ -76,7 +76,7 @@ def show_evenness(out: Screen, result: Result) -> None:
 
 
 def show_losses(out: Screen, result: Result) -> None:
-    """Shows frames lost by cause, and frames trimmed, if there are any."""
+    """Prints lost frames by cause, and trimmed frames, if there are any."""
     lost = rows(arrow.sums_by(result.table("drops"), ["cause"], "frames"))
     if lost:
         causes = (f"{count(row['frames_sum'])} {row['cause']}" for row in lost)
@@ -100,14 +100,14 @@ def _show(out: Screen, title: str, flows: list[dict[str, Any]]) -> None:
             rate(flow["throughput_bps"]),
             count(flow["frames_sent"]),
             count(flow["frames_dropped"]),
-            # Without a delivered frame there is no delay, and tables have 0.
+            # Without a delivered frame the latency is unknown; tables contain 0.
             *(duration(latency[key] or None) for key in ("mean", "p99", "max")),
         )
     out.print(shown)
 
 
 def _chosen(result: Result, places: Sequence[int]) -> list[dict[str, Any]]:
-    """Rows of these flows with the rate that each demanded; ``None`` if it is unknown."""
+    """Rows of these flows with their demand; ``None`` if unknown."""
     from penstock.result import summary
 
     demand = demand_rates(result)
@@ -118,7 +118,7 @@ def _chosen(result: Result, places: Sequence[int]) -> list[dict[str, Any]]:
 
 
 class _Served:
-    """Columns of flows that describe how well each was served; unknown numbers are 0."""
+    """Columns that show how well each flow was served; unknown values are 0."""
 
     def __init__(self, result: Result) -> None:
         table = result.table("flows")
@@ -131,7 +131,7 @@ class _Served:
         self.entry, self.entries = stems(table["flow"])
 
     def order(self) -> NDArray[np.int64]:
-        """Indexes of all flows, the worst served first; ties are ordered by the longest p99."""
+        """Indexes of all flows, worst served first; ties are ordered by descending p99."""
         return np.lexsort((-self.p99, _parts(self.received, self.demand)))
 
 
@@ -140,7 +140,7 @@ def _known(table: Any, name: str) -> NDArray[np.float64]:
 
 
 def _parts(received: NDArray[np.float64], demand: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Share of its demand that each flow received, as the sort key on the screen."""
+    """Received rate divided by demand, as a sort key."""
     has_demand = demand != 0.0
     return np.where(has_demand, received / np.where(has_demand, demand, 1.0), _NO_DEMAND)
 
@@ -163,7 +163,7 @@ def _show_groups(out: Screen, flows: _Served) -> None:
     np.maximum.at(p99, group, flows.p99)
     ranked = flows.order()
     worst = ranked[np.unique(group[ranked], return_index=True)[1]]
-    # Ties keep the order of the groups' first flows.
+    # Ties keep the order of first appearance.
     for n in np.lexsort((first, -p99, _parts(received, demand)))[:GROUPS].tolist():
         shown.add_row(
             flows.entries[keys[n] // classes],
@@ -179,7 +179,7 @@ def _show_groups(out: Screen, flows: _Served) -> None:
         )
     out.print(shown)
     if len(keys) > GROUPS:
-        out.print(f"and {len(keys) - GROUPS} more groups")
+        out.print(f"{len(keys) - GROUPS} more groups in the result")
 
 
 def _part(received: float, demand: float) -> float | None:

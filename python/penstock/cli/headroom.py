@@ -31,9 +31,9 @@ class Link:
     mtu
         Longest frame, DA to FCS. Default: "1522 B".
     phy
-        PHY of both stations, such as "25GBASE-R RS-FEC"; sets interface delay and response time. Default:
-        the usual one of the rate, as for links of a scenario (`penstock explain phy`); "slowest" for that
-        of the rate with the largest delay, "none" for no delay.
+        PHY of both stations, such as "25GBASE-R RS-FEC"; sets interface delay and response time. "slowest":
+        the PHY of this rate with the largest delay; "none": no delay. Default: the usual PHY of the rate, as
+        for links of a scenario (`penstock explain phy`).
     interface_delay
         Delay of MAC and PHY of one station, instead of the PHY's value.
     response_time
@@ -44,8 +44,8 @@ class Link:
     overhead
         Bytes around each frame on the wire. Default: "20 B".
     cell
-        Size of a cell of the switch's memory, such as "144 B"; adds the memory that the headroom takes if all
-        frames have 64 B. Default: none; 256 B for the comparison with SONiC.
+        Cell size of the switch's memory, such as "144 B". Adds the memory needed if all frames have 64 B.
+        Default: none; 256 B for the comparison with SONiC.
     """
 
     rate: str
@@ -61,7 +61,7 @@ class Link:
 
 
 def headroom(*, link: Link, json: Annotated[bool, Parameter(negative=())] = False) -> int:
-    """Computes the headroom of a lossless queue: the space it needs above XOFF (IEEE 802.1Qbb Annex O).
+    """Computes the headroom of a lossless queue: bytes that arrive after XOFF (IEEE 802.1Qbb Annex O).
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def headroom(*, link: Link, json: Annotated[bool, Parameter(negative=())] = Fals
     out = console()
     for title, name in (
         (f"One interface, {answer['phy']}", "sublayers"),
-        ("What still arrives after XOFF", "terms"),
+        ("Bytes that arrive after XOFF", "terms"),
     ):
         rows = answer.get(name, [])
         if rows:
@@ -93,7 +93,7 @@ def headroom(*, link: Link, json: Annotated[bool, Parameter(negative=())] = Fals
         if not isinstance(value, list | dict) and name != "schema":
             totals.add_row(name, _cell(value))
     out.print(totals)
-    out.print("The key `headroom` is headroom_bytes; for the others: penstock explain NAME")
+    out.print("The key `headroom` is headroom_bytes. For the other values: penstock explain NAME")
     return EXIT_DONE
 
 

@@ -34,14 +34,14 @@ class Open:
     length
         Length of links without a length or delay in the files. Default: Penstock's default.
     time_unit
-        Unit of the start times of a connection matrix, which differs between programs. Default: "us".
+        Unit of the start times in a connection matrix. Programs use different units. Default: "us".
     interface
-        The port to read, if a file describes several that differ. Default: a port of the most common
+        Port to read if a file contains ports with different settings. Default: a port with the most common
         configuration.
     cell
-        Size of a cell of the switch's memory, such as "208 B", if a file counts cells.
+        Cell size of the switch's memory, such as "208 B", if a file counts cells.
     buffer
-        Size of a switch's shared memory, such as "64 MiB", if a file has shares of it.
+        Size of the switch's shared memory, such as "64 MiB", if a file contains fractions of it.
     """
 
     rate: str | None = None
@@ -62,22 +62,22 @@ def import_(
     options: Open = Open(),
     out: Path = Path("imported.toml"),
 ) -> int:
-    """Converts files of other formats (fabrics, traffic, settings of switches) to a scenario.
+    """Converts files of other formats (fabrics, traffic, switch settings) to a scenario.
 
     Parameters
     ----------
     files
-        One file, or several that go together, such as a fabric and its traffic; or one folder with the
+        One file, or several that belong together, such as a fabric and its traffic; or a folder with the
         CONFIG_DB of each switch of a fabric.
     format
         Format of each file, in their order, repeatable. Default: detected from the contents.
     like
-        A scenario, by name or file, for everything that the files do not specify.
+        Scenario, by name or file, for all settings that the files do not contain.
     duration
-        Simulated time. Default: that of --like; with traffic, the time from the first start to the last, plus
-        twice the time that the busiest host needs.
+        Simulated time. Default: that of --like; with traffic, the interval from the first to the last start,
+        plus twice the transmission time of the busiest host.
     out
-        The scenario to write; lists of transfers or sizes are written beside it. Existing files are not
+        Scenario to write. Lists of transfers or sizes are written next to it. Existing files are not
         overwritten.
     """
     from penstock.interchange.files import document
@@ -86,7 +86,7 @@ def import_(
 
     if format and len(format) != len(files):
         raise InputError(
-            f"--format is there {len(format)} times; expected it once for each of {len(files)} files"
+            f"--format was given {len(format)} times; expected it once for each of {len(files)} files"
         )
     beside = {kind: out.with_name(f"{out.stem}.{kind}.csv") for kind in ("transfers", "sizes")}
     for path in (out, *beside.values()):
@@ -112,13 +112,13 @@ def _import_folder(
     options: Open,
     out: Path,
 ) -> int:
-    """Writes the scenario for a folder with the configurations of all switches of a fabric."""
+    """Writes a scenario from a folder with the configurations of all switches of a fabric."""
     from penstock.interchange.files import document
     from penstock.interchange.sonic_fabric import read_folder
 
     if len(files) != 1 or format not in ((), ("sonic",)):
         raise InputError(
-            f"{files[0]}: a folder is imported by itself, with a CONFIG_DB of SONiC for each switch"
+            f"{files[0]}: expected no other files with a folder, which has a SONiC CONFIG_DB for each switch"
         )
 
     def read(path: Path) -> Document:
@@ -141,7 +141,7 @@ def _written(joined: Joined, out: Path) -> int:
     console().print(
         f"{out} written; run it with: penstock run {out}"
         if has_traffic
-        else f"{out} written, without traffic; add [[flows]] or [[transfers]], or name a scenario by --like"
+        else f"{out} written, without traffic; add [[flows]] or [[transfers]], or use --like SCENARIO"
     )
     return EXIT_DONE
 

@@ -1,4 +1,4 @@
-"""The jobs of a run on a screen."""
+"""Prints the jobs of a run."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from penstock.result import Result
 
 MOST = 20
-"""Jobs that are shown, at most."""
+"""Maximum number of jobs shown."""
 
 
 def head_of(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """The first cells of a row: job, ranks, collective, iterations and step time."""
+    """First cells of a row: job, ranks, collective, iterations and step time."""
     return (
         row["job"],
         count(row["ranks"]),
@@ -29,13 +29,13 @@ def head_of(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def show_jobs(out: Screen, result: Result) -> None:
-    """Shows jobs with their iteration time and bandwidth, and what each unfinished job is waiting for."""
+    """Prints jobs with iteration time and bandwidth, and the wait chain of each unfinished job."""
     found = jobs.of_jobs(result)
     if not found:
         return
     columns = ("iterations", "step", "computation", "exposed", "algorithm", "bus", "of the link")
     shown = Table(
-        "Jobs; times are of an iteration, means over ranks",
+        "Jobs (times per iteration, means over ranks)",
         *("job", "ranks", "collective", *columns),
         numeric=3,
         spare=("algorithm", "computation", "of the link"),
@@ -52,7 +52,7 @@ def show_jobs(out: Screen, result: Result) -> None:
         )
     out.print(shown)
     if (more := len(found) - MOST) > 0:
-        out.print(f"and {count(more)} more jobs; all of them are in the result")
+        out.print(f"{count(more)} more jobs in the result")
     for line in [*jobs.estimates(result), *jobs.repetitions(result)]:
         out.print(line)
     for chain in jobs.unfinished(result):

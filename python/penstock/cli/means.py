@@ -1,4 +1,4 @@
-"""Means over replications on a screen."""
+"""Prints means over replications."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from penstock.running.replications import Replications
 
 ROWS_SHOWN = 20
-"""Rows of a table, at most."""
+"""Maximum number of rows per table."""
 Writers = dict[str, Callable[[float | None], str]]
 MEANS: tuple[tuple[str, tuple[str, ...], Writers], ...] = (
     (
@@ -45,7 +45,7 @@ MEANS: tuple[tuple[str, tuple[str, ...], Writers], ...] = (
         {"completed_ns": duration, "exchange_mean_ns": duration, "exchange_p99_ns": duration},
     ),
 )
-"""Tables of means over replications: the entries, the column headings and the measures."""
+"""Tables of means over replications: entries, column headings and measures."""
 
 
 def show_intervals(runs: Replications) -> None:
@@ -87,7 +87,7 @@ def _show_group_means(out: Screen, runs: Replications) -> None:
         return
     from penstock.analysis.statistics import student_t_interval
 
-    shown = Table("Groups of flows together", "group", "throughput", "frames lost", "longest p99", numeric=1)
+    shown = Table("Groups of flows (totals)", "group", "throughput", "frames lost", "longest p99", numeric=1)
     for name, of in values.items():
         cells = (student_t_interval(of[key], runs.confidence) for key in GROUPED)
         shown.add_row(name, *map(_interval, cells, (rate, plain, duration)))

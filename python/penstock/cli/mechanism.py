@@ -21,7 +21,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 @dataclass(frozen=True)
 class Example:
-    """The example of a kind of mechanism: its section, its name, its registry and the file of the registry.
+    """Example of a kind of mechanism: its section, name, registry and the file of the registry.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Example:
     home : str
         File that holds the list.
     more : tuple of str
-        Further lists. Their entries come before those of the registry, with the same number of lines each.
+        Additional lists. Their entries precede those of the registry and have the same number of lines each.
     """
 
     section: str
@@ -45,23 +45,23 @@ class Example:
 
     @property
     def crate(self) -> str:
-        """The crate that the mechanism is added to."""
+        """Crate that contains the mechanism."""
         return self.home.split("/")[1]
 
     def path(self, name: str = "") -> str:
-        """Path of the mechanism's file: beside the list, or in the folder named after the list."""
+        """Path of the mechanism's file: next to the list, or in the folder named after the list."""
         inner = self.home.endswith("/lib.rs")
         folder = self.home.removesuffix("/lib.rs") if inner else self.home.removesuffix(".rs")
         return f"{folder}/{name or self.file}.rs"
 
     def steps(self, guide: str) -> tuple[str, list[str]]:
-        """The part of the file that the section shows, if any, and the lines to add to the list."""
+        """Code of the example in the guide, if any, and the lines to add to the lists."""
         section = guide.partition(f"\n## {self.section}\n")[2].partition("\n## ")[0]
         *shown, lines = (textwrap.dedent(step["text"]) for step in STEPS.finditer(section))
         return "".join(shown), lines.splitlines()
 
     def with_entry(self, text: str, lines: list[str]) -> str:
-        """The text of `home` with the module added, and an entry at the end of each list."""
+        """Returns the text of `home` with the module added, and an entry at the end of each list."""
         entries = [line for line in lines if not line.startswith(("mod ", "use ", "pub use "))]
         module = "\n".join(line for line in lines if line not in entries)
         text = re.sub(r"^(pub )?mod ", rf"{module}\n\g<0>", text, count=1, flags=re.MULTILINE)
@@ -73,7 +73,7 @@ class Example:
 
 
 def _added(text: str, registry: str, entry: list[str]) -> str:
-    """The text with these lines added at the end of the list."""
+    """Returns the text with these lines added at the end of the list."""
     head, name, listed = text.rpartition(f"\n{registry}! {{\n")
     end = re.search(r"^(    \}\n)?\}\n", listed, re.MULTILINE)
     if not name or end is None:
@@ -98,11 +98,11 @@ KINDS = {
     "topology": Example("A topology", "mesh", "topologies", "crates/fabric/src/spec/topology.rs"),
     "sizes": Example("A distribution of sizes", "photos", "published", "crates/workload/src/published.rs"),
 }
-"""Kinds of mechanisms that consist of one file and its lines in one list."""
+"""Kinds of mechanisms that consist of one file and entries in a list."""
 
 
 def new_mechanism(kind: str, name: str, root: Path = Path()) -> int:
-    """Writes a copy of the example of this kind under a new name, and adds its lines to the list.
+    """Copies the example of a kind under a new name, and registers it.
 
     Parameters
     ----------
@@ -111,18 +111,18 @@ def new_mechanism(kind: str, name: str, root: Path = Path()) -> int:
     name : str
         Name of the mechanism: lower-case letters, digits and _, such as "my_control".
     root : Path
-        The checkout.
+        Root of the checkout.
 
     Raises
     ------
     InputError
-        If the kind is unknown, the name is invalid or taken, or the directory is not a checkout. Nothing is
-        written then.
+        If the kind is unknown, the name is invalid or taken, or the directory is not a checkout. In these
+        cases nothing is written.
     """
     if kind not in KINDS:
-        raise InputError(f"--mechanism {kind}: no such kind; {suggestion(kind, KINDS)}")
+        raise InputError(f"--mechanism {kind}: unknown kind; {suggestion(kind, KINDS)}")
     if _NAME.fullmatch(name) is None:
-        raise InputError(f"{name}: expected small letters, digits and _, such as my_control")
+        raise InputError(f"{name}: expected lower-case letters, digits and _, such as my_control")
     example = KINDS[kind]
     source, home, file = (
         root / EXAMPLES / f"{example.file}.rs",
@@ -139,10 +139,10 @@ def new_mechanism(kind: str, name: str, root: Path = Path()) -> int:
     file.write_text(renamed(source.read_text("utf-8"), example.file, name), "utf-8")
     home.write_text(text, "utf-8")
     out = console()
-    out.print(f"{file} written, with tests; its lines are in {home}")
+    out.print(f"{file} written, with tests; registered in {home}")
     out.print(f"try it: cargo test -p {example.crate} {name}; make dev")
     out.print(
-        f"{GUIDE}, section {example.section!r}, has the rest: keys in crates/scenario/tests/it/unused.toml, "
+        f"Next steps: {GUIDE}, section {example.section!r}; keys in crates/scenario/tests/it/unused.toml; "
         "make docs"
     )
     return EXIT_DONE

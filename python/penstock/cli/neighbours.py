@@ -25,18 +25,18 @@ def neighbours(
     threads: Threads = "auto",
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Measures how much slower each job is beside others than alone on the same fabric.
+    """Measures the slowdown of each job due to the other jobs on the same fabric.
 
-    The scenario runs once as it is, and once for each job without any other traffic.
+    Runs the scenario once as it is, and once for each job without any other traffic.
 
     Parameters
     ----------
     scenario
-        A scenario file, or a name that "penstock list" prints.
+        Scenario file, or a name printed by "penstock list".
     seed
-        Seed of all runs. Default: that of the scenario.
+        Seed of all runs. Default: the seed of the scenario.
     threads
-        Maximum number of threads for one run, or "auto": the number of processors.
+        Maximum number of threads per run, or "auto": the number of processors.
     json
         Prints one JSON object instead of tables.
     """
@@ -47,7 +47,7 @@ def neighbours(
         print_json({"schema": SCHEMA, "jobs": [one.to_dict() for one in found]})
         return EXIT_DONE
     shown = Table(
-        "Jobs beside each other (together) and alone; times are of an iteration",
+        "Jobs together and alone (times per iteration)",
         *(
             "job",
             "together",
@@ -57,7 +57,7 @@ def neighbours(
             "bus alone",
             "pauses",
             "marks",
-            "sent again",
+            "retransmitted",
         ),
         numeric=1,
         spare=("bus alone", "bus together"),

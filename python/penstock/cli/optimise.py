@@ -30,17 +30,17 @@ ROWS_SHOWN = 10
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Wanted(Varied):
-    """The objective, the constraints and the keys of a search.
+    """Objective, constraints and keys of a search.
 
     Parameters
     ----------
     minimize
-        Expression over result tables and scenario.KEY to minimize; averaged over the seeds.
+        Expression over result tables and scenario.KEY to minimize. Averaged over the seeds.
     maximize
         Expression to maximize instead.
     require
         Comparison that must hold for every seed, repeatable: "max(flows.latency_p99_ns) <= '50 us'". A run
-        that violates an invariant, such as losing a frame of a lossless class, always fails it.
+        that violates an invariant, such as a lost frame in a lossless class, never meets it.
     """
 
     minimize: str | None = None
@@ -61,17 +61,17 @@ def optimise(
 ) -> int:
     """Searches for the values of keys that minimize or maximize an expression.
 
-    After an interruption the same command resumes; with more trials it adds to the existing ones.
+    After an interruption, repeat the command to resume. With more trials it extends the search.
 
     Parameters
     ----------
     scenario
-        A scenario file, or a name that "penstock list" prints.
+        Scenario file, or a name printed by "penstock list".
     trials
-        Points to try. Default: 100.
+        Number of points. Default: 100.
     first_part
-        Share of the duration, such as 0.2, that each point runs first. Points that fail in it, or are worse
-        than the median of the feasible ones, are abandoned. Default: all points run to their end.
+        Fraction of the duration, such as 0.2, that each point runs first. Points that fail in it, or are
+        worse than the median of the feasible ones, are abandoned. Default: all points run to the end.
     out
         Directory of the search. Default: out/NAME-search.
     json
@@ -81,7 +81,7 @@ def optimise(
     from penstock.laboratory.sweep import SweepProgress
 
     if (wanted.minimize is None) == (wanted.maximize is None):
-        raise InputError("expected one of --minimize and --maximize")
+        raise InputError("expected --minimize or --maximize, and not both")
     if trials < 1:
         raise InputError(f"trials is {trials}; expected a whole number of at least 1")
     direction = "minimize" if wanted.maximize is None else "maximize"
@@ -131,18 +131,18 @@ _UNITS: dict[str, Callable[[float], str]] = {
     "bps": rate,
     "bytes": size,
 }
-"""Formatter of a value, by the unit suffix of the columns it was computed from."""
+"""Formatters of values, by the unit suffix of columns."""
 
 
 def amount(expression: str, value: float) -> str:
-    """A value of an expression, with a unit if all its columns have the same one.
+    """Formats the value of an expression, with a unit if all its columns have the same one.
 
     Parameters
     ----------
     expression : str
-        The expression, such as ``"max(flows.latency_p99_ns)"``.
+        Expression, such as ``"max(flows.latency_p99_ns)"``.
     value : float
-        The value in the units of the tables.
+        Value in the units of the tables.
     """
     from penstock.laboratory.expression import Expression
 
@@ -155,14 +155,14 @@ def _value(goal: Goal, trial: Trial) -> str:
     from penstock.laboratory.search import BROKEN
 
     if trial.given_up:
-        return "given up"
+        return "abandoned"
     if trial.error:
         return "failed: " + trial.error.splitlines()[0]
     if trial.objective is None:
-        return "objective is not known"
+        return "objective unknown"
     if not trial.is_feasible:
         missed = [
-            f"{text}: missed by {amount(text, by)}" if by < BROKEN else f"{text}: is not known"
+            f"{text}: missed by {amount(text, by)}" if by < BROKEN else f"{text}: unknown"
             for text, by in zip(goal.require, trial.missed, strict=False)
             if by > 0
         ]
@@ -185,7 +185,7 @@ def _show(plan: Plan, goal: Goal, found: list[Trial], directory: Path) -> None:
     shown = Table(title + goal.objective, *heads, numeric=1)
     if len({trial.unfinished for trial in found if trial.objective is not None}) > 1:
         differ = "trials left different numbers of transfers unfinished (column unfinished)"
-        console().print(f"{differ}: statistics of transfers leave these out", style="bold yellow")
+        console().print(f"{differ}: statistics exclude these", style="bold yellow")
     rows = {trial.number: {key: written(trial.values[key]) for key in keys} for trial in found}
     labels = labels_of([*rows.values()], keys)
     for trial in found[:ROWS_SHOWN]:
@@ -195,7 +195,7 @@ def _show(plan: Plan, goal: Goal, found: list[Trial], directory: Path) -> None:
         shown.add_row(str(trial.number), *cells, _value(goal, trial))
     console().print(shown)
     if given_up := sum(trial.given_up for trial in found):
-        console().print(f"{given_up} were given up after their first part")
+        console().print(f"{given_up} were abandoned after their first part")
     console().print(f"search   {directory}")
     if found[0].is_feasible:
         console().print(f"best     {directory / 'best.toml'}")
@@ -205,7 +205,7 @@ def _show(plan: Plan, goal: Goal, found: list[Trial], directory: Path) -> None:
 
 
 def _written(base: dict[str, Any], key: str) -> str:
-    """Value of a key in the scenario before the search."""
+    """Value of a key in the original scenario."""
     from penstock.laboratory.labels import written
 
     value: Any = base

@@ -1,4 +1,4 @@
-"""``penstock check SWITCH``: ports of a switch at risk."""
+"""``penstock check SWITCH``: switch ports at risk."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Links:
     length
         Length of cables without a length, such as "30 m". Default: Penstock's default.
     cell
-        Size of a cell of the memory, such as "208 B", if the configuration counts cells.
+        Cell size of the memory, such as "208 B", if the configuration counts cells.
     buffer
-        Size of the shared memory, such as "64 MiB", if the configuration has shares of it.
+        Size of the shared memory, such as "64 MiB", if the configuration contains fractions of it.
     """
 
     rate: str | None = None
@@ -50,12 +50,12 @@ NO_LINKS = Links()
 
 
 def configuration(name: str, links: Links) -> Document | None:
-    """Reads the configuration of a switch from a file; ``None`` if the name is not one of a configuration.
+    """Reads a switch configuration from a file; ``None`` if the file is not one.
 
     Raises
     ------
     InputError
-        If it is a file of another format that can be imported.
+        If the file has another importable format.
     """
     path = Path(name)
     if path.suffix == ".toml" or not path.is_file():
@@ -73,12 +73,12 @@ def configuration(name: str, links: Links) -> Document | None:
     other = None if of_text(found) else next((one for one in FORMATS if one.recognises(head)), None)
     if other is not None:
         expected = f"a scenario, which penstock import {name} writes"
-        raise InputError(f"{name}: is of the format {other.name} ({other.about}); expected {expected}")
+        raise InputError(f"{name}: has the format {other.name} ({other.about}); expected {expected}")
     return None
 
 
 def show_risks(config: Document, *, as_json: bool) -> int:
-    """Prints the ports of a switch at risk, and returns the exit code."""
+    """Prints the switch ports at risk, and returns the exit code."""
     from penstock.interchange.port_risks import risks
 
     found = risks(config)
@@ -144,7 +144,7 @@ def _about(profile: str, watchdog: str, dscp: Sequence[int], priorities: Sequenc
 
 
 def names(ports: Sequence[str]) -> str:
-    """Names of ports; consecutive numbers are written as a range."""
+    """Joins the names of ports; consecutive numbers become a range."""
     parts = [re.fullmatch(r"(.*?)(\d+)", one) for one in ports]
     if len(ports) < 4 or not all(parts) or len({part[1] for part in parts if part}) > 1:
         few = len(ports) < 5

@@ -17,7 +17,7 @@ from .options import Whole
 
 SCHEMA = "penstock-preview/1"
 MOST = 20
-"""Jobs and waits that are shown."""
+"""Maximum number of jobs and waits shown."""
 
 
 def preview(
@@ -28,16 +28,16 @@ def preview(
     seed: Whole | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Runs the jobs of a scenario at flow level: in seconds, without packets, queues, losses and pauses.
+    """Runs the jobs of a scenario at flow level, in seconds: no packets, queues, losses or pauses.
 
     Parameters
     ----------
     scenario
-        A scenario file with jobs, or a name that "penstock list" prints.
+        Scenario file with jobs, or a name printed by "penstock list".
     against
-        Directory of a run of the same scenario: shows how far the preview is from it.
+        Directory of a run of the same scenario. Shows the error of the preview.
     seed
-        Seed of all random streams. Default: that of the scenario.
+        Seed of all random streams. Default: the seed of the scenario.
     json
         Prints one JSON object instead of tables.
     """
@@ -53,7 +53,7 @@ def preview(
     out = console()
     beside = {own.job: own for own in deviations}
     shown = Table(
-        "Preview: flow level, no packets; times are of an iteration",
+        "Preview at flow level (times per iteration)",
         *("job", "ranks", "collective", "iterations", "step", "bus"),
         *(("packets", "error") if beside else ()),
         numeric=3,
@@ -68,7 +68,7 @@ def preview(
         )
     out.print(shown)
     if (more_jobs := len(found.jobs) - MOST) > 0:
-        out.print(f"and {count(more_jobs)} more jobs; --json has all of them")
+        out.print(f"{count(more_jobs)} more jobs with --json")
     _say(out, found.left_out, found.waits)
     return EXIT_DONE
 
@@ -78,10 +78,10 @@ def _error(error: float | None) -> str:
 
 
 def _say(out: Screen, left_out: list[str], waits: list[dict[str, object]]) -> None:
-    """Prints the parts of the scenario that the preview leaves out, and the ranks that have not ended."""
+    """Prints the parts of the scenario that the preview does not model, and ranks that have not ended."""
     if left_out:
         named = ", ".join(left_out[:MOST]) + (", ..." if len(left_out) > MOST else "")
-        out.print(f"left out: {named}")
+        out.print(f"not modelled: {named}")
     for row in waits[:MOST]:
         what = f"{row['waits_for']} ({row['cause']})"
         out.print(f"job {row['job']} has not ended: rank {row['rank']} ({row['host']}) waits for {what}")

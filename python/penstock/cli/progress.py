@@ -16,19 +16,19 @@ from penstock.units import duration
 from .console import Terminated, has_terminal, progress_bar, say
 
 LAST = 2
-"""Interrupts that wait until the measurements are saved."""
+"""Signals that are deferred until the measurements are saved."""
 
 
 @dataclass
 class Wish:
-    """The user's request to end the run, and the part that may still be skipped."""
+    """The user's request to end the run, and the current optional part."""
 
     requested: int = 0
     """Number of interrupts so far."""
     drawing: bool = False
-    """True while only pictures are being drawn, which may be skipped."""
+    """True while pictures are being drawn, which can be skipped."""
     terminated: bool = False
-    """True if the signal was SIGTERM."""
+    """True if a signal was SIGTERM."""
 
     @property
     def stop(self) -> bool:
@@ -37,7 +37,7 @@ class Wish:
 
     @contextlib.contextmanager
     def leaves_out(self) -> Iterator[None]:
-        """Context of a block that the next Ctrl-C after the first skips."""
+        """Context of a block that the second Ctrl-C skips."""
         self.drawing = True
         try:
             yield
@@ -46,7 +46,7 @@ class Wish:
 
 
 class Watcher(Protocol):
-    """Receives the progress of a run; returns false to end it."""
+    """Callback for the progress of a run."""
 
     def __call__(self, progress: Progress) -> bool:
         """Returns true if the run should continue."""
@@ -54,9 +54,9 @@ class Watcher(Protocol):
 
 @contextlib.contextmanager
 def stop_on_interrupt() -> Iterator[Wish]:
-    """Context in which Ctrl-C or SIGTERM ends the run and keeps the measurements so far.
+    """Context in which Ctrl-C or SIGTERM ends the run but keeps the measurements so far.
 
-    The second interrupt skips the report; the third ends the program at once.
+    The second interrupt skips the report; the third terminates the program.
     """
     wish = Wish()
     if threading.current_thread() is not threading.main_thread():
@@ -75,7 +75,7 @@ def stop_on_interrupt() -> Iterator[Wish]:
     except Terminated:
         raise
     except KeyboardInterrupt:
-        # The engine raises it if the run was interrupted while loading.
+        # The engine raises it if the run is interrupted while loading.
         if wish.terminated:
             raise Terminated from None
         raise
@@ -86,7 +86,7 @@ def stop_on_interrupt() -> Iterator[Wish]:
 
 @contextlib.contextmanager
 def watching(wish: Wish) -> Iterator[Watcher]:
-    """A progress bar with simulated time, frame-hops per second and the time left, if there is a terminal."""
+    """Progress bar with simulated time, frame-hops per second and remaining time, if there is a terminal."""
     if not has_terminal():
 
         def listen(progress: Progress) -> bool:

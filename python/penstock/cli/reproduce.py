@@ -28,37 +28,37 @@ def reproduce(
     json: Annotated[bool, Parameter(negative=())] = False,
     document: Path | None = None,
 ) -> int:
-    """Reproduces published experiments, or a study of your own, and compares them with their source.
+    """Reproduces published experiments or your own study, and compares them with their source.
 
-    After an interruption the same command resumes.
+    After an interruption, repeat the command to resume.
 
     Parameters
     ----------
     study
-        PAPER or PAPER/PART, as "penstock list" prints them, or a folder with studies of your own, such as
+        PAPER or PAPER/PART as printed by "penstock list", or a folder with your own studies, such as
         ./my-study. Default: all studies of the package.
     experiments
-        Experiments to show and judge, such as H7-8. The whole study runs in any case. Default: all of its
-        experiments.
+        Experiments to show and judge, such as H7-8. The whole study runs in any case. Default: all
+        experiments of the study.
     all
         Runs every study and prints one table: experiment, claim of the source, outcome, reproduced or not,
         and why.
     quick
-        Fewer replications, for a first look.
+        Runs fewer replications, for a first look.
     search
-        Instead of the study, varies all parameters that the source leaves open together, and reports how
-        closely each criterion can be met. For studies that list these parameters (search.toml).
+        Varies all parameters that the source leaves open, instead of running the study, and reports how
+        closely each criterion can be met. For studies with a list of these parameters (search.toml).
     out
         Directory for pictures and outcomes, with a subdirectory for each study.
     json
         Prints one JSON object instead of tables.
     document
-        Directory for a Markdown page per study with its pictures, and for the table of all pages.
+        Directory for a Markdown page with pictures per study, and for the overview table.
     """
     if all and study is not None:
-        raise InputError(f"--all runs every study; leave out {study!r} or --all")
+        raise InputError(f"--all runs every study; remove {study!r} or --all")
     if experiments and search:
-        raise InputError(f"--search tries a whole study; leave out {' '.join(experiments)}")
+        raise InputError(f"--search applies to a whole study; remove {' '.join(experiments)}")
     if search:
         return _search(study, out, json=json, document=document)
     results = []
@@ -67,7 +67,7 @@ def reproduce(
         _check(chosen, experiments)
     for found in chosen:
         say(f"{found.name}: {found.title}")
-        with aside():  # text that a study prints is not part of the answer
+        with aside():  # output of a study is not part of the answer
             made = studies.reproduce(found, out / found.name, quick=quick, say=_say_progress)
             shown = tuple(one for one in made.outcomes if one.id in experiments)
             results.append(replace(made, outcomes=shown) if experiments else made)
@@ -88,10 +88,10 @@ def reproduce(
 
 
 def _check(chosen: Sequence[studies.Study], experiments: Sequence[str]) -> None:
-    """Rejects experiments that the study does not have, before it runs."""
+    """Rejects experiments that the study does not contain."""
     if len(chosen) != 1:
         names = ", ".join(one.name for one in chosen[:5])
-        raise InputError(f"{' '.join(experiments)}: of which study? expected one of {names}")
+        raise InputError(f"{' '.join(experiments)}: name the study as well; expected one of {names}")
     try:
         for one in experiments:
             chosen[0].experiment(one)
@@ -100,14 +100,14 @@ def _check(chosen: Sequence[studies.Study], experiments: Sequence[str]) -> None:
 
 
 def _search(study: str | None, out: Path, *, json: bool, document: Path | None) -> int:
-    """Runs the searches of the studies that have one."""
+    """Runs the searches of all studies that have one."""
     from penstock.studies import document as pages
     from penstock.studies import search as searches
 
     chosen = studies.find(study)
     known = [one for one in chosen if (one.folder / searches.DESCRIPTION).is_file()]
     entries = []
-    for one in known or chosen[:1]:  # without a search, this one reports that it has none
+    for one in known or chosen[:1]:  # without any, the first one raises the error
         say(f"{one.name}: {one.title}")
         with aside():
             found = searches.search(one, out / f"{one.name}-search", say=_say_progress)
@@ -131,7 +131,7 @@ def _say_progress(text: str) -> None:
 def _show_all(document: Mapping[str, Any]) -> None:
     """Prints one table of all experiments."""
     out = console()
-    shown = Table("", "experiment", "the source's words", "what came out", "", "why not", lines=True)
+    shown = Table("", "experiment", "source", "result", "", "reason", lines=True)
     for one in document["experiments"]:
         verdict = Mark(one["verdict"], "green" if one["passed"] else "yellow" if one["why"] else "red")
         shown.add_row(
@@ -147,7 +147,7 @@ def _show(result: studies.StudyResult) -> None:
     out.print()
     out.print(study.title, style="bold")
     out.print(study.source, wrap=True)
-    shown = Table("", "", "experiment", "criterion", "the source reports", "measured", lines=True)
+    shown = Table("", "", "experiment", "criterion", "source", "measured", lines=True)
     for outcome in result.outcomes:
         notes = [f"({text})" for text in (outcome.judgement.why, outcome.note) if text]
         measured = [*outcome.measured.split("\n"), *notes]
@@ -167,7 +167,7 @@ def _show(result: studies.StudyResult) -> None:
             out.print(figures.note, wrap=True)
         out.print(f"table  {result.directory / figures.name}.csv")
     if study.choices:
-        out.print("What the source leaves open:")
+        out.print("Parameters that the source leaves open:")
         for choice in study.choices:
             reason = "" if result.quick else f" ({choice.why})"
             out.print(f"- {choice.what}: {choice.value}{reason}", wrap=True)
@@ -185,6 +185,4 @@ def _show(result: studies.StudyResult) -> None:
         if why := result.not_met(outcome):
             out.print(f"{outcome.id}, {result.verdict(outcome)}: {why}", wrap=True)
     if result.quick:
-        out.print(
-            "A quick run. Choices are those of the full run; reasons, which quote its figures, are left out."
-        )
+        out.print("Quick run: explanations are omitted, since they quote figures of the full run.")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Wanted:
-    """Files written beside the tables.
+    """Files written in addition to the tables.
 
     Parameters
     ----------
@@ -50,17 +50,18 @@ AS_USUAL = Wanted()
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Extent:
-    """The extent of a run.
+    """Extent of a run.
 
     Parameters
     ----------
     replications
         Number of runs with different seeds; prints means with 95 % confidence intervals. After an
-        interruption the same command resumes.
+        interruption, repeat the command to resume.
     until
-        Ends all jobs when the mean time of an iteration is known this precisely, such as "5 % at 95 %":
-        half of the width of the confidence interval and the confidence, 90, 95 or 99 %. Their figures are
-        then estimates. Default: that of the scenario.
+        Ends all jobs when the mean iteration time has this precision, such as "5 % at 95 %": half-width of
+        the
+        confidence interval, and confidence level (90, 95 or 99 %). All figures are then estimates. Default:
+        the setting of the scenario.
     """
 
     replications: Whole | None = None
@@ -90,20 +91,20 @@ def run(
     Parameters
     ----------
     scenario
-        A scenario file, or a name that "penstock list" prints.
+        Scenario file, or a name printed by "penstock list".
     seed
-        Seed of all random streams. Default: that of the scenario. Replication i uses seed + i.
+        Seed of all random streams. Default: the seed of the scenario. Replication i uses seed + i.
     extent
-        How much is run.
+        Extent of the run.
     out
         Directory for tables and report; replaces an earlier result. Default: out/NAME, or none with --json.
     json
         Prints one JSON object instead of tables.
     threads
-        Maximum number of threads for one run, or "auto": the number of processors. Several are used only if
-        that makes the run faster; the result is the same. Replications use one each.
+        Maximum number of threads per run, or "auto": the number of processors. Several threads are used only
+        if that is faster; the result is the same. Each replication uses one thread.
     wanted
-        Files written beside the tables.
+        Files written in addition to the tables.
     """
     replications = extent.replications
     _within("--seed", seed, 0, MAX_SEED)
@@ -118,7 +119,7 @@ def run(
     if directory is not None:
         storage.ensure_replaceable(directory)
     if wanted.pictures and (directory is None or not wanted.report):
-        raise InputError("--pictures draws beside the report: expected --out, and no --no-report")
+        raise InputError("--pictures: expected --out, and no --no-report")
     if replications is None:
         return _single(source, seed, threads, directory, json, wanted)
     return _several(source, seed, replications, directory, json, wanted)
@@ -157,7 +158,7 @@ def _show_result(
 
 
 def _measured(source: library.Source, seed: int | None, threads: running.Threads, watch: Watcher) -> Result:
-    """Runs the scenario and returns the measurements, up to its end or the first violated invariant."""
+    """Runs the scenario and returns the measurements up to its end, or to the first violated invariant."""
     try:
         return running.run_source(source, seed=seed, threads=threads, progress=watch)
     except SimulationError as error:
@@ -195,13 +196,13 @@ def _several(
     if isinstance(saved, OSError):
         raise saved
     if directory is not None and not runs.complete:
-        say("finished replications are saved; the same command resumes")
+        say("finished replications are saved; repeat the command to resume")
     return _end(judged, wish, runs.complete)
 
 
 @contextlib.contextmanager
 def _keeping(directory: Path | None) -> Iterator[cache.RunCache | None]:
-    """Keeps replications as they finish, if there is a directory for the result."""
+    """Saves replications as they finish, if there is a result directory."""
     if directory is None:
         yield None
         return
@@ -214,7 +215,7 @@ def _keeping(directory: Path | None) -> Iterator[cache.RunCache | None]:
 def _save(
     result: Result | Replications, directory: Path | None, wanted: Wanted, wish: Wish
 ) -> bool | OSError:
-    """Writes the measurements. Returns whether a report was written, or why nothing could be written.
+    """Writes the measurements. Returns true if a report was written, or the error if nothing was written.
 
     After Ctrl-C the tables are saved first; another Ctrl-C skips the report.
     """
@@ -230,7 +231,7 @@ def _save(
                 if wish.requested > 1:
                     return False
                 if wish.stop:
-                    say("what was measured is saved; drawing the report, which Ctrl-C leaves out")
+                    say("the measurements are saved; drawing the report (press Ctrl-C to skip it)")
                 result.save(directory, pictures=wanted.pictures)
         except KeyboardInterrupt:
             if wish.requested > LAST:
@@ -243,11 +244,11 @@ def _save(
 
 
 def _end(judged: Verdict, wish: Wish, complete: bool) -> int:
-    """Reports problems of the run on standard error, and returns the exit code."""
+    """Prints problems of the run to standard error, and returns the exit code."""
     if judged.failed:
         complain(str(judged))
     if not complete:
-        say('what was measured until then is marked "complete": false')
+        say('the measurements until then are marked "complete": false')
         if wish.stop:
             return EXIT_TERMINATED if wish.terminated else EXIT_INTERRUPTED
     return judged.exit_code
@@ -308,9 +309,11 @@ def _show_outages(out: Screen, result: Result) -> None:
 
     if not (found := outages(result)):
         return
-    whose = "all flows" if are_of_all(result) else "flows with a series"
     columns = ("fault", "at", "from", "for", "before", "during", "after")
-    shown = Table(f"Faults, and what {whose} received around them", *columns, numeric=2, spare=("before",))
+    title = "Faults, with total throughput before, during and after"
+    if not are_of_all(result):
+        title += " (flows with a series)"
+    shown = Table(title, *columns, numeric=2, spare=("before",))
     for one in found[:ROWS_SHOWN]:
         rates = map(rate, (one.before_bps, one.during_bps, one.after_bps))
         shown.add_row(one.what, one.where, *map(duration, (one.begin_ns, one.end_ns - one.begin_ns)), *rates)
@@ -328,7 +331,7 @@ def _show_totals(out: Screen, result: Result) -> None:
     if failed := failures.of_run(result):
         out.print(failed)
     run = result.run
-    # Results of earlier versions do not have these times separately.
+    # Results of earlier versions do not divide these times.
     load, build = (float(run.get(key, 0.0)) for key in ("load_s", "build_s"))
     events = max(run["wall_s"] - build, 0.0)
     skipped = run.get("skipped_hops", 0)
@@ -362,7 +365,7 @@ def _show_connections(out: Screen, result: Result) -> None:
     if not found.num_rows:
         return
     columns = ("connection", "timed", "number", "shortest", "mean", "p99", "longest")
-    last = ("carried", "complete at", "sent again", "discarded")
+    last = ("carried", "complete at", "retransmitted", "discarded")
     spare = ("carried", "shortest", "mean", "discarded", "number", "complete at")
     shown = Table("Connections", *columns, *last, numeric=2, spare=spare)
     for row in rows(found.slice(0, ROWS_SHOWN)):
@@ -388,7 +391,7 @@ def _show_transfers(out: Screen, result: Result) -> None:
     if not found:
         return
     times = ("completion mean", "p99", "slowdown mean", "p50", "p99", "max")
-    title = "Transfers; statistics are of those that were complete"
+    title = "Transfers (statistics of complete transfers)"
     heads = ("entry", "begun", "complete", "unfinished", "bytes", *times)
     shown = Table(
         title, *heads, numeric=1, spare=("slowdown mean", "p50", "bytes", "completion mean", "begun")
@@ -410,7 +413,7 @@ def _show_transfers(out: Screen, result: Result) -> None:
     if waiting := result.table("waiting_transfers").num_rows:
         never = "1 transfer" if waiting == 1 else f"{count(waiting)} transfers"
         out.print(
-            f"{never} never began: what {'it waits' if waiting == 1 else 'they wait'} for had not ended "
+            f"{never} never started: {'its' if waiting == 1 else 'their'} dependencies had not completed "
             "(table waiting_transfers)"
         )
 

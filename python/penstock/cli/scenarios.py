@@ -139,9 +139,9 @@ def _report(source: library.Source, threads: running.Threads, json: bool) -> Non
         (
             "time",
             f"about {duration(_rounded(reported.wall_s, False) * 1e9)} on {on} of this machine, "
-            "the report not counted",
+            "excluding the report",
         ),
-        ("memory", f"about {_rough_size(reported.memory_bytes)} without the program itself"),
+        ("memory", f"about {_rough_size(reported.memory_bytes)}, excluding the program"),
     )
     for name, what in rows:
         console().print(f"{name:<8} {what}")
@@ -187,9 +187,9 @@ def _show_thresholds(found: dict[str, Any]) -> None:
     for note in found["notes"]:
         console().print(note)
     circle = found["deadlock_circle"]
-    line = "no circle of queues that can wait for each other"
+    line = "no cycle of queues that can wait for each other"
     if circle:
-        line = f"these queues can come to wait for each other in a cycle: {' -> '.join([*circle, circle[0]])}"
+        line = f"these queues can wait for each other in a cycle: {' -> '.join([*circle, circle[0]])}"
     console().print(line)
 
 
@@ -200,7 +200,7 @@ def _amount(amount: dict[str, int] | None) -> str:
 
 
 def _rounded(number: float, exact: bool) -> float:
-    """Two significant digits: an estimate is not more precise."""
+    """Rounds an estimate to two significant digits; exact values stay as they are."""
     return number if exact else float(f"{number:.2g}")
 
 
@@ -217,28 +217,28 @@ def new(
     study: Path | None = None,
     mechanism: str | None = None,
 ) -> int:
-    """Writes a commented scenario to start from, a study, or a mechanism in a checkout of Penstock.
+    """Writes a commented scenario, a study, or a mechanism in a checkout of Penstock.
 
     Parameters
     ----------
     file
-        The file to write. It must not exist.
+        File to write. It must not exist.
     like
-        The scenario to copy, by name or file. Default: a short commented one.
+        Scenario to copy, by name or file. Default: a short commented scenario.
     study
-        Folder of a study to write instead: study.toml, study.py and a scenario. "penstock reproduce FOLDER"
-        runs it. It must not exist.
+        Folder of a study to write instead: study.toml, study.py and a scenario. It must not exist. Run the
+        study with "penstock reproduce FOLDER".
     mechanism
-        Kind of a mechanism to write, such as "scheduler", "queue-manager", "control" or "rdma-control", with
-        FILE as its name. Writes its file with tests, and adds it to the list of its kind.
+        Kind of mechanism to write, such as "scheduler", "queue-manager", "control" or "rdma-control"; FILE is
+        its name. Writes a source file with tests, and registers the mechanism.
     """
     if mechanism is not None:
         if like is not None or study is not None:
-            raise InputError(f"--mechanism {mechanism}: expected no --like and no --study")
+            raise InputError(f"--mechanism {mechanism}: remove --like and --study, which do not apply")
         return new_mechanism(mechanism, str(file))
     if study is not None:
         if file != Path("scenario.toml") or like is not None:
-            raise InputError(f"--study {study} writes a folder of its own; expected no file, and no --like")
+            raise InputError(f"--study {study} writes a folder: remove FILE and --like")
         return _new_study(study)
     text = STARTER.read_text("utf-8") if like is None else library.read(like).text
     try:
@@ -247,7 +247,7 @@ def new(
                 out.write(text)
                 out.flush()
             except OSError:
-                file.unlink()  # incomplete; the next attempt would take it for the user's file
+                file.unlink()  # incomplete; otherwise the next attempt would find an existing file
                 raise
     except FileExistsError:
         raise InputError(f"{file}: exists; choose another name") from None
@@ -258,7 +258,7 @@ def new(
 
 
 def _new_study(folder: Path) -> int:
-    """Writes a runnable study: the skeleton of the package and the short scenario, named after the folder."""
+    """Writes a runnable study, a template and the short scenario, named after the folder."""
     texts = {file: (SKELETON / file).read_text("utf-8") for file in ("study.toml", "study.py")}
     texts["study.toml"] = texts["study.toml"].replace("NAME", _toml_letters(folder.resolve().name))
     texts["scenario.toml"] = STARTER.read_text("utf-8")
@@ -280,7 +280,7 @@ def _new_study(folder: Path) -> int:
 
 
 def _toml_letters(name: str) -> str:
-    """A name in the form that a basic string of TOML accepts."""
+    """Escapes a name for a basic string of TOML."""
     return visible(name).replace("\\", "\\\\").replace('"', '\\"')
 
 

@@ -22,7 +22,7 @@ SCHEMA = "penstock-sensitivity/1"
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Ranges(Varied):
-    """Keys to vary, their ranges, and the measures to observe.
+    """Keys to vary, their ranges, and the measures.
 
     Parameters
     ----------
@@ -45,21 +45,21 @@ def sensitivity(
     out: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Ranks keys by their effect on a measure, over the whole range of all keys.
+    """Ranks keys by their effect on a measure, over the full ranges of all keys.
 
-    Finished runs are kept: after an interruption the same command resumes.
+    Finished runs are saved: after an interruption, repeat the command to resume.
 
     Parameters
     ----------
     scenario
-        A scenario file, or a name that "penstock list" prints.
+        Scenario file, or a name printed by "penstock list".
     method
-        "morris" (default): the mean change, one key at a time. "sobol": shares of the variance.
+        "morris" (default): mean change, one key at a time. "sobol": shares of the variance.
     number
         Trajectories of Morris (K + 1 points each for K keys), or base samples of Sobol (K + 2 points each), a
         power of two. Default: 10.
     out
-        Directory. Default: out/NAME-sensitivity.
+        Output directory. Default: out/NAME-sensitivity.
     json
         Prints one JSON object instead of tables.
     """

@@ -21,7 +21,7 @@ _UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 def show(result: Result, origin: str, bound_ns: float | None, *, json: bool) -> None:
-    """Prints the starved classes of a result and the durations."""
+    """Prints the classes and flows with the longest times without service."""
     from penstock.analysis.starvation import starvation
 
     found = starvation(result, bound_ns)
@@ -29,7 +29,7 @@ def show(result: Result, origin: str, bound_ns: float | None, *, json: bool) -> 
         print_json({"schema": SCHEMA, "run": origin, **as_json(found)})
         return
     out = console()
-    title = "Time that classes could send and were not served"
+    title = "Time eligible but not served"
     classes = Table(
         title, "port", "class", "unbroken", "in all", "breaks", "bound", "weakly", "strongly", numeric=1
     )
@@ -37,7 +37,7 @@ def show(result: Result, origin: str, bound_ns: float | None, *, json: bool) -> 
         classes.add_row(one.port, str(one.traffic_class), *_cells(one))
     out.print(classes)
     if len(found.classes) > ROWS_SHOWN:
-        out.print(f"and {len(found.classes) - ROWS_SHOWN} others: see --json")
+        out.print(f"{len(found.classes) - ROWS_SHOWN} more classes: see --json")
     flows = Table("Flows, and where each waited longest", "flow", "port", "in all", "silent", numeric=2)
     for flow in found.flows[:ROWS_SHOWN]:
         silent = duration(flow.silent_ns)
@@ -46,11 +46,11 @@ def show(result: Result, origin: str, bound_ns: float | None, *, json: bool) -> 
         )
     out.print(flows)
     if len(found.flows) > ROWS_SHOWN:
-        out.print(f"and {len(found.flows) - ROWS_SHOWN} others: see --json")
+        out.print(f"{len(found.flows) - ROWS_SHOWN} more flows: see --json")
     out.print(_verdict(found, "weakly"), _verdict(found, "strongly"))
     if found.bin_ns:
         out.print(
-            f"times are known to within bins of {duration(found.bin_ns)}; [[probes]] makes them narrower"
+            f"times are accurate to one bin of {duration(found.bin_ns)}; use a smaller `every` in [[probes]]"
         )
     if any(one.bound_ns is None for one in found.classes):
         out.print("no bound: the scheduler has no guarantee for these classes; set one with --bound")
@@ -61,12 +61,12 @@ def show(result: Result, origin: str, bound_ns: float | None, *, json: bool) -> 
             else found.unknown[0]
         )
         out.print(
-            f"not known: {text}, whose series of queue and class are not recorded, or differ in their bins"
+            f"unknown: {text}, whose series of queue and class were not recorded, or have different bins"
         )
 
 
 def as_json(found: Starvation) -> dict[str, Any]:
-    """Services as plain values."""
+    """Returns the services as JSON values."""
     return {
         "bin_ns": found.bin_ns,
         "classes": [_service(one) for one in found.classes],
@@ -84,12 +84,12 @@ def as_json(found: Starvation) -> dict[str, Any]:
 
 
 def nanoseconds(text: str) -> float:
-    """``"20 us"`` as 20000.
+    """Converts ``"20 us"`` to 20000.
 
     Raises
     ------
     InputError
-        If it is not a time above 0.
+        If the text is not a time above 0.
     """
     number, _, unit = text.strip().partition(" ")
     try:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 30
 _WRITERS = {"bps": rate, "bytes": size, "ns": duration}
 CORRELATED = 0.4
-"""Correlation of successive batch means that can be due to chance: two standard errors of 20 batches."""
+"""Largest correlation of consecutive batch means that can be due to chance: two standard errors."""
 
 
 def steady(
@@ -30,9 +30,9 @@ def steady(
     metric: str = "flow_throughput_bps",
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Finds where the warm-up of a run ends, and the confidence intervals of its means.
+    """Finds the end of the warm-up of a run, and the confidence intervals of its means.
 
-    MSER-5 finds the warm-up. Batch means of the remaining series give the confidence interval. Set "warmup"
+    MSER-5 finds the warm-up. Batch means of the remaining series give the confidence interval. Set `warmup`
     of the scenario to the longest warm-up.
 
     Parameters
@@ -51,7 +51,7 @@ def steady(
         print_json({"schema": "penstock-steady/1", "metric": metric, "series": rows})
         return EXIT_DONE
     write = _WRITERS.get(metric.rpartition("_")[2], plain)
-    title = f"{metric}: warm-up by MSER-5, and the mean of the rest with its 95 % interval by batch means"
+    title = f"{metric}: warm-up (MSER-5), and mean of the rest with its 95 % interval (batch means)"
     shown = Table(title, "of", "warm-up", "mean", "±", "", numeric=1)
     for row in rows[:ROWS_SHOWN]:
         text = "" if row["is_settled"] else "not settled in the first half"
@@ -66,10 +66,10 @@ def steady(
         )
     console().print(shown)
     if len(rows) > ROWS_SHOWN:
-        console().print(f"and {len(rows) - ROWS_SHOWN} more; --json has all of them")
+        console().print(f"{len(rows) - ROWS_SHOWN} more with --json")
     longest = max((row["warmup_ns"] for row in rows if row["is_settled"]), default=None)
     if longest is not None:
-        console().print(f'warmup = "{math.ceil(longest)} ns" leaves out the longest of them that is settled')
+        console().print(f'warmup = "{math.ceil(longest)} ns" covers the longest settled warm-up')
     return EXIT_DONE
 
 
@@ -79,7 +79,7 @@ def found(result: Result, metric: str) -> list[dict[str, Any]]:
     Raises
     ------
     ResultError
-        If every series is too short.
+        If all series are too short.
     """
     from penstock.analysis.steady import LEAST_VALUES, steady
 
@@ -100,6 +100,6 @@ def found(result: Result, metric: str) -> list[dict[str, Any]]:
         )
     if not rows:
         raise ResultError(
-            f"{metric}: no series has {LEAST_VALUES} values; run longer, or choose shorter bins of the probes"
+            f"{metric}: no series has {LEAST_VALUES} values; extend the run, or use narrower bins"
         )
     return rows

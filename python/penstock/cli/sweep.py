@@ -30,8 +30,8 @@ ROWS_SHOWN = 60
 COLUMNS_SHOWN = 4
 FAILURES_SHOWN = 5
 UNFINISHED_DIFFER = (
-    "points left different shares of their transfers unfinished (column unfinished): statistics of transfers "
-    "leave these out, and compare different transfers"
+    "points left different shares of their transfers unfinished (column unfinished): statistics exclude "
+    "these, so they compare different sets of transfers"
 )
 SAYS_EVERY_S = 30.0
 
@@ -44,17 +44,17 @@ class Varied:
     Parameters
     ----------
     vary
-        KEY=VALUES, once for each key: a range such as "20 KiB:200 KiB" (or "1 KiB:1 MiB:log"), or a list.
+        KEY=VALUES, repeatable: a range such as "20 KiB:200 KiB" (or "1 KiB:1 MiB:log"), or a list.
         Each point runs with each value of simulation.seed.
     set
-        KEY=EXPRESSION, once for each key that is computed from others.
+        KEY=EXPRESSION, repeatable: computes a key from others.
     """
 
     vary: Annotated[tuple[str, ...], Parameter(negative=())] = ()
     set: Annotated[tuple[str, ...], Parameter(negative=())] = ()
 
     def plan(self, scenario: str, measures: Mapping[str, str]) -> Plan:
-        """A Latin hypercube over these keys."""
+        """Returns a plan with a Latin hypercube over these keys."""
         from penstock.laboratory.plan import Plan
 
         vary, derive = assignments("--vary", self.vary), assignments("--set", self.set)
@@ -64,23 +64,23 @@ class Varied:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Question:
-    """The keys that vary, and the measures.
+    """Varied keys and measures of a sweep.
 
     Parameters
     ----------
     vary
-        KEY=VALUES, once for each key: "flow_control.pfc.xoff=20 KiB:200 KiB:10" (ten values),
+        KEY=VALUES, repeatable: "flow_control.pfc.xoff=20 KiB:200 KiB:10" (ten values),
         "=20 KiB:200 KiB:20 KiB" (steps), "=1 KiB:1 MiB:11:log", "=1..20", "=10 us, 50 us". Each point runs
         with each value of simulation.seed.
     set
-        KEY=EXPRESSION, once for each key that is computed from others: "flow_control.pfc.xon=xoff / 2".
+        KEY=EXPRESSION, repeatable: computes a key from others: "flow_control.pfc.xon=xoff / 2".
     measure
-        NAME=EXPRESSION over the tables of a result, once for each measure:
+        NAME=EXPRESSION over the tables of a result, repeatable:
         "p99_ns=max(flows.latency_p99_ns)". Default: sums, means and maxima over flows and ports.
     grid
-        Runs all combinations of values. This is the default.
+        Runs all combinations of values (default).
     zip
-        Combines the first values of all keys, then the second ones, and so on.
+        Combines the first values of all keys, then the second values, and so on.
     until
         Adds seeds to each point until the confidence interval of a measure is narrow enough:
         "latency_p99_ns 5 % at 95 %".
@@ -98,19 +98,19 @@ class Question:
 
     @property
     def is_requested(self) -> bool:
-        """True if any option was given."""
+        """True if an option was given."""
         return self != Question()
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Place:
-    """The machines that execute the runs.
+    """Machines that execute the runs.
 
     Parameters
     ----------
     executor
-        "processes" of this machine (default), or a Dask cluster by the address of its scheduler:
+        "processes" on this machine (default), or a Dask cluster, by the address of its scheduler:
         "dask:tcp://10.0.0.1:8786".
     workers
         Number of concurrent processes. Default: the number of processors.
@@ -131,17 +131,18 @@ def sweep(
     keep: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Runs a scenario with many values of its keys.
+    """Runs a scenario for many values of its keys.
 
-    Finished runs are kept in the directory of the sweep: the same command, or one with more values, executes
-    only the missing runs. A failed run is recorded with its scenario and error, and the sweep continues.
+    Finished runs are kept in the directory of the sweep. Repeating the command, also with more values,
+    executes only the missing runs. A failed run is recorded with its scenario and error, and the sweep
+    continues.
 
     Parameters
     ----------
     scenario
-        A scenario file, a name that "penstock list" prints, or a file with a [sweep] table.
+        Scenario file, a name printed by "penstock list", or a file with a [sweep] table.
     pareto
-        Plots two measures against each other: "minimize latency_p99_ns, maximize throughput_bps".
+        Plots two measures as a Pareto front: "minimize latency_p99_ns, maximize throughput_bps".
     out
         Directory of the sweep. Default: out/NAME-sweep.
     keep
@@ -170,7 +171,7 @@ def sweep(
     if failures:
         complain(
             f"{len(failures)} of {outcome.table('runs').num_rows} runs failed; "
-            f"{directory / 'failed'} has their scenarios"
+            f"{directory / 'failed'} contains their scenarios"
         )
     return EXIT_FAILED if failures else judged.exit_code
 
@@ -184,21 +185,21 @@ def _show_where(directory: Path) -> None:
 
 
 def engine_of(place: Place) -> AbstractContextManager[Engine]:
-    """Engine that executes the runs of a command. If connecting to it may take long, a message is printed."""
+    """Returns the engine for the runs of a command. Prints a message if connecting to it may take long."""
     from penstock.laboratory.engines import DASK, engine
 
     if place.executor.startswith(DASK):
-        say(f"asking the scheduler at {place.executor.removeprefix(DASK)}")
+        say(f"connecting to the scheduler at {place.executor.removeprefix(DASK)}")
     return engine(place.executor, place.workers)
 
 
 def plan_of(scenario: str, question: Question) -> Plan:
-    """The plan described by the command line or by a file.
+    """Returns the plan from the options, or from a file.
 
     Raises
     ------
     InputError
-        If they do not describe a valid plan.
+        If they are not a valid plan.
     """
     from penstock.laboratory import plan
     from penstock.laboratory.measures import DEFAULT_MEASURES
@@ -208,12 +209,10 @@ def plan_of(scenario: str, question: Question) -> Plan:
     from_file = plan.from_scenario(base, Path(scenario))
     if from_file is not None:
         if question.is_requested:
-            raise InputError(
-                f"{scenario} says what varies; --vary and its like belong to a scenario without [sweep]"
-            )
+            raise InputError(f"{scenario} contains [sweep]; remove --vary and related options, or the table")
         return from_file
     if sum((question.grid, question.zip, question.latin is not None)) > 1:
-        raise InputError("--grid, --zip and --latin exclude each other")
+        raise InputError("--grid, --zip and --latin: expected at most one of them")
     record = {
         option: assignments(f"--{option}", given)
         for option, given in (("vary", question.vary), ("set", question.set), ("measure", question.measure))
@@ -231,12 +230,12 @@ def plan_of(scenario: str, question: Question) -> Plan:
 
 
 def assignments(option: str, given: tuple[str, ...]) -> dict[str, str]:
-    """The two sides of each KEY=VALUES.
+    """Splits each KEY=VALUES into its two sides.
 
     Raises
     ------
     InputError
-        If one does not have two sides, or a key is given twice.
+        If there is no =, or a key is repeated.
     """
     from penstock.laboratory.values import assignment
 
@@ -244,25 +243,25 @@ def assignments(option: str, given: tuple[str, ...]) -> dict[str, str]:
     for text in given:
         key, value = assignment(text, option)
         if key in found:
-            raise InputError(f"{option} {key} is given twice")
+            raise InputError(f"{option}: {key} is given twice")
         found[key] = value
     return found
 
 
 @contextlib.contextmanager
 def resumable(place: Place, directory: Path, what: str = "runs") -> Iterator[tuple[Engine, SweepCallback]]:
-    """Engine and progress display of a command; after an interrupt, prints where finished runs are kept."""
+    """Engine and progress display of a command. After an interrupt, prints where finished runs are saved."""
     try:
         with engine_of(place) as engine, watching(what) as watch:
             yield engine, watch
     except KeyboardInterrupt:
-        say(f"finished {what} are kept in {directory}; the same command goes on")
+        say(f"finished {what} are kept in {directory}; repeat the command to resume")
         raise
 
 
 @contextlib.contextmanager
 def watching(what: str = "runs") -> Iterator[SweepCallback]:
-    """A progress bar with finished runs and the time left; without a terminal, an occasional line."""
+    """Progress bar with finished runs and remaining time; without a terminal, an occasional line."""
     if not has_terminal():
         yield _ProgressLines(what)
         return
@@ -307,7 +306,7 @@ def _document(plan: Plan, outcome: Outcome) -> dict[str, Any]:
 
 
 def _show(plan: Plan, outcome: Outcome) -> None:
-    """Prints a row per point and a column per measure; measures per flow, port or queue are in own tables."""
+    """Prints a row per point and a column per measure; measures per flow, port or queue have own tables."""
     rows = outcome.table("summary").to_pylist()
     for of_each in (False, True):
         own = [row for row in rows if bool(row["entity"]) is of_each]
@@ -326,7 +325,7 @@ def _show_some(plan: Plan, rows: list[dict[str, Any]], names: list[str], of_each
     for row in rows:
         if row["metric"] in names:
             points.setdefault((row["point"], row["entity"]), {"row": row})[row["metric"]] = row
-    title = "Means ± half-widths of the 95 % intervals over the seeds" if seeds > 1 else "One run a point"
+    title = "Means ± half-widths of the 95 % intervals over the seeds" if seeds > 1 else "One run per point"
     heads = [*short_names(keys).values(), *(["of"] if of_each else [])]
     left = any(row["unfinished"] for row in rows)
     shown = Table(title, *heads, *(["unfinished"] if left else []), *names, numeric=len(heads))
@@ -339,7 +338,7 @@ def _show_some(plan: Plan, rows: list[dict[str, Any]], names: list[str], of_each
     console().print(shown)
     if len(points) > ROWS_SHOWN:
         more = "rows" if of_each else "points"
-        console().print(f"and {len(points) - ROWS_SHOWN} more {more}; all of them are in the tables")
+        console().print(f"{len(points) - ROWS_SHOWN} more {more} in the tables")
 
 
 def _interval(row: dict[str, Any] | None, seeds: int) -> str:

@@ -26,7 +26,7 @@ def tables(
     out: Path | None = None,
     stretch: float | None = None,
 ) -> int:
-    """Lists the tables of a result, or writes them for other programs.
+    """Lists the tables of a result, or writes them in another format.
 
     Parameters
     ----------
@@ -35,14 +35,14 @@ def tables(
     names
         Tables to write. Default: all.
     format
-        csv, parquet, or openmetrics: totals and time series as text for Prometheus. Default: csv if tables
+        csv, parquet, or openmetrics (totals and time series as text for Prometheus). Default: csv if tables
         are named; otherwise the tables are listed.
     out
-        A directory for tables, or a file for openmetrics. Default: standard output, for one table as csv and
-        for openmetrics.
+        Directory for tables, or file for openmetrics. Default: standard output, for a single csv table
+        and for openmetrics.
     stretch
-        Factor by which times are stretched, with openmetrics. Default: large enough to put points one
-        millisecond apart, the resolution of Prometheus.
+        Factor by which openmetrics times are stretched. Default: large enough for a spacing of one
+        millisecond, the resolution of Prometheus.
     """
     from penstock.result import Result
 
@@ -75,7 +75,7 @@ def _write(result: Result, names: tuple[str, ...], format: Format, out: Path | N
     make = {"csv": written.csv_text, "parquet": written.parquet_bytes}[format]
     if out is None:
         if len(names) > 1 or format == "parquet":
-            raise InputError(f"{len(names)} as {format} do not fit standard output; expected --out DIRECTORY")
+            raise InputError(f"{len(names)} tables as {format} need a directory; expected --out DIRECTORY")
         write_data(make(result.table(names[0])).decode())
         return EXIT_DONE
     out.mkdir(parents=True, exist_ok=True)
@@ -92,9 +92,9 @@ def _openmetrics(result: Result, names: tuple[str, ...], out: Path | None, stret
     from penstock.interchange.tables import openmetrics, stretch_of
 
     if names:
-        raise InputError("--format openmetrics writes totals and time series; expected no names of tables")
+        raise InputError("--format openmetrics writes totals and time series; remove the names of tables")
     factor = stretch_of(result) if stretch is None else stretch
-    say(f"note: a simulated second is {factor:,.0f} s there")
+    say(f"note: timestamps are stretched: one simulated second is {factor:,.0f} s")
     text = "".join(f"{line}\n" for line in openmetrics(result, stretch=factor))
     if out is None:
         write_data(text)

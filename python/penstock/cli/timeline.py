@@ -16,7 +16,8 @@ from .console import console
 Format = Literal["page", "perfetto", "png"]
 _SUFFIXES: dict[str, Format] = {".html": "page", ".json": "perfetto", ".gz": "perfetto", ".png": "png"}
 _ENDINGS: dict[Format, str] = {"page": ".timeline.html", "perfetto": ".trace.json.gz", "png": ".timeline.png"}
-"""Suffix of the output file, appended to the name of the result: files inside a result are part of it."""
+"""Suffix of the output file, appended to the name of the result directory: files in it belong to the
+result."""
 
 
 def timeline(
@@ -27,22 +28,22 @@ def timeline(
     format: Format | None = None,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
 ) -> int:
-    """Writes the timeline of the ranks of a job: as a page, as a trace for Perfetto, or as a picture.
+    """Writes the timeline of the ranks of a job: as a page, a trace for Perfetto, or a picture.
 
-    The page has the times of the job, its collectives, its critical path and the traffic from rank to rank as
-    well. A trace (JSON, in the Trace Event Format) opens in ui.perfetto.dev and chrome://tracing.
+    The page also has the times of the job, its collectives, its critical path and the traffic between ranks.
+    A trace (JSON, in the Trace Event Format) opens in ui.perfetto.dev and chrome://tracing.
 
     Parameters
     ----------
     result
         Directory of a result.
     job
-        Name of a job. Default: of a page or picture the first, of a trace all.
+        Name of a job. Default: the first job for a page or picture, all jobs for a trace.
     format
-        "page" (HTML), "perfetto" (JSON), or "png". Default: by the name of the file; otherwise "page".
+        "page" (HTML), "perfetto" (JSON), or "png". Default: by the file extension; otherwise "page".
     out
-        The file, outside the result; a trace whose name ends in ".gz" is compressed. Default: beside the
-        result, RESULT.timeline.html, RESULT.trace.json.gz or RESULT.timeline.png.
+        Output file, outside the result directory; a trace whose name ends in ".gz" is compressed. Default:
+        next to the result, RESULT.timeline.html, RESULT.trace.json.gz or RESULT.timeline.png.
     """
     from penstock.analysis.jobs import chosen
     from penstock.report import perfetto, ranks
@@ -54,7 +55,9 @@ def timeline(
     found = Result.load(result)
     path = out if out is not None else result.with_name(f"{result.name}{_ENDINGS[form]}")
     if path.resolve().is_relative_to(result.resolve()):
-        raise InputError(f"--out {path}: expected a file outside the result, which is replaced as a whole")
+        raise InputError(
+            f"--out {path}: expected a file outside the result directory, which is replaced as a whole"
+        )
     more = ""
     chosen(found, job)
     if form == "page":

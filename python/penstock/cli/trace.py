@@ -33,24 +33,24 @@ class Choices:
     Parameters
     ----------
     format
-        Name of the format. Default: detected from the first file.
+        Format of the files. Default: detected from the first file.
     ranks
-        Number of ranks, for files that do not state it: AICB tables, SimAI workloads, one Chakra trace for
-        all.
+        Number of ranks, for files that do not state it: AICB tables, SimAI workloads, and a single Chakra
+        trace for all ranks.
     bytes
         Size of the collective of an MSCCL algorithm. Default: 1 MiB.
     algorithm
         Expansion of collectives into messages: "ring", or "direct" from each rank to every other rank.
     iterations
-        Repetitions of a SimAI or AICB step.
+        Number of repetitions of a SimAI or AICB step.
     ctrl_deps
-        Follows control dependencies of Chakra in addition to data dependencies.
+        Follows control dependencies of Chakra traces in addition to data dependencies.
     chain_streams
-        Runs GPU kernels of one stream of Chakra in the order of the file.
+        Runs the GPU kernels of each Chakra stream in file order.
     time_unit
         Unit of the start times of a connection matrix. Default: "us".
     groups
-        A file with the Chakra process groups that traces do not list, in the format of ASTRA-sim: {"0": [0,
+        File with Chakra process groups that the traces do not list, in the format of ASTRA-sim: {"0": [0,
         1]}.
     """
 
@@ -72,15 +72,15 @@ def check(
     choices: Choices = Choices(),
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Prints the contents of traces and workloads, any repairs, and the reason if a file is rejected.
+    """Prints the contents of traces and workloads, repairs that were needed, and errors in rejected files.
 
     Parameters
     ----------
     files
         Files to check. Chakra traces whose names differ only in the rank (trace.0.et, trace.1.et) are read as
-        one.
+        one trace.
     json
-        Prints a JSON list with an object for each file instead of text.
+        Prints a JSON list with one object per file instead of text.
     """
     out = console()
     rows = []
@@ -94,9 +94,9 @@ def check(
         print_json({"schema": SCHEMA, "files": rows})
     refused = [row for row in rows if "refused" in row]
     if not json and len(rows) > 1:
-        out.print(f"{len(rows) - len(refused)} read, {len(refused)} refused")
+        out.print(f"{len(rows) - len(refused)} read, {len(refused)} rejected")
     if refused:
-        complain(f"{len(refused)} of {len(rows)} {'file was' if len(rows) == 1 else 'files were'} refused")
+        complain(f"{len(refused)} of {len(rows)} {'file was' if len(rows) == 1 else 'files were'} rejected")
     return EXIT_BAD_INPUT if refused else EXIT_DONE
 
 
@@ -148,10 +148,10 @@ def train(
     if iterations < 1:
         raise InputError(f"--iterations is {iterations}; expected at least 1")
     _write(out, training.program(step, algorithm, iterations))
-    say(f"note: computation {step.compute_ns / 1e6:,.3f} ms a step, bubble {step.bubble:.1%} of it idle")
+    say(f"note: computation {step.compute_ns / 1e6:,.3f} ms per step, bubble {step.bubble:.1%} of it idle")
     for group, size in training.sent_bytes(step).items():
         if size:
-            say(f"note: a rank sends {size:,.0f} B a step, group {group}")
+            say(f"note: each rank sends {size:,.0f} B per step, group {group}")
     return EXIT_DONE
 
 
@@ -174,10 +174,12 @@ def infer(
 
     _check_out(out)
     _write(out, inference.program(job, algorithm))
-    say(f"note: prefill {job.prefill_ns / 1e6:,.3f} ms, a token {job.token_ns / 1e6:,.3f} ms of computation")
+    say(
+        f"note: prefill {job.prefill_ns / 1e6:,.3f} ms, {job.token_ns / 1e6:,.3f} ms of computation per token"
+    )
     for part, size in inference.sent_bytes(job).items():
         if size:
-            say(f"note: a rank sends {size:,.0f} B, {part}")
+            say(f"note: each rank sends {size:,.0f} B, {part}")
     return EXIT_DONE
 
 
@@ -189,7 +191,7 @@ def _check_out(out: Path) -> None:
 
 
 def _write(out: Path, program: _core.Program) -> None:
-    """Writes a schedule in the form given by the extension of its name."""
+    """Writes a schedule in the form given by the file extension."""
     try:
         data = program.goal_binary() if out.suffix == ".bin" else program.goal_text().encode()
     except ValueError as error:
@@ -221,7 +223,7 @@ def _read(names: Sequence[Path], choices: Choices) -> Found:
 
 
 def _row(names: Sequence[Path], choices: Choices) -> dict[str, Any]:
-    """Contents of files that belong together, or the reason why they are rejected."""
+    """Contents of files that belong together, or the error if they are rejected."""
     try:
         found = _read(names, choices)
     except InputError as error:
@@ -239,7 +241,7 @@ def _row(names: Sequence[Path], choices: Choices) -> dict[str, Any]:
 
 
 def _without_name(name: Path, error: InputError) -> str:
-    """A message without the file name, which is printed above it."""
+    """Error message without the file name, which is printed above it."""
     message = str(error)
     if message.startswith(f"{name}: "):
         return message.removeprefix(f"{name}: ")
@@ -248,7 +250,7 @@ def _without_name(name: Path, error: InputError) -> str:
 
 
 def _together(files: Sequence[Path]) -> list[list[Path]]:
-    """Groups of files that are read as one: names that differ only in the number before .et."""
+    """Groups files that are read as one trace: names that differ only in the number before .et."""
     found: dict[str, list[Path]] = {}
     for name in files:
         stem = (
@@ -283,10 +285,10 @@ def _described(program: _core.Program) -> dict[str, Any]:
 
 
 def _lines(names: Sequence[Path], row: dict[str, Any]) -> list[str]:
-    """Text about a file, or about several that belong together."""
+    """Text about a file, or about files that belong together."""
     title = str(names[0]) if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
     if "refused" in row:
-        return [f"{title}: refused", f"  {row['refused']}"]
+        return [f"{title}: rejected", f"  {row['refused']}"]
     lines = [f"{title}: {row['format']}", *(f"  {line}" for line in row["contents"])]
     if "program" in row:
         program = row["program"]
@@ -304,7 +306,7 @@ def _lines(names: Sequence[Path], row: dict[str, Any]) -> list[str]:
         what = (
             f"{count} sends without a receive"
             if count > 0
-            else f"{-count} receives without a send, which never end"
+            else f"{-count} receives without a send, which never complete"
         )
         lines.append(f"  unmatched: rank {one['from']} to {one['to']}, tag {one['tag']}: {what}")
     if len(unmatched) > _SHOWN:

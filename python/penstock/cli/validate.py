@@ -28,19 +28,19 @@ def validate(
     cases
         Names of cases, such as "md1" or "headroom". Default: all cases.
     quick
-        Uses short runs, with wide confidence intervals.
+        Uses short runs, which have wide confidence intervals.
     scenario
         Prints the scenario of the case instead of running it.
     json
         Prints one JSON object instead of tables.
     write
-        Markdown page to write. A page for each topic is written to a folder of the same name, the picture to
-        "images" beside it.
+        Markdown page to write. A page per topic is written to a folder of the same name, the picture to
+        "images" next to it.
     """
     wanted = validation.cases(cases)
     if scenario:
         if len(cases) != 1:
-            raise InputError("--scenario prints the scenario of one case; name it")
+            raise InputError("--scenario: expected the name of one case")
         write_data(wanted[0].scenario.rstrip() + "\n")
         return EXIT_DONE
     if write is not None and not write.parent.is_dir():

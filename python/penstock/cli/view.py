@@ -27,46 +27,42 @@ def view(
     record: Path | None = None,
     seconds: float = 12.0,
 ) -> int:
-    """Shows the report of a run or a sweep in a browser, or several reports side by side.
+    """Shows the report of a run or sweep in a browser, or several reports side by side.
 
-    The pages are served until Ctrl-C, only on this machine. Their address contains a random token that keeps
-    out other users. The page of a large result contains thinned-out time series; from this server it loads
-    all points of the part that is zoomed in.
+    Serves the pages only on this machine, until Ctrl-C. Their address contains a random token that keeps out
+    other users. The page of a large result contains thinned-out time series; this server adds all points of
+    the visible part after zooming.
 
     Parameters
     ----------
     results
         Directories of results, or of a sweep.
     port
-        TCP port on the loopback interface. Default: a free one.
+        TCP port on the loopback interface. Default: any free port.
     browser
-        Opens a browser; the address is printed in any case.
+        Opens a browser. The address is printed in any case.
     record
-        Records the animation of the page to this file instead: .gif or .webp; .mp4 and .webm need ffmpeg.
+        Records the animation of the page to this file instead: .gif or .webp; .mp4 and .webm require ffmpeg.
     seconds
         Length of the recording in seconds, above 0 and at most 120.
     """
     from penstock.viewing.server import Pages
 
     if not results:
-        raise InputError(
-            "name the directory of a result or of a sweep, such as: penstock view out/first-light"
-        )
+        raise InputError("name the directory of a result or sweep, such as: penstock view out/first-light")
     if record is not None:
         return _record(results, record, seconds)
     if not 0 <= port <= MOST_PORT:
-        raise InputError(f"--port is {port}; expected 0 (any that is free) to {MOST_PORT}")
+        raise InputError(f"--port is {port}; expected 0 (any free port) to {MOST_PORT}")
     for directory in results:
         _has_page(directory)
     try:
         pages = Pages(results, port)
     except OSError as error:
-        raise InputError(
-            f"--port {port}: {error.strerror or error}; leave it out for one that is free"
-        ) from None
+        raise InputError(f"--port {port}: {error.strerror or error}; omit it to use any free port") from None
     with pages, _private_link(pages.url) as link, contextlib.suppress(KeyboardInterrupt):
         console().print(f"view     {pages.url}")
-        say("Ctrl-C ends it")
+        say("press Ctrl-C to stop")
         if browser:
             webbrowser.open(link.as_uri())
         pages.serve_forever()
@@ -79,7 +75,7 @@ def _record(results: tuple[Path, ...], path: Path, seconds: float) -> int:
     from penstock.result import Result
 
     if len(results) != 1:
-        raise InputError(f"--record makes a recording of one run; expected one result, not {len(results)}")
+        raise InputError(f"--record: expected one result, not {len(results)}")
     with progress_bar("recording") as bar:
 
         def watch(done: int, frames: int) -> None:
@@ -92,7 +88,7 @@ def _record(results: tuple[Path, ...], path: Path, seconds: float) -> int:
 
 @contextlib.contextmanager
 def _private_link(url: str) -> Iterator[Path]:
-    """A private page that redirects to an address; the browser's arguments are visible to all users."""
+    """Creates a private page that redirects to an address, since command lines are visible to all users."""
     with tempfile.TemporaryDirectory(prefix="penstock-") as private:
         page = Path(private) / "view.html"
         page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={url}">', "utf-8")
@@ -100,14 +96,14 @@ def _private_link(url: str) -> Iterator[Path]:
 
 
 def _has_page(directory: Path) -> None:
-    """Writes the report of a run if it was left out."""
+    """Writes the report of a run if it is missing."""
     from penstock.report import write_report
     from penstock.result import Result
     from penstock.viewing.server import PAGE
 
     page = directory / PAGE
     if page.is_symlink():
-        raise InputError(f"{page}: is a symbolic link, which may lead out of the result; expected a file")
+        raise InputError(f"{page}: is a symbolic link, which may leave the result directory; expected a file")
     if page.is_file():
         return
     if (directory / "run.json").is_file():
@@ -115,4 +111,4 @@ def _has_page(directory: Path) -> None:
         return
     if not directory.is_dir():
         raise InputError(f"{directory}: no such result directory{storage.made_by(directory)}")
-    raise InputError(f"{directory}: has no {PAGE}; expected the directory of a result or of a sweep")
+    raise InputError(f"{directory}: has no {PAGE}; expected the directory of a result or sweep")

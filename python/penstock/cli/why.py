@@ -25,23 +25,23 @@ def why(
     clock: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Explains why a port was paused, a flow was slow, a message over RDMA took long, or a job does not end.
+    """Explains why a port was paused, a flow or RDMA message was slow, or a job did not end.
 
-    The verdict on the run comes first, and decides the exit code.
+    The verdict on the run is printed first and determines the exit code.
 
     Parameters
     ----------
     name
-        A port ("h2.0->sw"), a host or switch, a flow, or the common name of flows with several senders; or a
-        message over RDMA: "writes#12" is transfer 12 of the result, of the entry "writes"; or a
-        job: its time with the causes on its critical path, and the chain of ranks that wait for each other,
-        down to the root; "train#2" is iteration 2 of the job "train". Default: where congestion began, who
-        its victims were, and who lost frames.
+        A port ("h2.0->sw"), a host or switch, a flow, or the common name of flows with several senders. An
+        RDMA message: "writes#12" is transfer 12 of the result, of the entry "writes". A job: its time by
+        cause on the critical path, or the chain of ranks that wait for each other, down to the root;
+        "train#2" is iteration 2 of the job "train". Default: the roots of congestion, their victims, and the
+        flows with lost frames.
     result
-        Directory of a result. Default: the newest in out/; of replications, the first.
+        Directory of a result. Default: the newest in out/, and the first of a set of replications.
     clock
-        What the clock of the switches showed when the run began, such as "2026-11-28 14:03:00". Default:
-        times are counted from the beginning of the run.
+        Time of the switches' clock at the start of the run, such as "2026-11-28 14:03:00". Default: times are
+        relative to the start of the run.
     json
         Prints one JSON object instead of sentences.
     """
@@ -50,7 +50,7 @@ def why(
     from penstock.result import Result
 
     if name is not None and result is None and (Path(name) / "run.json").is_file():
-        result, name = Path(name), None  # a result alone: of all that is in it
+        result, name = Path(name), None  # only a result was given: report on all of it
     directory = result if result is not None else _newest()
     if result is None:
         again = f"penstock why {shlex.quote(name) if name else ''}".rstrip()
@@ -80,7 +80,7 @@ def why(
 
 
 def _zero(clock: str | None) -> dt.datetime | None:
-    """The clock at the begin of the run."""
+    """Clock time at the start of the run."""
     try:
         return None if clock is None else dt.datetime.fromisoformat(clock)
     except ValueError:
@@ -88,7 +88,7 @@ def _zero(clock: str | None) -> dt.datetime | None:
 
 
 def _newest() -> Path:
-    # What is hidden was interrupted or belongs to a run that goes on.
+    # Hidden directories belong to an interrupted or active run.
     found = [
         path.parent
         for path in OUT.glob("**/run.json")
@@ -97,12 +97,12 @@ def _newest() -> Path:
     if not found:
         raise InputError("there is no result in out/; run a scenario first, or name its directory")
     newest = max(found, key=lambda path: ((path / "run.json").stat().st_mtime, str(path)))
-    # Which replication was written last says nothing; the first is also the one with the report.
+    # The order in which replications were written is arbitrary; the first one also has the report.
     return min(_siblings(newest), key=lambda path: (len(path.name), path.name), default=newest)
 
 
 def _siblings(directory: Path) -> list[Path]:
-    """All replications that this one belongs to."""
+    """All replications of the same set."""
     among = directory.parent
     return list(among.glob("seed-*")) if (among / "replications.json").is_file() else []
 

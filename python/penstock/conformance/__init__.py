@@ -1,4 +1,4 @@
-"""Conformance cases for a device that accepts frames and reports its operational parameters."""
+"""Conformance cases for devices that accept frames and report their operational parameters."""
 
 from .device import Device, Operational
 from .registry import Case, Outcome, Trial, Verdict, cases, run

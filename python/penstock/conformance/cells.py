@@ -1,7 +1,7 @@
-"""Switches whose memory is divided into cells, for PF-20: each frame occupies whole cells.
+"""Switches whose memory is divided into cells, for PF-20: a frame occupies whole cells.
 
-Simulated memory has no cells. All frames here have 64 B, so a cell holds exactly one frame, and the sizes
-of the device are given in frames.
+Simulated memory has no cells. All frames here have 64 B, so a cell holds exactly one frame, and memory
+sizes are given in frames.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from penstock import _core
 from .testbed import Table, flow, star, switch
 
 CELL, SMALL = 144, 64
-"""Bytes of a cell, and of a frame."""
+"""Bytes of a cell and of a frame."""
 XOFF_CELLS, XON_CELLS = 40, 20
 
 

@@ -1,4 +1,4 @@
-"""Legal and illegal control frames of a tester, encoded from the standards without code of the engine.
+"""Legal and illegal control frames for the tester, encoded from the standards without the engine's code.
 
 Source: IEEE 802.3 annexes 31B (PAUSE) and 31D (PFC), IEEE 802.1Q clause 33 (CNM).
 """
@@ -13,7 +13,7 @@ from .frames import LEAST_BYTES, Sent, mac
 CONTROL = "01:80:c2:00:00:01"
 TESTER = "02:00:00:00:ff:01"
 STATION = "02:00:00:00:00:02"
-"""Address of the first host of a star. The first station is its switch."""
+"""Address of the first host of a star; the first station is the switch."""
 MAC_CONTROL, VLAN, CN_TAG, CNM = b"\x88\x08", b"\x81\x00", b"\x22\xe9", b"\x22\xe7"
 PAUSE_OPCODE, PFC_OPCODE = 0x0001, 0x0101
 
@@ -38,7 +38,7 @@ def pause(quanta: int) -> Sent:
 
 
 def vector(enabled: int, times: Mapping[int, int]) -> bytes:
-    """Enable vector, which may have reserved bits set, and times by priority, whether enabled or not."""
+    """Enable vector, which may have reserved bits set, and times of all priorities, enabled or not."""
     return struct.pack("!H8H", enabled, *(times.get(priority, 0) for priority in range(8)))
 
 
@@ -52,7 +52,7 @@ def pfc(times: Mapping[int, int], *, enabled: int | None = None, opcode: int = P
         Quanta of each priority.
     enabled : int, optional
         The enable vector. Default: a bit for each of `times`.
-    opcode, to, tag, length : optional
+    Fields that may be invalid: opcode, destination, octets before the type, and length without FCS.
         Fields that may be wrong: opcode, destination, octets before the type, and length without FCS.
     what : str, optional
         Description of the error for a report.
@@ -102,5 +102,5 @@ def cnm(
     words += [f"to {to}"] if to != STATION else []
     words += [f"length {declared_length}"] if declared_length is not None else []
     words += [f"{octets} octets"] if octets is not None else []
-    # A truncated frame is not padded: it ends where the PDU ends.
+    # A truncated frame is not padded; it ends with the truncated PDU.
     return Sent(", ".join(words), whole if octets is not None else whole.ljust(LEAST_BYTES, b"\0"))

@@ -45,13 +45,13 @@ OWN_PFC, THEIR_PFC = (5,), (3,)
 SHARES = {"own": (70, 30, 0, 0, 0, 0, 0, 0), "theirs": (40, 60, 0, 0, 0, 0, 0, 0)}
 THEIRS = Ets(CLASSES, SHARES["theirs"])
 AWAKE = ets_configuration(THEIRS)
-"""Content of the peer's first LLDPDU: it announces DCBX, and nothing in it is adopted."""
+"""First LLDPDU of the peer: it announces DCBX without anything for the device to adopt."""
 
 
 def settings(
     *, pfc_willing: bool = True, ets_willing: bool = True, exchanged: bool = True, recommends: bool = True
 ) -> dict[str, Any]:
-    """Settings of the device's administrator: PFC for priority 5, shares of 70 and 30 %."""
+    """Administrator's settings of the device: PFC for priority 5, shares of 70 and 30 %."""
     own = {"classes": list(CLASSES), "percent": list(SHARES["own"][:2]), "algorithms": ["ets", "ets"]}
     ets = {"willing": ets_willing, "own": own} | ({"recommended": own} if recommends else {})
     return {
@@ -61,17 +61,17 @@ def settings(
 
 
 def has_pfc(priorities: tuple[int, ...]) -> Expect:
-    """Expects PFC for these priorities."""
+    """Expects PFC to be enabled for these priorities."""
     return Expect("PFC", priorities, lambda _, now: now.pfc)
 
 
 def has_shares(shares: tuple[int, ...]) -> Expect:
-    """Expects these shares of the traffic classes."""
+    """Expects the traffic classes to have these shares."""
     return Expect("shares", shares, lambda _, now: now.shares)
 
 
 def has_applications(*entries: tuple[int, int, int]) -> Expect:
-    """Expects these application priorities."""
+    """Expects the device to have these application priorities."""
 
     def texts(all_: Iterable[tuple[int, int, int]]) -> list[str]:
         return [f"{kind}:{number:#x}>{priority}" for kind, number, priority in sorted(all_)]
@@ -93,13 +93,13 @@ def reports(word: str) -> Expect:
 def trial(
     name: str, *steps: Step | Part, peer: str = HIGHER, admin: Mapping[str, Any] | None = None
 ) -> Trial:
-    """A trial that begins with a DCBX peer. A `Part` among the steps is sent in an LLDPDU of the peer."""
+    """A trial that begins with a DCBX peer. Each `Part` among the steps is sent in an LLDPDU of the peer."""
     frames = [lldp(peer, [step]) if isinstance(step, Part) else step for step in steps]
     return Trial(name, settings() if admin is None else admin, (lldp(peer, [AWAKE]), Wait(1), *frames))
 
 
 def wrong(case: str, name: str, *parts: Part) -> Case:
-    """A case with TLVs that must not change anything."""
+    """A case with TLVs that must have no effect."""
     ignored = (has_pfc(OWN_PFC), has_shares(SHARES["own"]))
     return Case(case, name, [trial("", lldp(HIGHER, parts), *ignored)])
 
@@ -142,12 +142,12 @@ def _transmission() -> list[Case]:
     return [
         Case(
             "DX-01",
-            "what is sent is well-formed",
+            "LLDPDUs sent are well-formed",
             [trial("", Wait(3), Expect("wrong", [], _malformed))],
         ),
         Case(
             "DX-02",
-            "other destinations have no effect",
+            "LLDPDUs to other destinations are ignored",
             [
                 trial(to, lldp(HIGHER, [pfc(THEIR_PFC)], to=to), has_pfc(OWN_PFC))
                 for to in ("01:80:c2:00:00:03", MAC)
@@ -179,7 +179,7 @@ def _willing() -> list[Case]:
         ),
         Case(
             "DX-05",
-            "both are willing: the one with the lower address adopts",
+            "both are willing: the end with the lower address adopts",
             [
                 trial("peer lower", pfc(THEIR_PFC, willing=True), has_pfc(OWN_PFC), peer=LOWER),
                 trial("peer higher", pfc(THEIR_PFC, willing=True), has_pfc(THEIR_PFC)),
@@ -187,12 +187,12 @@ def _willing() -> list[Case]:
         ),
         Case(
             "DX-06",
-            "nobody is willing: both keep, and the mismatch is reported",
+            "neither is willing: both keep their own, and the mismatch is reported",
             [trial("", pfc(THEIR_PFC), has_pfc(OWN_PFC), reports("mismatch"), admin=unwilling)],
         ),
         Case(
             "DX-07",
-            "both are willing and have the same: nothing changes",
+            "both are willing with equal settings: nothing changes",
             [
                 trial(
                     "",
@@ -209,7 +209,7 @@ def _recommended() -> list[Case]:
     return [
         Case(
             "DX-08",
-            "a willing device adopts what is recommended",
+            "a willing device adopts the recommendation",
             [
                 trial(
                     "",
@@ -220,7 +220,7 @@ def _recommended() -> list[Case]:
         ),
         Case(
             "DX-09",
-            "what the peer does is not a recommendation",
+            "the peer's ETS configuration is not a recommendation",
             [trial("", ets_configuration(THEIRS, willing=True), has_shares(SHARES["own"]))],
         ),
         Case(
@@ -244,7 +244,7 @@ def _applications() -> Case:
     fcoe, moved, default = (1, 0x8906, 3), (1, 0x8906, 4), (1, 0, 2)
     return Case(
         "DX-11",
-        "applications come, change and go",
+        "application priorities are added, changed and removed",
         [
             trial("come", applications([fcoe]), has_applications(fcoe)),
             trial("change", applications([fcoe]), Wait(1.2), applications([moved]), has_applications(moved)),
@@ -302,12 +302,12 @@ def _faulty_pdus() -> list[Case]:
     return [
         Case(
             "DX-19",
-            "without a time to live the LLDPDU is dropped",
+            "an LLDPDU without a Time To Live TLV is dropped",
             [trial("", bare(HIGHER, [*ids, theirs, END]), keeps)],
         ),
         Case(
             "DX-20",
-            "mandatory TLVs out of order drop the LLDPDU",
+            "an LLDPDU with mandatory TLVs out of order is dropped",
             [
                 trial("port first", bare(HIGHER, [*reversed(ids), ttl(120), theirs, END]), keeps),
                 trial("second chassis", bare(HIGHER, [*ids, ttl(120), ids[0], theirs, END]), keeps),
@@ -323,7 +323,7 @@ def _faulty_pdus() -> list[Case]:
         ),
         Case(
             "DX-22",
-            "what is unknown is skipped",
+            "unknown TLVs are skipped",
             [trial(name, lldp(HIGHER, [part, theirs]), has_pfc(THEIR_PFC)) for name, part in uses],
         ),
     ]
@@ -337,33 +337,33 @@ def _neighbours() -> list[Case]:
     return [
         Case(
             "DX-23",
-            "with two neighbours none counts",
+            "with two neighbours, neither is used",
             [trial("", theirs, second, keeps, reports("stations"))],
         ),
         Case(
             "DX-24",
-            "the one that remains counts",
+            "the remaining neighbour is used",
             [trial("", theirs, second, Wait(1.2), lldp(OTHER, [], ttl_s=0), theirs, Wait(1), adopts)],
         ),
         Case("DX-25", "new values are adopted", [trial("", theirs, Wait(1.2), pfc((4,)), has_pfc((4,)))]),
         Case(
             "DX-26",
-            "a shutdown brings the administrator's settings back",
+            "a shutdown restores the administrator's settings",
             [trial("", theirs, Wait(1.2), adopts, lldp(HIGHER, [], ttl_s=0), keeps)],
         ),
         Case(
             "DX-27",
-            "silence brings the administrator's settings back",
+            "expiry of the TTL restores the administrator's settings",
             [trial("", lldp(HIGHER, [theirs], ttl_s=3), adopts, Wait(5.5), keeps)],
         ),
-        Case("DX-28", "a TLV that is withdrawn is gone", gone),
+        Case("DX-28", "a withdrawn TLV has no further effect", gone),
         Case(
             "DX-29",
-            "a feature that is switched off is not sent, so that the peer falls back",
+            "a disabled feature is not sent, so that the peer falls back",
             [
                 trial(
                     "",
-                    *(theirs, Wait(1.2), Administer(settings(exchanged=False), "PFC leaves the exchange")),
+                    *(theirs, Wait(1.2), Administer(settings(exchanged=False), "PFC is not exchanged")),
                     *(Wait(3), Expect("a PFC TLV is sent", False, _sent_pfc)),
                 )
             ],
@@ -379,7 +379,7 @@ def _dialects() -> list[Case]:
     return [
         Case(
             "DX-30",
-            "the dialect of the standard counts",
+            "the standard version of DCBX takes precedence",
             [only, trial("both", both, has_pfc((4,)), reports("both"))],
         ),
         *_older(),
@@ -388,12 +388,12 @@ def _dialects() -> list[Case]:
 
 
 def _chain() -> list[Trial]:
-    """A core that is not willing, before an edge switch that is willing only towards the core."""
+    """A core that is not willing, next to an edge switch that is willing only towards the core."""
     core = lldp(HIGHER, [ets_configuration(THEIRS), ets_recommendation(THEIRS), pfc(THEIR_PFC)])
     trials = []
     for inherits, name, priorities, shares in (
-        (False, "the edge has its own", OWN_PFC, SHARES["own"]),
-        (True, "the edge passes on", THEIR_PFC, SHARES["theirs"]),
+        (False, "the edge uses its own settings", OWN_PFC, SHARES["own"]),
+        (True, "the edge inherits from the core", THEIR_PFC, SHARES["theirs"]),
     ):
         uplink = {"settings": {}, "inherits": inherits}
         admin = {**settings(pfc_willing=False, ets_willing=False), "uplink": uplink}
@@ -403,7 +403,7 @@ def _chain() -> list[Trial]:
 
 
 def _received(device: Device, _: Operational) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Priorities with PFC, and shares, in the last LLDPDU."""
+    """Priorities with PFC, and shares, from the last LLDPDU."""
     frame = [frame for frame in device.sent() if frame[12:14] == b"\x88\xcc"][-1]
     values = {one.subtype: one.value for one in tlvs(frame) if one.oui}
     enabled = values[PFC][-1]
@@ -413,7 +413,7 @@ def _received(device: Device, _: Operational) -> tuple[tuple[int, ...], tuple[in
 
 
 def answer(priorities: tuple[int, ...], flags: Flags) -> Answer:
-    """The peer acknowledges the device's last sequence number, in the pre-standard version of DCBX."""
+    """Acknowledges the last sequence number of the device, as a peer of the pre-standard version."""
 
     def make(device: Device) -> Sent:
         received = [one for frame in device.sent() if (one := older(frame)) is not None]
@@ -460,13 +460,13 @@ def _older() -> list[Case]:
     return [
         Case(
             "DX-31",
-            "before the standard: adopted once it is acknowledged",
+            "pre-standard: settings are adopted once acknowledged",
             [Trial("", admin, handshake)],
         ),
-        Case("DX-32", "before the standard: the willing matrix and its errors", matrix),
+        Case("DX-32", "pre-standard: the willing matrix and its errors", matrix),
         Case(
             "DX-33",
-            "before the standard: what is disabled or in error is off",
+            "pre-standard: disabled features and features in error are off",
             [
                 older_trial("disabled", Flags(enabled=False), has_pfc(())),
                 older_trial("in error", Flags(error=True), has_pfc(())),
@@ -484,4 +484,4 @@ CASES = [
     *_neighbours(),
     *_dialects(),
 ]
-"""The 34 cases, in the order of their numbers."""
+"""The 34 cases, in numerical order."""

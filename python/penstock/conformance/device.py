@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .sim import Traffic
 
 MAC = "02:00:00:00:00:0b"
-"""Address of every device; it lies between the tester's addresses."""
+"""Address of every device, between the tester's addresses."""
 SECOND_NS = 1_000_000_000
 
 
@@ -51,13 +51,13 @@ class UnfitError(InputError):
 
 
 class Device(Protocol):
-    """A device under test: a port, or a switch port towards a host with the tester at its uplink."""
+    """A device under test: a port, or a switch port to a host with the tester at the uplink."""
 
     name: str
-    """Value of `--against` for this device."""
+    """Value of `--against` that selects this device."""
 
     def start(self, settings: Mapping[str, Any]) -> None:
-        """Restarts the device with these keys of an agent's settings.
+        """Restarts the device with these settings of its DCBX agent.
 
         `uplink` has the settings of the uplink; with `inherits`, the port adopts the operational
         parameters of the uplink.
@@ -67,10 +67,10 @@ class Device(Protocol):
         """Changes the administrator's settings."""
 
     def send(self, frame: bytes) -> None:
-        """Delivers a frame to the device."""
+        """Delivers a frame of the tester to the device."""
 
     def wait(self, seconds: float) -> None:
-        """Lets time pass."""
+        """Advances time."""
 
     def operational(self) -> Operational:
         """Operational state, once the device has settled."""
@@ -79,7 +79,7 @@ class Device(Protocol):
         """Frames that the device has sent since its start."""
 
     def lacks(self, case: str) -> str:
-        """Reason why a case does not apply; empty if it does."""
+        """Reason why a case does not apply to this device; empty if it does."""
 
     def close(self) -> None:
         """Releases the resources of the device."""
@@ -90,7 +90,7 @@ SELECTORS = {"ether_type": 1, "stream_port": 2, "datagram_port": 3, "port": 4, "
 
 @dataclass
 class AgentDevice:
-    """The agent of this package, in memory; its clock is advanced by the case."""
+    """The agent of this package, in memory, with a clock that the case advances."""
 
     name: str = "agent"
     _agent: _core.DcbxAgent = field(init=False)
@@ -129,7 +129,7 @@ class AgentDevice:
         self._serve()
 
     def wait(self, seconds: float) -> None:
-        """Advances the clock; each timer expires at its own time."""
+        """Advances the clock; each timer expires at its scheduled time."""
         end_ns = self._now_ns + round(seconds * SECOND_NS)
         while (next_ns := self._next_ns()) <= end_ns:
             self._now_ns = max(self._now_ns, next_ns)
@@ -156,8 +156,8 @@ class AgentDevice:
         return list(self._sent)
 
     def lacks(self, case: str) -> str:
-        """Rejects cases of pauses, shares and congestion, which need a device that forwards frames."""
-        return "" if case.startswith("DX-") else "the agent carries no frames"
+        """Rejects cases of pauses, shares and congestion, which require a device that forwards frames."""
+        return "" if case.startswith("DX-") else "the agent forwards no frames"
 
     def close(self) -> None:
         """Does nothing: there are no resources to release."""
@@ -169,7 +169,7 @@ class AgentDevice:
     def _serve(self) -> None:
         if self._uplink is not None:
             while self._uplink.send(self._now_ns) is not None:
-                pass  # frames for the tester, which needs none of them
+                pass  # frames for the tester are discarded
             if self._inherits:
                 self._inherit(self._uplink)
         while (frame := self._agent.send(self._now_ns)) is not None:

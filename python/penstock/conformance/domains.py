@@ -17,8 +17,8 @@ from .registry import Case, Expect, Step, Trial, Within
 from .testbed import AT_US, FRAME, Table, flow, of, star, us
 
 CNPV, ALTERNATE, OTHER = 3, 2, 5
-"""The priority with congestion notification, the alternate priority of frames from outside, and a priority
-without congestion notification."""
+"""A priority with congestion notification, the alternate priority of frames from outside the domain, and a
+priority without congestion notification."""
 BIT = 1 << CNPV
 CONGESTION_NOTIFICATION = 8
 """Subtype of the congestion notification TLV."""
@@ -26,33 +26,33 @@ FCS = 4
 SET_POINT, WEIGHT, UNIT = 26_000, 2, 64
 MOST = SET_POINT * (2 * WEIGHT + 1)
 FULL = 200_000
-"""Queue limit in bytes at which the queue stays full."""
+"""Queue limit in bytes at which the queue remains full."""
 LONG = 2_500_000
-"""Queue limit in bytes that exceeds a 16-bit field with units of 64 octets."""
+"""Queue limit in bytes that overflows a 16-bit field in units of 64 octets."""
 TYPES = {"vlan": b"\x81\x00", "cn_tag": b"\x22\xe9", "cnm": b"\x22\xe7", "ipv4": b"\x08\x00"}
 MODES = {"disabled": (CNPV, True), "edge": (ALTERNATE, False), "interior": (CNPV, False),
          "interior_ready": (CNPV, True)}  # fmt: skip
-"""By defense mode: the priority of incoming frames, and true if outgoing frames keep their CN-TAG."""
+"""For each defense mode, the priority of incoming frames, and true if outgoing frames keep their CN-TAG."""
 
 
 def tlv(controlled: int, ready: int) -> Part:
-    """The congestion notification TLV: bit vectors of the neighbor's CNPVs and of those it is ready for."""
+    """The congestion notification TLV: bit vectors of the neighbor's CNPVs, and of those that are ready."""
     what = f"CNPV {controlled:08b}, ready {ready:08b}"
     return organisational(CONGESTION_NOTIFICATION, bytes([controlled, ready]), what)
 
 
 def congestion_tlv(controlled: int, ready: int) -> Sent:
-    """An LLDPDU of the neighbor with this TLV."""
+    """An LLDPDU of the neighbor that contains this TLV."""
     return lldp(TESTER, [tlv(controlled, ready)])
 
 
 def domain(**keys: Any) -> Table:
-    """Settings of a station for which `CNPV` has congestion notification."""
+    """Settings of a station with congestion notification for `CNPV`."""
     return {"priorities": [CNPV], **keys}
 
 
 class Message:
-    """A congestion notification message, read octet by octet."""
+    """A congestion notification message, decoded from its octets."""
 
     def __init__(self, octets: bytes) -> None:
         """Parses the message after the VLAN tag and the optional CN-TAG."""
@@ -65,7 +65,7 @@ class Message:
 
     @staticmethod
     def all_of(frames: Sequence[bytes]) -> list[Message]:
-        """The messages among these frames, in their order."""
+        """The congestion messages among these frames, in order."""
         types = (TYPES["cnm"], TYPES["cn_tag"])
         tagged = [one for one in frames if one[16:18] in types]
         cnm = TYPES["cnm"]
@@ -73,7 +73,7 @@ class Message:
 
 
 def seen(what: str, value: object, observe: Callable[[list[bytes]], object]) -> Expect:
-    """Expects a value that `observe` computes from the octets at the logged ports."""
+    """Expects a value that `observe` computes from the frames at the logged ports."""
     return Expect(what, value, lambda _, now: observe(of(now).octets()))
 
 
@@ -93,7 +93,7 @@ def overloaded(limit: int, **point: Any) -> Table:
 
 
 def _fields() -> list[Trial]:
-    """The fields agree with each other in each message, and with a queue of known length."""
+    """The fields of each message are consistent with each other, and with a queue of known length."""
 
     def disagreeing(frames: list[bytes]) -> int:
         reported = Message.all_of(frames)
@@ -138,21 +138,21 @@ def _fields() -> list[Trial]:
             overloaded(FULL),
             (
                 us(1_000),
-                seen("fields that disagree:", 0, disagreeing),
+                seen("inconsistent fields:", 0, disagreeing),
                 seen("offset of the last:", Within(expected - slack, expected + slack), last),
             ),
         ),
         Trial("beyond 16 bits", overloaded(LONG), (us(2_600), seen("offset of the last:", -32_768.0, last))),
         Trial(
-            "the head of the sampled frame",
+            "the first octets of the sampled frame",
             overloaded(FULL, header_length="64 B"),
-            (us(500), seen("wrong in what is repeated:", [], head)),
+            (us(500), seen("errors in the encapsulated octets:", [], head)),
         ),
     ]
 
 
 def _tags() -> list[Trial]:
-    """The NIC of h0 has two flows of the priority, and one of another priority between them."""
+    """The NIC of h0 has two flows of the priority, and a flow of another priority between them."""
     flows = [flow("a", CNPV, "1 Gb/s"), flow("b", OTHER, "1 Gb/s"), flow("c", CNPV, "1 Gb/s")]
     both = {"congestion_domain": domain()}
     inside = star(flows, priorities=(), host=both, switch=both)
@@ -178,7 +178,7 @@ def _tags() -> list[Trial]:
 
 
 def border(defence: str | None) -> Table:
-    """A switch between h0 without congestion notification and h1 with it; the device is its port to h0."""
+    """A switch between h0 without congestion notification and h1 with it. The device is its port to h0."""
     ports = {} if defence is None else {"ports": {"h0": defence}}
     flows = [flow("in", CNPV, "1 Gb/s"), flow("out", CNPV, "1 Gb/s", sender="h1", to="h0")]
     scenario = star(
@@ -219,7 +219,7 @@ def _edges() -> list[Trial]:
 
 
 def _learned() -> list[Trial]:
-    """The neighbor announces more and more, then only another priority. Frames in flight are left out."""
+    """The neighbor announces more and more, then only another priority. Frames in flight are ignored."""
     rounds = [((0, 0), "edge"), ((BIT, 0), "interior"), ((BIT, BIT), "interior_ready"), ((1, 1), "edge")]
     steps: list[Step] = []
     for nth, (bits, mode) in enumerate(rounds):
@@ -247,9 +247,9 @@ def _learned() -> list[Trial]:
     return [Trial("switch", border(None), steps), Trial("host", device, host)]
 
 
-FIELDS = Case("QN-02", "fields of the queue, and the head of the sampled frame", _fields())
+FIELDS = Case("QN-02", "queue fields, and the first octets of the sampled frame", _fields())
 EDGES = [
     Case("QN-13", "the CN-TAG follows the VLAN tag, on every frame of the priority", _tags()),
     Case("QN-14", "the edge of a domain: priorities and CN-TAGs by defence mode", _edges()),
-    Case("QN-15", "the congestion notification TLV moves the defence, and back", _learned()),
+    Case("QN-15", "the TLV changes the defence mode, and back", _learned()),
 ]

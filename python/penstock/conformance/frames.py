@@ -1,4 +1,4 @@
-"""Legal and illegal frames of a tester, encoded from the text of the standards without code of the engine.
+"""Legal and illegal frames for the tester, encoded from the standards without the engine's code.
 
 Source: IEEE 802.1AB clause 8 (LLDPDU), IEEE 802.1Q annex D.2 (TLVs of DCBX), the DCBX base specification
 1.01 for the pre-standard version.
@@ -20,7 +20,7 @@ STRICT, SHARED = 0, 2
 
 @dataclass(frozen=True)
 class Part:
-    """A TLV: its octets, and its description in a report."""
+    """A TLV as octets, with a description for reports."""
 
     what: str
     octets: bytes
@@ -28,7 +28,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Sent:
-    """A frame: its octets, and its description in a report."""
+    """A frame as octets, with a description for reports."""
 
     what: str
     octets: bytes
@@ -46,7 +46,7 @@ def lldp(
 
     Parameters
     ----------
-    source : str
+    Address of the sender, from which the chassis and port IDs are derived.
         Address of the sender, which also names chassis and port.
     parts : sequence of Part
         TLVs after the mandatory ones.
@@ -62,7 +62,7 @@ def lldp(
 
 
 def bare(source: str, parts: Sequence[Part], *, to: str = NEAREST_BRIDGE) -> Sent:
-    """An LLDP frame with these TLVs only."""
+    """An LLDP frame that contains exactly these TLVs."""
     octets = mac(to) + mac(source) + b"\x88\xcc" + b"".join(part.octets for part in parts)
     words = ", ".join(part.what for part in parts if part.what)
     where = "" if to == NEAREST_BRIDGE else f" to {to}"
@@ -104,20 +104,20 @@ def ttl(seconds: int) -> Part:
 
 @dataclass(frozen=True)
 class Ets:
-    """The traffic class of each priority, and the percentage and algorithm of each class."""
+    """Traffic class of each priority, and percentage and algorithm of each class."""
 
     classes: tuple[int, ...]
     percent: tuple[int, ...]
     algorithms: tuple[int, ...] = (SHARED, SHARED, 0, 0, 0, 0, 0, 0)
 
     def octets(self) -> bytes:
-        """The octets: half octets with the high one first, then the two tables."""
+        """The octets: nibbles with the high one first, then the two tables."""
         pairs = zip(self.classes[::2], self.classes[1::2], strict=True)
         return bytes([*(high << 4 | low for high, low in pairs), *self.percent, *self.algorithms])
 
 
 def ets_configuration(table: Ets, *, willing: bool = False) -> Part:
-    """ETS Configuration TLV: the settings of the sender."""
+    """ETS Configuration TLV with the sender's settings."""
     head = bytes([willing << 7])
     shares = "/".join(map(str, table.percent[:2]))
     return organisational(
@@ -126,7 +126,7 @@ def ets_configuration(table: Ets, *, willing: bool = False) -> Part:
 
 
 def ets_recommendation(table: Ets) -> Part:
-    """ETS Recommendation TLV: the settings that the sender recommends to its peer."""
+    """ETS Recommendation TLV with the settings recommended to the peer."""
     shares = "/".join(map(str, table.percent[:2]))
     return organisational(ETS_RECOMMENDATION, b"\0" + table.octets(), f"recommends {shares}")
 
@@ -157,7 +157,7 @@ class Flags:
     error: bool = False
 
     def octet(self) -> int:
-        """Enable, Willing and Error in the three high bits."""
+        """The octet with Enable, Willing and Error in its three high bits."""
         return self.enabled << 7 | self.willing << 6 | self.error << 5
 
     def __str__(self) -> str:
@@ -192,7 +192,7 @@ class Tlv:
 
 @dataclass(frozen=True)
 class Older:
-    """Fields of an LLDPDU in version 1.01: sequence numbers and the error flag of PFC."""
+    """Fields of a version 1.01 LLDPDU: sequence numbers, and the error flag of PFC."""
 
     sequence: int
     acknowledged: int

@@ -1,8 +1,8 @@
-"""The open-source agent lldpad as a device, at one end of a pair of virtual interfaces.
+"""The open-source agent lldpad as a device, at one end of a veth pair.
 
-The agent runs in its own network namespace; the other end belongs to the tester. Virtual interfaces have
-no DCB support in the kernel, and without it lldpad refuses to speak DCBX. A small library, compiled here,
-answers these calls instead and logs the settings of the agent. That log is the operational state.
+The agent runs in its own network namespace; the tester uses the other end. Virtual interfaces have no DCB
+support in the kernel, and without it lldpad does not run DCBX. A small preloaded library, compiled here,
+handles these calls instead and logs the settings. That log is the operational state.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .device import MAC, SELECTORS, Operational
 
 PROGRAMS = ("ip", "lldpad", "lldptool", "cc", "mount")
 SETTLING_S = 1.4
-"""Seconds after which lldpad has processed a frame."""
+"""Seconds that lldpad needs to process a frame."""
 START_S = 8.0
 STOP_S = 10.0
 TLVS = {"pfc": "0080c20b", "ets": "0080c209", "recommended": "0080c20a"}
@@ -97,7 +97,7 @@ class Lldpad:
         time.sleep(0.4)
 
     def administer(self, settings: Mapping[str, Any]) -> None:
-        """Changes PFC alone: transmission of its TLV, willingness and priorities."""
+        """Changes only PFC: transmission of its TLV, willingness and priorities."""
         pfc = settings["pfc"]
         self._tool("-T", "-V", "PFC", f"willing={_yes(pfc.get('willing', True))}")
         self._tool("-T", "-V", "PFC", f"enabled={','.join(map(str, pfc['priorities'])) or 'none'}")
@@ -113,7 +113,7 @@ class Lldpad:
         time.sleep(seconds)
 
     def operational(self) -> Operational:
-        """Settings that lldpad has made, once it has settled."""
+        """The settings that lldpad has applied, once they are stable."""
         time.sleep(SETTLING_S)
         return read_log(self._log.read_text("utf-8"))
 
@@ -125,10 +125,10 @@ class Lldpad:
     def lacks(self, case: str) -> str:
         """Rejects cases of pauses, shares and congestion, which need a device that forwards frames."""
         if case in ("DX-31", "DX-32", "DX-33"):
-            return "the lldpad of Debian reads the dialect before the standard, and does not send it"
+            return "Debian's lldpad receives the pre-standard version, but does not send it"
         if case == "DX-34":
-            return "lldpad takes over nothing from one port to another"
-        return "" if case.startswith("DX-") else "lldpad carries no frames"
+            return "lldpad does not inherit settings between ports"
+        return "" if case.startswith("DX-") else "lldpad forwards no frames"
 
     def leave(self) -> None:
         """Disables LLDP at the port, which sends a shutdown LLDPDU."""
@@ -148,7 +148,7 @@ class Lldpad:
         with as_file(files("penstock").joinpath("conformance/dcbshim.c")) as source:
             built = _run("cc", "-shared", "-fPIC", "-O2", "-o", str(self._shim), str(source), "-ldl")
         if built.returncode != 0:
-            raise InputError(f"lldpad: the library beside it cannot be compiled: {built.stderr.strip()}")
+            raise InputError(f"lldpad: the preloaded library cannot be compiled: {built.stderr.strip()}")
         pair = ("type", "veth", "peer", "name", self._theirs, "netns", self._namespace)
         for words in (
             ("netns", "add", self._namespace),
@@ -162,7 +162,7 @@ class Lldpad:
         self._interface = Interface(self.own)
 
     def stop(self) -> None:
-        """Ends the agent, which may exit without a last frame."""
+        """Stops the agent, which may exit without a shutdown LLDPDU."""
         if self._agent is None:
             return
         self._agent.send_signal(signal.SIGTERM)
@@ -198,7 +198,7 @@ class Lldpad:
 
 
 def read_log(text: str) -> Operational:
-    """Operational state after the settings in a log."""
+    """Derives the operational state from a log of settings."""
     pfc, shares, classes = 0, (0,) * 8, (0,) * 8
     entries: set[tuple[int, int, int]] = set()
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""Cases of congestion notification, QN-01 to QN-16: messages of a queue and reactions of a source.
+"""Cases of congestion notification, QN-01 to QN-16: messages of a congestion point, reactions of a source.
 
 Source: IEEE 802.1Q clauses 30 to 33 (QCN) and the defaults of its MIB. All links have 10 Gb/s.
 """
@@ -20,7 +20,7 @@ LINK_BPS = 10e9
 GAIN = 128
 LEAST_FACTOR = 0.5
 LEAST_FACTOR_OF_63 = 1 - 63 / GAIN
-"""Factor by which the largest feedback reduces a rate."""
+"""Factor by which the maximum feedback reduces a rate."""
 INCREASE_BPS = 5e6
 TIMER_US = 200.0
 CYCLES = 5
@@ -28,21 +28,21 @@ SET_POINT = 26_000
 OTHER_STATION = "02:00:00:00:00:03"
 """Address of the second host of a star."""
 MOST = SET_POINT * 5
-"""|Fb| in bytes from which the feedback is the largest: set point times 2 w + 1, with w = 2."""
+"""|Fb| in bytes at which the feedback reaches its maximum: set point times 2 w + 1, with w = 2."""
 SAMPLES = {4: 150_000, 12: 75_000, 20: 50_000, 28: 37_500, 36: 30_000, 44: 25_000, 52: 21_500, 60: 18_500}
 """Octets between samples, by feedback."""
 POINT: Table = {"switch": {"queue_managers": [{"qcn": {}}]}}
 
 
 def source(**keys: Any) -> Table:
-    """The NIC of h0 with one flow. Its timer is short, and its byte counter never expires."""
+    """The NIC of h0 with one flow. Its timer is short; its byte counter never expires."""
     qcn = {"time_reset": f"{TIMER_US:g} us", "byte_reset": "1 GB", "jitter_share": 0.0, **keys}
     scenario = star([flow("f", 3)], priorities=(), host={"rate_limiters": {"qcn": qcn}}, **POINT)
     return {"scenario": scenario, "port": "h0.0->sw", "link": ("h0", "sw"), "station": "h0"}
 
 
 def rate(bps: float) -> Expect:
-    """Expects this rate of the flow now, in Mb/s on the wire, to 0.1 %."""
+    """Expects the flow to have this rate in Mb/s on the wire, within 0.1 %."""
 
     def observe(_: Device, now: Operational) -> float:
         rows = of(now).result.rows("rate_limiters")
@@ -58,7 +58,7 @@ def unmoved(name: str, frame: Sent, *, counted: bool = True) -> Trial:
 
 
 def congested(senders: Sequence[str] = ("h0", "h1"), **keys: Any) -> Table:
-    """A switch with congestion points. The senders overload the port to the last host and do not react."""
+    """A switch with congestion points, whose port to the last host is overloaded by unresponsive senders."""
     hosts = len(senders) + 1
     last = f"h{hosts - 1}"
     switch = {**POINT["switch"], **keys.pop("switch", {})}
@@ -76,12 +76,12 @@ def congested(senders: Sequence[str] = ("h0", "h1"), **keys: Any) -> Table:
 
 
 def messages(traffic: Traffic, port: str | None = None) -> list[Logged]:
-    """Congestion messages that a port has sent."""
+    """Congestion messages sent by a port."""
     return [one for one in traffic.sent(port) if one.kind == "cnm"]
 
 
 def _fields() -> Expect:
-    """Expects no errors in the octets of the messages: version, reserved bits, feedback, length."""
+    """Expects valid octets in all messages: version, reserved bits, feedback, length."""
 
     def wrong(_: Device, now: Operational) -> list[str]:
         found, count = set(), 0
@@ -102,7 +102,7 @@ def _fields() -> Expect:
             }
         return sorted(found) if count else ["no message"]
 
-    return Expect("wrong in messages:", [], wrong)
+    return Expect("errors in messages:", [], wrong)
 
 
 def _counted(what: str, value: object, observe: Callable[[Traffic], object]) -> Expect:
@@ -110,7 +110,7 @@ def _counted(what: str, value: object, observe: Callable[[Traffic], object]) -> 
 
 
 def _quantised() -> list[Trial]:
-    """A queue of a limited length: at load 2 at most the largest feedback, at load 0.9 none."""
+    """A queue of limited length: at most the maximum feedback at load 2, no messages at load 0.9."""
 
     def highest(traffic: Traffic) -> int:
         return max(
@@ -126,17 +126,17 @@ def _quantised() -> list[Trial]:
 
 
 def _samples() -> list[Trial]:
-    """The queue is full, so it neither grows nor shrinks and the feedback stays constant."""
+    """A queue that remains full, so that the feedback is constant."""
     trials = []
     for feedback, octets in SAMPLES.items():
-        # Midway between this feedback and the next.
+        # Midway between this feedback value and the next.
         full = SET_POINT + (feedback + 0.5) * MOST / 63
         device = congested(switch={"buffer": {"queue": f"{round(full)} B"}})
 
         def distance(traffic: Traffic, feedback: int = feedback) -> float:
             all_ = [one for port in ("sw.0->h0", "sw.1->h1") for one in messages(traffic, port)]
             times = sorted(one.begins_us for one in all_ if abs(one.word - feedback) <= 1)
-            offered = 2 * 1_000 / 0.816  # octets per microsecond that arrive from both hosts
+            offered = 2 * 1_000 / 0.816  # arriving octets per microsecond, from both hosts
             return (times[-1] - times[0]) / (len(times) - 1) * offered if len(times) > 9 else -1.0
 
         mean = Within(octets * 0.85, octets * 1.15 + 1_000, "B")
@@ -158,8 +158,8 @@ def _addressed() -> list[Trial]:
         return all(messages(traffic, f"sw.{nth}->h{nth}") for nth in (0, 1))
 
     ends = (
-        _counted("both sources receive one:", True, reaches_both),
-        _counted("messages for others:", 0, strangers),
+        _counted("both sources receive a message:", True, reaches_both),
+        _counted("messages to other hosts:", 0, strangers),
     )
     return [Trial("", congested(), (us(2_000), *ends))]
 
@@ -176,13 +176,13 @@ def _decrease() -> list[Trial]:
 
 
 def _recovery() -> list[Case]:
-    """Cuts by messages; only the timer runs. `current` and `target` follow the standard step by step."""
+    """Rate cuts by messages, with only the timer active; `current` and `target` follow the standard."""
     target, current = LINK_BPS, LINK_BPS * (1 - 32 / GAIN)
     fast: list[Step] = [us(100), cnm(32), us(10)]
     for _ in range(CYCLES):
         current = (current + target) / 2
         fast += [us(TIMER_US), rate(current)]
-    # Without `extra_fast_recovery` a second cut sets the target to the rate before it, after any cycle.
+    # Without `extra_fast_recovery`, a second cut sets the target to the previous rate, after any cycle.
     target = (LINK_BPS * LEAST_FACTOR_OF_63 + LINK_BPS) / 2
     current = target * (1 - 32 / GAIN)
     active: list[Step] = [us(100), cnm(63), us(TIMER_US + 10), cnm(32), us(10)]
@@ -192,17 +192,17 @@ def _recovery() -> list[Case]:
     for _ in range(3):
         target += INCREASE_BPS
         current = (current + target) / 2
-        # From here on cycles are half as long.
+        # From here on, cycles are half as long.
         active += [us(TIMER_US / 2), rate(current)]
     return [
         Case(
             "QN-11",
-            "fast recovery: each cycle halves the way to the target",
+            "fast recovery: each cycle halves the distance to the target",
             [Trial("timer", source(), tuple(fast))],
         ),
         Case(
             "QN-12",
-            "active increase: the target gains 5 Mb/s in each further cycle",
+            "active increase: the target grows by 5 Mb/s per further cycle",
             [Trial("timer", source(extra_fast_recovery=False), tuple(active))],
         ),
     ]
@@ -212,7 +212,7 @@ def _ignored() -> list[Case]:
     return [
         Case(
             "QN-06",
-            "another version is ignored, reserved bits are not looked at",
+            "messages of other versions are ignored; reserved bits have no effect",
             [
                 unmoved("version 1", cnm(32, version=1)),
                 Trial("reserved", source(), paused(cnm(32, reserved=63), us(10), rate(LINK_BPS * 0.75))),
@@ -220,20 +220,20 @@ def _ignored() -> list[Case]:
         ),
         Case(
             "QN-07",
-            "short messages, and those that lie about their length, are ignored",
+            "truncated messages, and messages with a wrong length field, are ignored",
             [
                 unmoved("23 octets", cnm(32, octets=23)),
                 unmoved("length 65", cnm(32, declared_length=65)),
                 unmoved("beyond the frame", cnm(32, declared_length=40, octets=32)),
             ],
         ),
-        Case("QN-08", "a message without CN-TAG is ignored", [unmoved("", cnm(32, flow=None))]),
+        Case("QN-08", "a message without a CN-TAG is ignored", [unmoved("", cnm(32, flow=None))]),
         Case(
             "QN-09",
             "a message for an unknown flow, or for another station, is ignored",
             [unmoved("flow", cnm(32, flow=7)), unmoved("station", cnm(32, to=OTHER_STATION))],
         ),
-        Case("QN-10", "the rate falls by the feedback, at most by half", _decrease()),
+        Case("QN-10", "the feedback cuts the rate, at most by half", _decrease()),
     ]
 
 
@@ -257,7 +257,7 @@ def _not_answered() -> list[Trial]:
             (
                 us(2_000),
                 _counted("messages are sent:", True, sends_messages),
-                _counted("messages for messages:", 0, answers),
+                _counted("messages triggered by messages:", 0, answers),
             ),
         )
     ]
@@ -266,12 +266,12 @@ def _not_answered() -> list[Trial]:
 CASES = [
     Case("QN-01", "a message has legal fields", [Trial("", congested(), (us(2_000), _fields()))]),
     FIELDS,
-    Case("QN-03", "the feedback is quantised up to 63, and there is none below the set point", _quantised()),
-    Case("QN-04", "octets from one message to the next, by feedback", _samples()),
+    Case("QN-03", "the feedback is quantised up to 63, with no messages below the set point", _quantised()),
+    Case("QN-04", "octets between messages, by feedback", _samples()),
     Case("QN-05", "a message goes to the source of the sampled frame", _addressed()),
     *_ignored(),
     *_recovery(),
     *EDGES,
-    Case("QN-16", "messages are never answered by messages", _not_answered()),
+    Case("QN-16", "messages never trigger messages", _not_answered()),
 ]
-"""The 16 cases, in the order of their numbers."""
+"""The 16 cases, in numerical order."""

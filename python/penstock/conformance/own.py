@@ -1,10 +1,10 @@
-"""A station of a user's scenario as the device of the cases: `--scenario FILE --node NAME`.
+"""A station of a user's scenario as the device under test: `--scenario FILE --node NAME`.
 
-A case sets what it tests (priorities with PFC, shares, a congestion point). Everything else comes from the
-station: its buffer, thresholds, queues and forwarding. Settings of the case take precedence over those of
-the scenario. Links are those of the cases, with 10 Gb/s. If the station supports PFC for fewer priorities
-than a case needs, PFC is enabled for as many as it supports, beginning with those that the trial tests.
-Cases that need several at once then fail.
+A case sets the features that it tests (priorities with PFC, shares, a congestion point). All other settings
+come from the station: its buffer, thresholds, queues and forwarding. Settings of the case take precedence
+over the scenario's. Links are those of the cases, at 10 Gb/s. If the station supports fewer PFC priorities
+than a case needs, PFC is enabled for as many as it supports, starting with those that the trial tests. Cases
+that need more at once then fail.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Table = dict[str, Any]
 ALL_PRIORITIES = 8
 PFC = PFC_OPCODE.to_bytes(2, "big")
 NOT_OF_A_DEVICE = ("dcbx", "clock_tolerance", "mtu", "path_weights", "maps")
-"""Station settings that name neighbors, or that do not apply to the star of a case."""
+"""Settings of a station that refer to neighbors or do not apply to the star of a case."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Station:
         Name of the station.
     is_host : bool
         True for a host, false for a switch.
-    settings : mapping
+    Table of the station, merged with the table of all stations of its kind.
         Table of the station, merged with that of all stations of its kind.
     flow_control : mapping
         Flow control of the station.
@@ -62,7 +62,7 @@ class Station:
         Raises
         ------
         InputError
-            If the scenario is wrong, or has no such station.
+            If the scenario is invalid, or has no such station.
         """
         from penstock import running
 
@@ -90,7 +90,7 @@ def _stations(source: library.Source) -> dict[str, str]:
 
 
 def _own(tables: Table, name: str) -> Table:
-    """Settings of one station: under its name, otherwise under a pattern."""
+    """Settings of a station, under its name or else under a pattern."""
     if name in tables:
         return dict(tables[name])
     for key, table in tables.items():
@@ -129,18 +129,18 @@ def merged(below: Table, above: Table) -> Table:
 def device_in(
     scenario: Table, station: Station, requested: Sequence[int] = (), *, limited: bool = False
 ) -> Table:
-    """The scenario of a trial, with the station as its device.
+    """The scenario of a trial with the station as its device.
 
     `asked` are the priorities that the trial tests. `limited` is true if it tests a queue with the limits
-    of the case.
+    set by the case.
     """
     own = copy.deepcopy(station.settings)
     kind = "host" if station.is_host else "switch"
     administered = dict(scenario.get(kind, {}))
     if "memory" in own.get("buffer", {}) and not limited:
-        # Pools describe a whole memory. The limits of the case apply to stations without their own.
+        # Pools describe a whole memory; limits of the case apply only to stations without their own.
         administered.pop("buffer", None)
-    # There is exactly one scheduler: the case's replaces the station's.
+    # There can be only one scheduler: the case's replaces the station's.
     for key in ("scheduler", "queue_managers", "queues", "rate_limiters"):
         if key in administered:
             own.pop(key, None)
@@ -149,7 +149,7 @@ def device_in(
     has = station.flow_control.get("pfc")
     if wanted is not None:
         if has is None:
-            # Without PFC, the case shows the consequences.
+            # Without PFC, the trial shows the consequences.
             found[kind]["flow_control"] = "off"
         else:
             control = merged(has, wanted)
@@ -169,7 +169,7 @@ class OwnDevice(SimDevice):
     refused: str = ""
 
     def start(self, settings: Mapping[str, Any]) -> None:
-        """Restarts the trial with the station in place of its device."""
+        """Restarts the trial with the station as its device."""
         self.refused = ""
         scenario = device_in(
             settings["scenario"],
@@ -180,7 +180,7 @@ class OwnDevice(SimDevice):
         super().start({**settings, "scenario": scenario})
 
     def operational(self) -> Operational:
-        """Activity of the port until now.
+        """Activity of the port so far.
 
         Raises
         ------
@@ -190,11 +190,11 @@ class OwnDevice(SimDevice):
         try:
             return super().operational()
         except PenstockError as error:
-            raise UnfitError(f"it cannot be set so: {_reason(error)}") from error
+            raise UnfitError(f"it cannot be configured like this: {_reason(error)}") from error
 
 
 def _reason(error: PenstockError) -> str:
-    """Error of a trial's scenario in one line, without the name of a file: the scenario is generated."""
+    """Error in a trial's scenario, on one line, without the file name, because the scenario is generated."""
     if not isinstance(error, ScenarioError) or not error.diagnostics:
         return str(error)
     first = json.loads(error.diagnostics)[0]
@@ -202,9 +202,9 @@ def _reason(error: PenstockError) -> str:
 
 
 def fitting(cases: Sequence[Case], station: Station) -> list[Case]:
-    """The cases, each with the trials that fit the station's kind. Cases of ETS also run at a host.
+    """The cases, each with the trials that fit the station's kind. ETS cases also run at a host.
 
-    A case without such trials has the reason.
+    A case without such trials has a reason instead.
     """
     kind = "host" if station.is_host else "switch"
     found = []
@@ -213,7 +213,7 @@ def fitting(cases: Sequence[Case], station: Station) -> list[Case]:
         if case.reason or trials:
             found.append(replace(case, trials=trials))
         else:
-            found.append(replace(case, trials=[], reason=f"it has no trial of a {kind}"))
+            found.append(replace(case, trials=[], reason=f"it has no trials for a {kind}"))
     return found
 
 
@@ -231,14 +231,14 @@ def _trial(case: Case, trial: Trial, station: Station) -> Trial | None:
 
 
 def _together(trial: Trial, station: Station) -> tuple[Expect, ...]:
-    """Fails a trial whose flows use more lossless priorities than the station supports with PFC."""
+    """Makes a trial fail whose flows use more lossless priorities than the station supports."""
     scenario, has = trial.settings["scenario"], station.flow_control.get("pfc")
     wanted = scenario.get("flow_control", {}).get("pfc", {}).get("priorities", ())
     needed = len({flow["priority"] for flow in scenario["flows"]}.intersection(wanted))
     if has is None or needed <= (most := _most(has)):
         return ()
     value = needed if needed == ALL_PRIORITIES else Within(needed, ALL_PRIORITIES)
-    return (Expect("priorities that have PFC at once:", value, lambda *_: most),)
+    return (Expect("priorities with PFC at the same time:", value, lambda *_: most),)
 
 
 MUST_FILL = frozenset({"ET-13", "PF-09", *(f"PF-{number}" for number in (18, 19, 20, 21, 22, 23, 24, 26))})
@@ -246,7 +246,7 @@ MUST_FILL = frozenset({"ET-13", "PF-09", *(f"PF-{number}" for number in (18, 19,
 
 
 def _reached(case: Case) -> tuple[Expect, ...]:
-    """Rejects a trial whose frames all fit into the station's memory: it would show nothing."""
+    """Rejects a trial whose frames all fit into the memory of the station, since it would show nothing."""
     if case.id not in MUST_FILL:
         return ()
 
@@ -259,20 +259,20 @@ def _reached(case: Case) -> tuple[Expect, ...]:
         if not lost and not any(row["pauses_sent"] for row in own):
             most = max(row["queue_bytes_max"] for row in own)
             raise UnfitError(
-                f"its memory takes all that the trial sends, {size(most)} at a port at most: it neither "
-                "pauses nor loses"
+                f"its memory holds all that the trial sends, at most {size(most)} per port: it neither "
+                "pauses nor drops"
             )
 
     return (Expect("", None, observe),)
 
 
 def _most(pfc: Table) -> int:
-    """Number of priorities for which a station can have PFC at once."""
+    """Maximum number of priorities with PFC at the same time."""
     return len(pfc.get("priorities", range(ALL_PRIORITIES)))
 
 
 def about(trial: Trial) -> list[int]:
-    """Priorities of a trial's flows that the tester pauses; all of them if it pauses none."""
+    """Priorities of a trial's flows that the tester pauses, or all of them if it pauses none."""
     used = {flow["priority"] for flow in trial.settings["scenario"]["flows"]}
     octets = [step.octets for step in trial.steps if isinstance(step, Sent)]
     vectors = [one[17] for one in octets if one[12:14] == MAC_CONTROL and one[14:16] == PFC]

@@ -1,4 +1,4 @@
-"""The report page of conformance cases: stimulus, expectation, observation and verdict of each trial."""
+"""Report page of conformance cases: stimulus, expectation, observation and verdict of each trial."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 from .registry import Outcome
 
 SHOWN = 12
-"""Steps of a trial that are shown before the rest is collapsed."""
+"""Number of steps of a trial that are shown; the rest is collapsed."""
 
 
 def page(against: str, outcomes: Sequence[Outcome], captures: Mapping[int, Path]) -> str:
-    """A complete HTML page; only the captures are separate files.
+    """Returns a complete HTML page; only the captures are separate files.
 
     Parameters
     ----------
     against : str
         Name of the device.
     outcomes : sequence of Outcome
-        In the order of the page.
+        Outcomes in the order of the page.
     captures : mapping of int to Path
         Capture of each failed trial, by index in `outcomes`.
     """
@@ -28,7 +28,7 @@ def page(against: str, outcomes: Sequence[Outcome], captures: Mapping[int, Path]
 
 
 def counts(outcomes: Sequence[Outcome]) -> str:
-    """Numbers of cases and trials by verdict."""
+    """Number of cases and trials by verdict."""
     verdicts = [one.verdict for one in outcomes]
     entries = (f"{verdicts.count(word)} {word}" for word in ("pass", "fail", "not applicable"))
     numbers = {"case": len({one.case.id for one in outcomes}), "trial": len(outcomes)}
@@ -37,7 +37,7 @@ def counts(outcomes: Sequence[Outcome]) -> str:
 
 
 def _page(against: str, outcomes: Sequence[Outcome], captures: Mapping[int, Path]) -> Iterator[str]:
-    from penstock.report.plain import head  # not needed by the devices under test
+    from penstock.report.plain import head  # imported late: devices under test do not need it
 
     yield from head(f"Conformance: {against}")
     yield f"<main><h1>Conformance: {_text(against)}</h1><p>{counts(outcomes)}.</p>"

@@ -1,8 +1,8 @@
 """Cases of PFC, PF-01 to PF-27: how a port reacts to pauses and sends them.
 
 Source: IEEE 802.3 annexes 31B and 31D, IEEE 802.1Q clause 36 (PFC), Hagen 2012 section 3.2.1. All links
-have 10 Gb/s; a quantum of 512 bit times takes 51.2 ns there. The limit of the reaction is 67 quanta (annex
-31B.3.7).
+run at 10 Gb/s, where a quantum of 512 bit times takes 51.2 ns. The limit of the reaction time is 67 quanta
+(annex 31B.3.7).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _eight(rate: str) -> list[Table]:
 
 
 def _alone() -> list[Trial]:
-    """One of eight priorities is paused. A millisecond of each of the others, at 1 Gb/s, is 125 frames."""
+    """Pauses one of eight priorities; in a millisecond, each of the others sends 125 frames, at 1 Gb/s."""
     trials = []
     end_us = AT_US + 1_000
     for name, device in DEVICES.items():
@@ -85,11 +85,11 @@ def _alone() -> list[Trial]:
 
 
 EVERY_US, LASTS = 200.0, 1_000
-"""Microseconds between successive enable vectors, and quanta of each."""
+"""Microseconds between successive enable vectors, and quanta of each pause."""
 
 
 def _subsets() -> list[Trial]:
-    """All enable vectors in succession; each unpaused priority sends a frame every 20 us."""
+    """Sends all enable vectors in succession; each unpaused priority sends a frame every 20 us."""
     steps: list[Step] = [us(AT_US)]
     for bits in range(256):
         times = {priority: LASTS for priority in ALL if bits >> priority & 1}
@@ -169,14 +169,14 @@ def _timers() -> list[Case]:
         *(pfc({3: 0}), us(50), resumes(3, AT_US + 50, AT_US + 50, REACTION_US)),
     )
     return [
-        Case("PF-04", "time 0 lets a priority go on within the reaction time", _one(again, "")),
-        Case("PF-05", "a time replaces the one that runs", replaced),
-        Case("PF-06", "a priority without its bit is left alone", left),
+        Case("PF-04", "time 0 resumes a priority within the reaction time", _one(again, "")),
+        Case("PF-05", "a new time replaces the running one", replaced),
+        Case("PF-06", "a priority without its enable bit is not affected", left),
     ]
 
 
 def _in_progress() -> list[Trial]:
-    """A frame of 9216 B takes 7.39 us: it begins before the pause takes effect, and arrives complete."""
+    """Sends frames of 9216 B (7.39 us): one begins before the pause takes effect and must arrive whole."""
 
     def whole(_: Device, now: Operational) -> bool:
         sent = begins(of(now).data(), 0, AT_US + REACTION_US)
@@ -199,7 +199,7 @@ def _reactions() -> list[Trial]:
 
 
 def _control_passes() -> list[Trial]:
-    """All priorities towards h1 are paused. h0 and h1 overload the port to h2; h1 still receives XOFF."""
+    """Pauses all priorities to h1 while h0 and h1 overload the port to h2; h1 must still receive XOFF."""
     flows = [flow("a", 3, to="h2"), flow("b", 3, sender="h1", to="h2"), flow("c", 3, to="h1")]
     watched = star(flows, hosts=3, pfc={"xoff": "20 frames", "xon": "10 frames"})
 
@@ -231,7 +231,7 @@ def _refused() -> list[Case]:
             "a priority without PFC is not paused",
             _one(paused(pfc(for_three), us(400), goes_on), "", priorities=[4]),
         ),
-        Case("PF-11", "PAUSE has no effect where PFC is on", refused(pause(FOREVER), "")),
+        Case("PF-11", "PAUSE has no effect if PFC is enabled", refused(pause(FOREVER), "")),
         Case(
             "PF-12",
             "unknown opcodes are ignored",
@@ -254,7 +254,7 @@ def _refused() -> list[Case]:
         ),
         Case(
             "PF-14",
-            "the reserved octet of the vector is not looked at",
+            "the reserved octet of the vector has no effect",
             _one(
                 paused(
                     pfc(for_three, enabled=0x0108, what="vector 0x0108"),
@@ -285,10 +285,10 @@ def _obeyed() -> list[Case]:
     return [
         Case("PF-01", "each priority is paused alone", _alone()),
         Case("PF-02", "any set of priorities is paused", _subsets()),
-        Case("PF-03", "a pause lasts as long as it says", _durations()),
+        Case("PF-03", "a pause lasts for its pause time", _durations()),
         *_timers(),
-        Case("PF-07", "the frame on the wire is completed, and no other begins", _in_progress()),
-        Case("PF-08", "no frame begins after the limit of the reaction", _reactions()),
+        Case("PF-07", "the frame on the wire is completed, and no further frame begins", _in_progress()),
+        Case("PF-08", "no frame begins after the reaction time limit", _reactions()),
         Case("PF-09", "a paused port sends its own pause frames", _control_passes()),
         *_refused(),
         Case("PF-16", "untagged frames have priority 0", _one(zero, "", priority=0)),
@@ -297,7 +297,7 @@ def _obeyed() -> list[Case]:
 
 
 def _layout(priority: int) -> Expect:
-    """Errors in the octets of the port's pause frames."""
+    """Errors in the octets of the pause frames that the port sends."""
 
     def wrong(_: Device, now: Operational) -> list[str]:
         frames = [octets for octets in of(now).octets() if octets[12:14] == b"\x88\x08"]
@@ -313,7 +313,7 @@ def _layout(priority: int) -> Expect:
                     ("type or opcode", octets[12:16] == PFC_TYPE),
                     ("vector", octets[16:18] == bytes([0, allowed])),
                     (
-                        "times of others",
+                        "times of other priorities",
                         not any(octets[18 + 2 * n : 20 + 2 * n] != b"\0\0" for n in ALL if n != priority),
                     ),
                     ("padding", not any(octets[34:])),
@@ -322,7 +322,7 @@ def _layout(priority: int) -> Expect:
             }
         return sorted(problems)
 
-    return Expect("wrong in PFC frames:", [], wrong)
+    return Expect("errors in PFC frames:", [], wrong)
 
 
 def _overload(used: Sequence[int], **keys: Any) -> Table:
@@ -336,7 +336,7 @@ def _overload(used: Sequence[int], **keys: Any) -> Table:
 
 
 def has_bits(bits: int, name: str = "") -> Expect:
-    """Expects the XOFF frames of the port together to name these priorities."""
+    """Expects the XOFF frames of the port, taken together, to pause these priorities."""
 
     def named(_: Device, now: Operational) -> str:
         found = 0
@@ -348,7 +348,7 @@ def has_bits(bits: int, name: str = "") -> Expect:
 
 
 def _no_loss() -> list[Trial]:
-    """The computed headroom, with XOFF at any time and frames of maximum length in both directions."""
+    """Tests the computed headroom with XOFF at any time and frames of maximum length in both directions."""
     trials = []
     for metres in (5, 100, 300):
         flows = [flow(f"{one}", 3, sender=one, to="h2", frame=9_216) for one in ("h0", "h1")]
@@ -359,7 +359,7 @@ def _no_loss() -> list[Trial]:
 
 
 def _refreshed() -> list[Trial]:
-    """Congestion that lasts longer than the pause time: each XOFF is refreshed before it expires."""
+    """Congestion that outlasts the pause time: each XOFF must be refreshed before it expires."""
     quanta = 1_000
     scenario = _overload([3], pfc={"pause_quanta": quanta})
     scenario["scenario"]["hosts"] = {"h2": {"receive": {"rate": "0.5 Gb/s", "buffer": "64 KiB"}}}
@@ -384,7 +384,7 @@ def _refreshed() -> list[Trial]:
 
 
 def _released() -> list[Trial]:
-    """The overload ends long before the pauses would expire: XON ends them."""
+    """An overload that ends long before the pauses expire, so that XON must end them."""
 
     def balance(_: Device, now: Operational) -> bool:
         """Returns true if XON follows XOFF exactly once."""
@@ -414,7 +414,7 @@ def _isolated() -> list[Trial]:
 
 
 def _cascade() -> list[Trial]:
-    """A - s0 - s1 - s2 - b, and b pauses s2 permanently: the pause propagates to a through every switch."""
+    """A - s0 - s1 - s2 - b, where b pauses s2 permanently: pauses must propagate hop by hop to a."""
     names = ["a", "s0", "s1", "s2", "b"]
     links = [
         {"between": list(pair), "rate": "10 Gb/s", "phy": "none", "length": "10 m"}
@@ -432,12 +432,12 @@ def _cascade() -> list[Trial]:
         first = {port: of(now).pauses(port)[0].begins_us for port in back if of(now).pauses(port)}
         return sorted(first, key=lambda port: first[port])
 
-    steps = paused(pfc({3: FOREVER}), us(1_000), Expect("first to pause:", back, order), lost(0))
+    steps = paused(pfc({3: FOREVER}), us(1_000), Expect("order of the first pauses:", back, order), lost(0))
     return [Trial("three switches", device, steps)]
 
 
 def _watchdog() -> list[Trial]:
-    """The peer pauses priority 3 repeatedly for 20 ms; the watchdog detects it after 5 ms."""
+    """The peer pauses priority 3 repeatedly for 20 ms; the watchdog must detect it after 5 ms."""
     trials = []
     for action in ("drop", "forward", "report"):
         scenario = star([flow("f", 3, "1 Gb/s")], priorities=[3])
@@ -471,21 +471,21 @@ def _sent() -> list[Case]:
         Case(
             "PF-18", "a pause frame is well-formed", [Trial("switch", _overload([3]), (us(500), _layout(3)))]
         ),
-        Case("PF-19", "nothing is lost with the computed headroom", _no_loss()),
+        Case("PF-19", "no frame is lost with the computed headroom", _no_loss()),
         Case(
             "PF-20",
-            "nothing is lost of small frames in a memory of cells",
+            "no small frame is lost in a memory of cells",
             [Trial(name, device, (us(500), has_bits(0x08), lost(0))) for name, device in cells.devices()],
         ),
-        Case("PF-21", "a pause is renewed before it runs out", _refreshed()),
-        Case("PF-22", "a pause is taken back once", _released()),
-        Case("PF-23", "a lossy priority is not paused, and loses", _isolated()),
+        Case("PF-21", "a pause is refreshed before it expires", _refreshed()),
+        Case("PF-22", "a pause is ended by exactly one XON", _released()),
+        Case("PF-23", "a lossy priority is not paused, and loses frames", _isolated()),
         Case("PF-24", "eight priorities are independent", _together()),
         Case("PF-25", "without PFC no pause is sent", [Trial("switch", off, (us(1_000), none))]),
-        Case("PF-26", "pauses spread hop by hop, and nothing is lost", _cascade()),
-        Case("PF-27", "a storm is found, acted on, and over", _watchdog()),
+        Case("PF-26", "pauses propagate hop by hop, and no frame is lost", _cascade()),
+        Case("PF-27", "a pause storm is detected, acted on, and ended", _watchdog()),
     ]
 
 
 CASES = [*_obeyed(), *_sent()]
-"""The 27 cases, in the order of their numbers."""
+"""The 27 cases, in numerical order."""

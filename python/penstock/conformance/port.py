@@ -1,16 +1,16 @@
-"""A real switch as a device, between two interfaces of this machine: `--interface IF --feed IF`.
+"""A real switch as a device, between two interfaces of this host: `--interface IF --feed IF`.
 
-The tester is at `interface`, cabled to the port under test. Through `feed`, cabled to another port of the
-switch, the tester sends frames of the priorities to itself, one every few milliseconds. The frames that
-arrive show which priorities the port transmits, and so whether it obeys PFC and rejects illegal frames.
+The tester's `interface` is cabled to the port under test, and `feed` to another port of the switch. Through
+`feed`, the tester sends frames of the tested priorities to itself, one every few milliseconds. Arriving
+frames show which priorities the port transmits, and so whether it obeys PFC and rejects illegal frames.
 
-A PFC frame every millisecond sustains a pause, which suffices up to 25 Gb/s, so times in milliseconds are
-precise enough. Cases with effects of microseconds, an overloaded port or another configuration of the switch
-cannot be observed from here. Neither can frames that the NIC does not pass on: most NICs consume incoming MAC
-control frames, and some do not send those that software passes to them. If a switch seems to ignore all
-pauses, it may not have received any: compare its counter of received PFC frames.
+A PFC frame every millisecond sustains a pause up to 25 Gb/s, so a resolution of milliseconds is sufficient.
+This setup cannot observe cases with effects of microseconds, with an overloaded port, or with another
+configuration of the switch. It also cannot observe frames that the NIC does not pass on: most NICs consume
+incoming MAC control frames, and some do not send such frames from software. If a switch seems to ignore all
+pauses, compare its counter of received PFC frames, since it may not have received any.
 
-Not modelled: a clock of the NIC (times are those of the kernel's clock when Python runs).
+Not modelled: hardware timestamps (times are those of the kernel's clock when Python runs).
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ MAGIC = b"\x88\xb5penstock"
 """The first EtherType for local experiments (IEEE 802), and a marker that identifies our frames."""
 EVERYBODY = mac("ff:ff:ff:ff:ff:ff")
 OTHERS = ("02:00:00:00:00:77", "ff:ff:ff:ff:ff:ff")
-"""Destination addresses that PFC frames must not have."""
+"""Destination addresses that are invalid for PFC frames."""
 LENGTH = 60
 SPACING_S, CLOSE_S = 4e-3, 0.25e-3
-"""Seconds between two frames of a priority: with several priorities, and with one."""
+"""Seconds between two frames of a priority, with several priorities and with one."""
 HOLD_S, HOLDS = 1e-3, 100
 FOREVER, QUANTUM_BITS = 0xFFFF, 512
 SLACK_S = 20e-3
 """Seconds after which a frame in flight has arrived and Python has run."""
 AT_S = 0.1
 MOST_RATE_BPS = 25_000_000_000
-"""Highest rate of the link. On a faster one the longest pause may expire before the next PFC frame."""
+"""Maximum rate of the link. On a faster link, the longest pause may expire before the next PFC frame."""
 
 
 class Wire(Protocol):
-    """Both cables, and the clock."""
+    """The link to the port under test, the feed, and the clock."""
 
     addresses: tuple[bytes, bytes]
     """Addresses of the tester at the port under test, and of the feed."""
@@ -62,7 +62,7 @@ class Wire(Protocol):
         """The current time in seconds."""
 
     def send(self, feeds: bool, octets: bytes) -> None:
-        """Sends a frame from the feed, or to the port under test."""
+        """Sends a frame to the port under test, or from the feed."""
 
     def received(self, until: float) -> list[tuple[float, bytes]]:
         """Frames received from the port under test until `until`, each with its time in seconds."""
@@ -72,7 +72,7 @@ class Wire(Protocol):
 
 
 class Cables:
-    """Two interfaces of this machine."""
+    """A pair of interfaces of this host."""
 
     def __init__(self, interface: str, feed: str) -> None:
         if interface == feed:
@@ -131,7 +131,7 @@ class PortDevice:
     wire: Wire
     name: str = "interface"
     seen: list[tuple[float, int]] = field(default_factory=list)
-    """Time in seconds since the start, and priority, of each received frame of the feed."""
+    """Receive time in seconds since the start, and priority, of each frame of the feed."""
     _began: float = 0.0
     _until: float = 0.0
     _lasts_s: float = 0.0
@@ -141,9 +141,9 @@ class PortDevice:
     _spacing_s: float = SPACING_S
 
     def start(self, settings: Mapping[str, Any]) -> None:
-        """Waits until the last pause has expired, then feeds these priorities."""
+        """Waits until the last pause has expired, then starts to feed these priorities."""
         self._due = {}
-        # The switch learns the tester's address.
+        # Teaches the switch the tester's address.
         self.wire.send(False, (EVERYBODY + self.wire.addresses[0] + MAGIC).ljust(LENGTH, b"\0"))
         self._lasts_s = FOREVER * QUANTUM_BITS / self.wire.rate_bps
         self._run(self.wire.now() + SLACK_S + self._lasts_s)
@@ -154,37 +154,37 @@ class PortDevice:
         self._due = dict.fromkeys(settings["priorities"], self._began)
 
     def administer(self, settings: Mapping[str, Any]) -> None:  # noqa: ARG002 - as of every device
-        """Does nothing: the switch has its own administrator."""
-        raise InputError("a real port keeps its settings")
+        """Raises an error: the switch has its own administrator."""
+        raise InputError("the settings of a real port cannot be changed")
 
     def send(self, frame: bytes) -> None:
         """Sends a frame to the port under test."""
         self.wire.send(False, frame)
 
     def wait(self, seconds: float) -> None:
-        """Lets time pass while the feed continues. A late step does not delay the next one."""
+        """Waits while the feed continues. A late step does not delay the next one."""
         self._until += seconds
         self._run(self._until)
         self._late_s = max(self._late_s, self.wire.now() - self._until)
 
     def operational(self) -> Operational:
-        """Empty state: it cannot be queried. Received frames are in `seen`.
+        """Returns an empty state, since a switch cannot be queried. Received frames are in `seen`.
 
         Raises
         ------
         UnfitError
-            If this machine was so late that a pause may have expired.
+            If this host was so late that a pause may have expired.
         """
         if self._late_s > self._lasts_s / 2:
-            raise UnfitError(f"this machine was late by {1e3 * self._late_s:.1f} ms; is it busy?")
+            raise UnfitError(f"this host was late by {1e3 * self._late_s:.1f} ms; is it busy?")
         return Operational((), (), (), frozenset())
 
     def sent(self) -> list[bytes]:
-        """Empty: only frames of the feed are observed."""
+        """Empty, since only frames of the feed are observed."""
         return []
 
     def lacks(self, case: str) -> str:  # noqa: ARG002 - cases say it themselves
-        """Empty: cases that cannot be observed have the reason themselves."""
+        """Empty, since `cases` has already excluded cases that cannot be observed."""
         return ""
 
     def close(self) -> None:
@@ -215,7 +215,7 @@ class PortDevice:
 
 def _seen(device: Device) -> list[tuple[float, int]]:
     if not isinstance(device, PortDevice):
-        raise TypeError("only a real port is looked at so")
+        raise TypeError("the device is not a real port")
     return device.seen
 
 
@@ -230,7 +230,7 @@ def comes(priority: int, from_s: float, until_s: float, *, paused: bool) -> Expe
 
 
 def _held(name: str, frame: Sent, stops: Sequence[int], rate_bps: int) -> Trial:
-    """One control frame every millisecond, which stops these priorities; all resume when it is over."""
+    """Sends a control frame every millisecond to stop these priorities; all must resume afterwards."""
     steps: list[Step] = [Wait(AT_S)]
     steps += [step for _ in range(HOLDS) for step in (frame, Wait(HOLD_S))]
     end_s = AT_S + HOLDS * HOLD_S
@@ -242,7 +242,7 @@ def _held(name: str, frame: Sent, stops: Sequence[int], rate_bps: int) -> Trial:
 
 
 def _silent(lasts_s: float) -> Expect:
-    """Expects the longest time without a frame to equal one pause."""
+    """Expects the longest time without a frame to equal the pause time."""
 
     def longest(device: Device, _: Operational) -> float:
         times = [at for at, _ in _seen(device)]
@@ -259,11 +259,11 @@ def _timed(priority: int, rate_bps: int) -> Trial:
 
 
 PAIRS, APART_S = 20, 20e-3
-"""Number of pauses that are cancelled at once, and seconds between them."""
+"""Number of pauses that are cancelled immediately, and seconds between them."""
 
 
 def _ended(priority: int, rate_bps: int) -> Trial:
-    """Time 0 must end most pauses at once, as Python may be late. An uncancelled pause follows."""
+    """Expects time 0 to end most pauses at once, since Python may be late. An uncancelled pause follows."""
     lasts_s = FOREVER * QUANTUM_BITS / rate_bps
     both: list[Step] = [pfc({priority: FOREVER}), pfc({priority: 0}), Wait(APART_S)]
     steps: list[Step] = [Wait(AT_S), *both * PAIRS, pfc({priority: FOREVER}), Wait(lasts_s + AT_S)]
@@ -279,24 +279,24 @@ def _ended(priority: int, rate_bps: int) -> Trial:
 
 
 UNSEEN = {
-    "PF": "needs a clock of the NIC, an overloaded port, or PFC frames that NICs keep: --against sim",
-    "ET": "needs more frames than software sends: shares show at a port that is overloaded",
-    "QN": "needs a congestion point that is overloaded",
-    "TR": "needs a port that is overloaded, and what a switch does with each frame",
-    "DX": "the agent of a switch has an administrator of its own: penstock dcbx speaks with it",
+    "PF": "needs hardware timestamps, an overloaded port, or PFC frames that NICs consume: --against sim",
+    "ET": "needs an overloaded port, and software cannot send enough frames",
+    "QN": "needs an overloaded congestion point",
+    "TR": "needs an overloaded port, and a record of each frame",
+    "DX": "the agent of a switch has its own administrator: use penstock dcbx",
 }
 """Reasons why cases cannot be observed from outside."""
 
 
 def fitting(cases: Sequence[Case], rate_bps: int, priorities: Sequence[int]) -> list[Case]:
-    """The cases, each with the trials that a real port can run; the others have a reason.
+    """The cases with the trials that a real port can run; any other case has a reason instead.
 
-    `priorities` are those with PFC at the switch; the tester cannot detect them.
+    `priorities` are those with PFC at the switch, which the tester cannot detect.
     """
     if not priorities:
-        raise InputError("--priorities: expected those that the switch has PFC for")
+        raise InputError("--priorities: expected the priorities with PFC at the switch")
     if rate_bps > MOST_RATE_BPS:
-        raise InputError(f"a link of {rate_bps / 1e9:g} Gb/s: software holds pauses up to 25 Gb/s")
+        raise InputError(f"a link of {rate_bps / 1e9:g} Gb/s: software can sustain pauses up to 25 Gb/s")
     seen = _trials(rate_bps, sorted(priorities))
     found = []
     for case in cases:

@@ -1,7 +1,7 @@
-"""Conformance cases, and how they are run.
+"""Conformance cases, and their execution.
 
-A case has trials. A trial begins with a fresh device and is a list of steps: arriving frames, time that
-passes, changes by the administrator, and the state that must follow.
+A case has trials. A trial starts with a fresh device and applies a list of steps: arriving frames, elapsed
+time, changes by the administrator, and expected states.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Observe = Callable[[Device, Operational], object]
 
 @dataclass(frozen=True)
 class Wait:
-    """A step that lets time pass."""
+    """A step that lets time elapse."""
 
     seconds: float
 
@@ -58,7 +58,7 @@ class Expect:
 
 @dataclass(frozen=True)
 class Answer:
-    """A step that sends a frame derived from the frames of the device."""
+    """A step that sends a frame derived from the device's own frames."""
 
     make: Callable[[Device], Sent]
 
@@ -86,7 +86,7 @@ class Case:
     purpose : str
         Behavior that the case tests.
     trials : sequence of Trial
-        Trials, each of which must pass. Empty if the case cannot be run yet; `reason` says why.
+        Trials, all of which must pass. Empty if the case cannot be run; `reason` explains why.
     reason : str
         Reason why there are no trials.
     """
@@ -110,11 +110,11 @@ class Outcome:
     verdict : str
         "pass", "fail" or "not applicable".
     reason : str
-        Reason why it does not apply.
+        Reason why the case does not apply.
     stimulus, expected, observed : list of str
         Steps that were taken, the expected state, and the observed state.
     frames : list of Sent
-        Frames that were sent, with the time of each in seconds.
+        Frames that were sent by the tester, each with its time in seconds.
     """
 
     case: Case
@@ -128,12 +128,12 @@ class Outcome:
 
 
 def cases(names: Sequence[str] = ()) -> list[Case]:
-    """All cases, or those with these numbers.
+    """All cases, or the cases with these numbers.
 
     Raises
     ------
     InputError
-        If there is no case with one of the numbers.
+        If one of the numbers does not exist.
     """
     from . import dcbx, notification, pauses, shares, trimming
 
@@ -173,7 +173,7 @@ def _run(case: Case, trial: Trial, device: Device) -> Outcome:
             case Wait():
                 device.wait(step.seconds)
                 now_s += step.seconds
-                outcome.stimulus.append(f"{step.seconds:g} s pass")
+                outcome.stimulus.append(f"{step.seconds:g} s elapse")
             case Administer():
                 device.administer(step.settings)
                 outcome.stimulus.append(step.what)

@@ -1,7 +1,7 @@
-"""Cases of enhanced transmission selection, ET-01 to ET-13: the shares of traffic classes.
+"""Cases of enhanced transmission selection, ET-01 to ET-13: bandwidth shares of traffic classes.
 
-Source: IEEE 802.1Q clause 37, Hagen 2012 section 3.2.2, whose tolerance of 10 % is interpreted as relative
-to the share. The device is the port of a switch with 10 Gb/s: host n sends priority n to one receiver.
+Source: IEEE 802.1Q clause 37; Hagen 2012 section 3.2.2, whose tolerance of 10 % is taken as relative to the
+share. The device is a 10 Gb/s switch port; host n sends priority n to one receiver.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def port(
     Parameters
     ----------
     classes : sequence of int or None
-        Share of each class in percent, that of priority n at index n; ``None`` for strict.
+        Share of each class in percent, by priority; ``None`` for a strict class.
     rates : mapping of int to str, optional
-        Offered rate of each priority; "" for nothing. Default: the rate of its link.
+        Offered rate of each priority; "" for none. Default: the rate of its link.
     frames : mapping of int to int, optional
         Octets of the frames of each priority. Default: `FRAME`.
     """
@@ -64,7 +64,7 @@ def port(
 
 def gets(nth: int, share: float, tolerance: float = TOLERANCE, *, from_us: float = 1_000,
          until_us: float = RUN_US) -> Expect:  # fmt: skip
-    """Expects a class to get this share of the link time, within a tolerance relative to the share."""
+    """Expects a class to get this share of the link time, within a relative tolerance."""
 
     def observe(_: Device, now: Operational) -> float:
         sent = [one for one in of(now).data() if one.priority == nth and from_us <= one.begins_us < until_us]
@@ -76,18 +76,18 @@ def gets(nth: int, share: float, tolerance: float = TOLERANCE, *, from_us: float
 
 
 def full(from_us: float = 1_000, until_us: float = RUN_US) -> Expect:
-    """Expects the link to be busy for at least 99 % of a time."""
+    """Expects the link to be busy for at least 99 % of the time."""
 
     def observe(_: Device, now: Operational) -> float:
         sent = [one for one in of(now).data() if from_us <= one.begins_us < until_us]
         bits = sum(one.bytes + WIRE_BYTES for one in sent) * 8
         return 100 * bits / ((until_us - from_us) * 1e-6 * LINK_BPS)
 
-    return Expect("use of the link:", Within(99, 100.1, "%"), observe)
+    return Expect("utilization of the link:", Within(99, 100.1, "%"), observe)
 
 
 def saturated(name: str, shares: Sequence[int]) -> Trial:
-    """A trial in which all classes offer more than their share."""
+    """A trial in which all classes offer more than their shares."""
     ends = [gets(nth, share) for nth, share in enumerate(shares)]
     return Trial(name, port(shares), (us(RUN_US), *ends, full()))
 
@@ -111,7 +111,7 @@ def _shares() -> list[Case]:
     two = [saturated(_words(pair), pair) for pair in ((share, 100 - share) for share in range(10, 100, 10))]
     more = [saturated(_words(shares), shares) for shares in ((20, 30, 50), (10, 20, 30, 40))]
     return [
-        Case("ET-01", "each class alone has the link", alone),
+        Case("ET-01", "a single active class gets the whole link", alone),
         Case("ET-02", "two classes", two),
         Case("ET-03", "three and four classes", more),
         Case("ET-04", "eight classes", [saturated(_words(EIGHT), EIGHT)]),
@@ -129,7 +129,7 @@ def _left_over() -> list[Case]:
     return [
         Case(
             "ET-05",
-            "what silent classes leave goes to the others by their shares",
+            "the shares of idle classes go to the others in proportion",
             [
                 Trial("one silent", port(shares, {0: ""}), one),
                 Trial("two silent", port(shares, {0: "", 1: ""}), two),
@@ -137,23 +137,23 @@ def _left_over() -> list[Case]:
         ),
         Case(
             "ET-06",
-            "a class that wants half of its share gets it, the others take the rest",
+            "a class that offers half of its share gets it; the others get the rest",
             [Trial("", port(shares, {2: "2.5 Gb/s"}), half)],
         ),
-        Case("ET-07", "strict classes go before, ETS divides the rest", [Trial("", strict, before)]),
+        Case("ET-07", "strict classes precede; ETS divides the rest", [Trial("", strict, before)]),
         _starved(),
     ]
 
 
 def _starved() -> Case:
-    """The strict class takes the whole link until 2 ms, then nothing: the others recover at once."""
+    """The strict class uses the whole link until 2 ms, then stops; the others must recover at once."""
     device = port((50, 50, None))
     device["scenario"]["flows"][2]["stop"] = "2 ms"
     held = [gets(nth, 0, from_us=500, until_us=2_000) for nth in (0, 1)]
     back = [gets(nth, 50, from_us=2_100) for nth in (0, 1)]
     return Case(
         "ET-08",
-        "a strict class that takes all starves the others, which recover at once",
+        "a strict class at line rate starves the others, which recover at once",
         [Trial("", device, (us(RUN_US), *held, *back, full(2_100)))],
     )
 
@@ -177,18 +177,18 @@ def _others() -> list[Case]:
     return [
         Case(
             "ET-09",
-            "a paused class leaves its share to the others, and has it again within 0.1 ms",
+            "the share of a paused class goes to the others, and returns within 0.1 ms",
             [Trial("", lossless, steps)],
         ),
         Case(
             "ET-10",
-            "shares are of octets, not of frames",
+            "shares count octets, not frames",
             [Trial("64 and 9216 octets", octets, (us(RUN_US), gets(0, 50), gets(1, 50), full()))],
         ),
-        Case("ET-11", "a difference of 1 % is seen", fine),
+        Case("ET-11", "a difference of 1 % is measurable", fine),
         Case(
             "ET-12",
-            "a change of shares under load",
+            "shares change under load",
             _changed(),
         ),
         _chain(),
@@ -199,7 +199,7 @@ def _changed() -> list[Trial]:
     """The administrator changes 20/80 to 70/30 under load; the change is immediate and permanent."""
     trials = []
     new = port((70, 30))["scenario"]["switch"]["scheduler"]
-    for name, first in (("both classes", (20, 80)), ("one from the change on", (0, 100))):
+    for name, first in (("both classes", (20, 80)), ("one class, starting at the change", (0, 100))):
         device = port((20, 80))
         fault = {"link": list(device["link"]), "towards": "h2", "at": "2 ms", "scheduler": new}
         device["scenario"]["faults"] = [fault]
@@ -212,7 +212,7 @@ def _changed() -> list[Trial]:
 
 
 def _chain() -> Case:
-    """Three devices in a row give 54 % instead of 50 %; a flow of the other class joins at each."""
+    """Three devices in a row, each giving 54 % instead of 50 %; a flow of the other class joins at each."""
     names = [f"s{nth}" for nth in range(3)]
     hosts = ["a", *(f"b{nth}" for nth in range(3)), "end"]
     ways = [
@@ -242,15 +242,15 @@ def _chain() -> Case:
         ],
     }
     device = {"scenario": scenario, "port": "s2.2->end", "link": ("end", "s2"), "station": "s2"}
-    # The class keeps 46 % at every device, whatever arrived: deviations do not accumulate. Hagen 2012, 3.2.2
-    # and 3.3, reports the opposite: devices in a row deviate significantly. That is impossible if each
-    # scheduler is off by a constant factor.
+    # Each device gives the class 46 %, regardless of the arriving rate, so deviations do not accumulate.
+    # Hagen 2012, 3.2.2 and 3.3, reports that devices in a row deviate significantly; with a constant error
+    # factor per scheduler, this is impossible.
     return Case(
         "ET-13",
-        "three devices in a row, each 8 % off: at the end it is 8 % (the source saw deviations add up)",
+        "three devices in a row, each off by 8 %: 8 % at the end (the source reports a sum)",
         [Trial("", device, (us(RUN_US), gets(1, 46, 0.02), full(), lost(Within(1, float("inf")))))],
     )
 
 
 CASES = [*_shares(), *_left_over(), *_others()]
-"""The 13 cases, in the order of their numbers."""
+"""The 13 cases, in numerical order."""

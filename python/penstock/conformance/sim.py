@@ -1,8 +1,8 @@
-"""A port of a simulation as a device: the tester is the other end of its link.
+"""A simulated port as a device, with the tester at the other end of its link.
 
-The settings of a trial are a scenario, the link of the port, and the station that it belongs to. Frames of
-the tester are faults of that scenario (`control_frame`); the operational state is the activity of the port
-until now. Every query reruns the scenario from its beginning, with bit-identical results.
+The settings of a trial are a scenario, the link of the port, and the station with the port. Frames of the
+tester are faults of that scenario (`control_frame`). The operational state is the port's activity so far.
+Every query reruns the scenario from its beginning, with bit-identical results.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NS_A_SECOND = 1_000_000_000
 PS_A_MICROSECOND = 1_000_000
 MOST_FRAMES = 1_000_000
 BLOCK_OF_A_FRAME = 6
-"""Type of an enhanced packet block of pcapng."""
+"""Block type of a pcapng enhanced packet block."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Logged:
     Attributes
     ----------
     begins_us : float
-        Time at which its first bit left.
+        Time at which its first bit was sent.
     priority, bytes : int
         Priority; length, DA to FCS.
     kind, flow : str
         Kind and flow in the notation of the table `frames`.
     word : int
-        Content: XOFF, XON and quanta of a pause; the feedback of a congestion message.
+        Content: XOFF, XON and quanta of a pause, or the feedback of a congestion message.
     destination : str
         Destination of the frame.
     cn_tag : str
@@ -91,7 +91,7 @@ class Traffic:
         return found
 
     def sent(self, port: str | None = None) -> list[Logged]:
-        """Frames that a logged port has sent, in order; by default those of the tester's port."""
+        """Frames sent by a logged port, in order; by default the tester's port."""
         return self._by_port.get(port or self.port, [])
 
     def data(self, port: str | None = None) -> list[Logged]:
@@ -103,7 +103,7 @@ class Traffic:
         return [one for one in self.sent(port) if one.kind in ("pause", "pfc")]
 
     def octets(self) -> list[bytes]:
-        """Octets of the frames that the tester's port has sent, from a capture, not decoded by the engine."""
+        """Octets of the frames sent by the tester's port, from a capture, not decoded by the engine."""
         from penstock.interchange.captures import write_capture
 
         with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
@@ -112,7 +112,7 @@ class Traffic:
             return packets(file.read_bytes())
 
     def flow(self, name: str) -> Mapping[str, Any]:
-        """The row of a flow."""
+        """Returns the row of a flow."""
         return next(row for row in self.result.rows("flows") if row["flow"] == name)
 
     def ignored(self) -> int:
@@ -134,7 +134,7 @@ def packets(capture: bytes) -> list[bytes]:
 
 @dataclass
 class SimDevice:
-    """A simulated port; its clock is advanced by the case."""
+    """A simulated port, with a clock that the case advances."""
 
     name: str = "sim"
     _trial: Mapping[str, Any] = field(default_factory=dict)
@@ -143,12 +143,12 @@ class SimDevice:
     _seen: tuple[tuple[int, int], Traffic] | None = None
 
     def start(self, settings: Mapping[str, Any]) -> None:
-        """Restarts with a scenario, a port, its link and its station."""
+        """Restarts with a scenario and its port, link and station."""
         self._trial, self._now_ns, self._faults, self._seen = settings, 0, [], None
 
     def administer(self, settings: Mapping[str, Any]) -> None:  # noqa: ARG002 - as of every device
-        """Does nothing: a scenario does not change while it runs."""
-        raise InputError("a simulated device keeps its settings")
+        """Raises an error: a scenario does not change during a run."""
+        raise InputError("the settings of a simulated device cannot be changed")
 
     def send(self, frame: bytes) -> None:
         """Delivers a frame to the port."""
@@ -162,11 +162,11 @@ class SimDevice:
         )
 
     def wait(self, seconds: float) -> None:
-        """Lets simulated time pass."""
+        """Advances simulated time."""
         self._now_ns += round(seconds * NS_A_SECOND)
 
     def operational(self) -> Operational:
-        """Activity of the port until now."""
+        """Activity of the port so far."""
         return Operational((), (), (), frozenset(), None, self._traffic())
 
     def sent(self) -> list[bytes]:
@@ -200,7 +200,7 @@ class SimDevice:
 
         trial = self._trial
         scenario = dict(trial["scenario"])
-        # Losses are judged by the case, not by the run.
+        # The case judges losses; the run must not stop.
         scenario["simulation"] = {"duration": f"{self._now_ns} ns", "on_lossless_drop": "count"}
         scenario["faults"] = [*scenario.get("faults", ()), *self._faults]
         log = {"what": "frames", "which": [trial["port"], *trial.get("watched", ())], "max_rows": MOST_FRAMES}

@@ -1,4 +1,4 @@
-"""Topologies of simulated ports, and expectations about them.
+"""Topologies of simulated ports, and expectations for them.
 
 All links have 10 Gb/s.
 """
@@ -17,15 +17,15 @@ ALL = tuple(range(8))
 FRAME = 1_000
 FOREVER = 0xFFFF
 ROUNDING_US = 1e-6
-"""One picosecond: an event at this time counts as the end of an interval, not as within it."""
+"""One picosecond, so that an event at this time belongs to the end of an interval, not to the interval."""
 AT_US = 100.0
-"""Time at which the tester sends."""
+"""Time at which the tester sends its frames."""
 Table = dict[str, Any]
 
 
 def flow(name: str, priority: int, rate: str = "greedy", *, sender: str = "h0", to: str = "h1",
          frame: int = FRAME) -> Table:  # fmt: skip
-    """A flow of frames of one length, at line rate or at a given rate."""
+    """A flow of frames of one length, at line rate by default."""
     source = "greedy" if rate == "greedy" else {"constant": {"rate": rate}}
     return {
         "name": name,
@@ -38,7 +38,7 @@ def flow(name: str, priority: int, rate: str = "greedy", *, sender: str = "h0", 
 
 
 def star(flows: Sequence[Table], *, hosts: int = 2, priorities: Sequence[int] = ALL, **keys: Any) -> Table:
-    """A switch with hosts around it. `keys` are tables of the scenario, with those of PFC under `pfc`."""
+    """A switch with hosts. `keys` are tables of the scenario; those under `pfc` configure PFC."""
     controls = {"pfc": {"priorities": list(priorities), **keys.pop("pfc", {})}} if priorities else {}
     length = keys.pop("length", "10 m")
     return {
@@ -50,12 +50,12 @@ def star(flows: Sequence[Table], *, hosts: int = 2, priorities: Sequence[int] = 
 
 
 def host(scenario: Table, **keys: Any) -> Table:
-    """A trial's settings with the NIC of h0 as the device."""
+    """Settings of a trial whose device is the NIC of h0."""
     return {"scenario": scenario, "port": "h0.0->sw", "link": ("h0", "sw"), "station": "h0", **keys}
 
 
 def switch(scenario: Table, nth: int = 1, **keys: Any) -> Table:
-    """A trial's settings with the switch port towards a host as the device."""
+    """Settings of a trial whose device is the switch port to a host."""
     port, end = f"sw.{nth}->h{nth}", f"h{nth}"
     return {"scenario": scenario, "port": port, "link": (end, "sw"), "station": "sw", **keys}
 
@@ -66,7 +66,7 @@ DEVICES = {"host": host, "switch": switch}
 def of(now: Operational) -> Traffic:
     """Activity of the device; only devices that forward frames have one."""
     if now.traffic is None:
-        raise TypeError("the device carries no frames")
+        raise TypeError("the device forwards no frames")
     return now.traffic
 
 

@@ -1,9 +1,9 @@
 """Cases of packet trimming, TR-01 to TR-13, in the order of SONiC's test plan.
 
 Source: sonic-mgmt, `docs/testplan/Packet_Trimming_Testplan.md`, test cases 1 to 13: sizes of 256 and 4084
-bytes, DSCP 48 and queue 6, DSCPs 10 and 20 of two ports, a data queue with a dynamic threshold of 3 and a
-queue of trimmed frames with -7. Lengths of a scenario are DA to FCS, those of the plan lie within 4 bytes of
-that. Two hosts overload the port to a third one.
+bytes, DSCP 48 and queue 6, DSCPs 10 and 20 at two ports, dynamic thresholds of 3 for a data queue and of -7
+for the queue of trimmed frames. Lengths in a scenario are from DA to FCS, within 4 bytes of the plan's. Two
+hosts overload the port to a third one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .registry import Case, Expect, Step, Trial, Within
 from .testbed import Table, flow, lost, of, star, us
 
 DATA, TRIMMED = 0, 6
-"""Priorities of whole and of trimmed frames."""
+"""Priorities of untrimmed and of trimmed frames."""
 PORT = "sw.2->h2"
 RUN_US = 400
 SENDERS = (("h0", "h1"), ("h4", "h5"))
@@ -30,7 +30,7 @@ ACTIONS = ("trim", "drop")
 def memory(
     action: str, queues: Sequence[int] = (DATA,), *, static: bool = False, headers: float = 4.0
 ) -> Table:
-    """A pool at the egress, shared by the queues that trim and the queue of trimmed frames."""
+    """An egress pool shared by the queues that trim and the queue of trimmed frames."""
     limit: Table = {"threshold": "20 kB"} if static else {"alpha": 8.0}
     return {
         "pools": {"lossy": {"side": "egress", "size": "60 kB", "mode": "static" if static else "dynamic"}},
@@ -55,7 +55,7 @@ def device(
     flows: Sequence[Table] = (),
     **keys: Any,
 ) -> Table:
-    """A switch on which two hosts overload each of several ports; the first of these ports is the device."""
+    """A switch on which two hosts overload each of several ports, the first of which is the device."""
     sent = [
         flow(f"{sender}-{priority}-to-h{end}", priority, "9 Gb/s", sender=sender, to=f"h{end}", frame=frame)
         for nth, end in enumerate(ends)
@@ -98,7 +98,7 @@ def sent(priority: int, count: Within | int, *, from_us: float = 0, until_us: fl
 
 
 def total(column: str, count: Within | int, **row: Any) -> Expect:
-    """Expects this sum of a counter over the queues of the switch, or over those with these values."""
+    """Expects a sum of a counter over the queues of the switch, or over the queues with these values."""
 
     def observe(_: Device, now: Operational) -> int:
         rows = of(now).result.rows("queues")
@@ -109,7 +109,7 @@ def total(column: str, count: Within | int, **row: Any) -> Expect:
 
 
 def refused(what: str, attempts: Mapping[str, Callable[[], object]], allowed: Sequence[str]) -> Expect:
-    """Expects these attempts to be accepted or rejected."""
+    """Expects these settings to be accepted or rejected."""
 
     def observe(*_: object) -> list[str]:
         taken = []
@@ -121,7 +121,7 @@ def refused(what: str, attempts: Mapping[str, Callable[[], object]], allowed: Se
             taken.append(name)
         return taken
 
-    return Expect(f"{what} that are taken:", [*allowed], observe)
+    return Expect(f"{what} that are accepted:", [*allowed], observe)
 
 
 def _read(**fields: str) -> Callable[[], object]:
@@ -173,7 +173,7 @@ def _code_points() -> list[Trial]:
     aside = flow("aside", 4, "1 Gb/s", sender="h0", to="h2")
     by_port = {"dscp": 20, "dscp_to": [{"to": ["h2"], "dscp": 10}]}
     two = device(ends=(2, 3), trimming=by_port, flows=[aside])
-    # DSCP 10 is in traffic class 1, DSCP 20 in class 2; those of whole frames stay.
+    # DSCP 10 is in traffic class 1, DSCP 20 in class 2; untrimmed frames keep their DSCP.
     ends = (
         lengths(1, [256]),
         lengths(2, [256], "sw.3->h3"),
@@ -314,7 +314,7 @@ def _counters() -> list[Trial]:
         gone = sum(one["frames"] for one in rows if one["class"] == TRIMMED)
         return int(max(0, abs(count["trims"] - count["trim_drops"] - gone) - waiting))
 
-    sent_are = Expect("trims that were neither sent, dropped nor waiting:", 0, balance)
+    sent_are = Expect("trimmed frames neither sent, dropped nor queued:", 0, balance)
     each = [total("trims", SOME, **{"class": queue}) for queue in (1, 2)]
     none = total("trim_drops", 0)
     two_ports = device(data=(1,), ends=(2, 3))
@@ -324,7 +324,7 @@ def _counters() -> list[Trial]:
         Trial("two queues", device(data=(1, 2)), (us(RUN_US), *each, none, sent_are)),
         Trial("two ports", two_ports, (us(RUN_US), *of_ports, none, sent_are)),
         Trial(
-            "a queue of trimmed frames that is full",
+            "a full queue of trimmed frames",
             blocked,
             (us(RUN_US), total("trim_drops", SOME), sent_are),
         ),
@@ -332,20 +332,18 @@ def _counters() -> list[Trial]:
 
 
 CASES = [
-    Case("TR-01", "trimming is configured, and values out of range are refused", _configuration()),
+    Case("TR-01", "valid settings are accepted, and values out of range rejected", _configuration()),
     Case("TR-02", "trimmed frames have the configured length", _sizes()),
-    Case(
-        "TR-03", "trimmed frames have the configured DSCP, also those that keep their length", _code_points()
-    ),
-    Case("TR-04", "static and dynamic limits of the buffer trim", _models()),
-    Case("TR-05", "single ports and groups of links trim", _of_links()),
+    Case("TR-03", "trimmed frames have the configured DSCP, even if they keep their length", _code_points()),
+    Case("TR-04", "static and dynamic buffer limits cause trimming", _models()),
+    Case("TR-05", "single ports and link groups trim", _of_links()),
     Case("TR-06", "trimmed frames may wait in a lossless queue", _lossless()),
     Case("TR-07", "access lists disable trimming", reason="switches of a scenario have no access lists"),
-    Case("TR-08", "trimming goes on after a restart", _restarted()),
-    Case("TR-09", "trimming goes on when the egress port goes down and up", _toggled()),
-    Case("TR-10", "the action of a profile changes ten times", _actions()),
+    Case("TR-08", "trimming continues after a restart", _restarted()),
+    Case("TR-09", "trimming continues after the egress port goes down and up", _toggled()),
+    Case("TR-10", "the discard action of a profile changes ten times", _actions()),
     Case("TR-11", "SRv6 frames are trimmed", reason="frames of a scenario have no SRv6 header"),
     Case("TR-12", "a configuration is added, updated and removed", _patched()),
     Case("TR-13", "counters of queues and ports agree", _counters()),
 ]
-"""The 13 cases, in the order of their numbers."""
+"""The 13 cases, in numerical order."""

@@ -1,4 +1,4 @@
-"""A raw socket at a Linux interface that receives and sends LLDP frames, or all frames."""
+"""A raw socket on a Linux interface that receives and sends LLDP frames, or all frames."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.errors import InputError
 from penstock.library import suggestion
 
 LLDP, EVERY = 0x88CC, 0x0003
-"""EtherTypes to receive: that of LLDP, and any."""
+"""EtherTypes to receive: LLDP, or any."""
 NEAREST_BRIDGE = bytes.fromhex("0180c200000e")
 MOST_BYTES = 65_536
 # Constants of <linux/if_packet.h> and <linux/if_arp.h> that the module `socket` does not define.
@@ -26,7 +26,7 @@ class Interface:
     Parameters
     ----------
     name : str
-        Name as `ip link` lists it, such as "eth0".
+        Name of the interface as in `ip link`, such as "eth0".
     kind : int, optional
         The EtherType to receive. Default: that of LLDP.
 
@@ -44,7 +44,7 @@ class Interface:
     def __init__(self, name: str, kind: int = LLDP) -> None:
         self.name = name
         if not hasattr(socket, "AF_PACKET"):
-            raise InputError(f"--interface {name}: raw sockets are those of Linux")
+            raise InputError(f"--interface {name}: raw sockets require Linux")
         try:
             self._index = socket.if_nametoindex(name)
         except (OSError, ValueError) as error:
@@ -54,13 +54,13 @@ class Interface:
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(kind))
         except PermissionError as error:
             raise InputError(
-                f"--interface {name}: a raw socket needs root, or the capability CAP_NET_RAW"
+                f"--interface {name}: a raw socket requires root or the capability CAP_NET_RAW"
             ) from error
         try:
             self._socket.bind((name, kind))
             _, _, _, hardware, self.mac = self._socket.getsockname()
             if hardware != ARPHRD_ETHER:
-                raise InputError(f"--interface {name}: expected one of Ethernet")
+                raise InputError(f"--interface {name}: expected an Ethernet interface")
             request = struct.pack("iHH8s", self._index, PACKET_MR_MULTICAST, 6, NEAREST_BRIDGE)
             self._socket.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP, request)
             self._socket.setblocking(False)
@@ -77,7 +77,7 @@ class Interface:
         self._socket.close()
 
     def check(self) -> None:
-        """Checks that the interface still exists: a socket gets no notification.
+        """Checks that the interface still exists, since the socket gets no notification.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class Interface:
             self._accept(error)
 
     def receive(self) -> bytes | None:
-        """The next frame from another sender; ``None`` if there is none yet.
+        """Returns the next frame from another sender; ``None`` if there is none yet.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class Interface:
                 return frame
 
     def _accept(self, error: OSError) -> None:
-        """Ignores the error of a link that is down, since it may come back; raises all others."""
+        """Ignores the error of a link that is down, since it may recover; raises all other errors."""
         self.check()
         if error.errno not in (errno.ENETDOWN, errno.ENXIO, errno.ENOBUFS, errno.EAGAIN):
             raise error

@@ -1,7 +1,7 @@
-"""Queries the agent at another interface for its state. Answers are checked, and none can do harm.
+"""Queries the state of the agent at another interface; answers are validated.
 
-Any process may bind a name of abstract sockets. Only answers from root and from the user of this process
-are accepted, and the whole answer is limited in time and size.
+Any process may bind an abstract socket name. Only answers from root and from the user of this process are
+accepted, and the answer is limited in time and size.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ SCHEMA = "penstock-dcbx/1"
 ANSWER_S = 5.0
 """Seconds that an agent may take to answer."""
 MOST_BYTES = 1 << 20
-"""Bytes of an answer, at most; the answer of an agent with the most neighbors that LLDP allows is far
-shorter."""
+"""Maximum size of an answer in bytes, far above the answer of an agent with the maximum number of LLDP
+neighbors."""
 _ROOT = 0
 _CREDENTIALS = struct.Struct("3i")
 _PIECE = 1 << 16
@@ -30,16 +30,16 @@ State = dict[str, Any]
 
 
 class AnswerError(InputError):
-    """Raised if an agent gives no answer, or one that cannot be trusted."""
+    """Raised if an agent does not answer, or its answer cannot be trusted."""
 
 
 def address(name: str) -> bytes:
-    """Address of the control socket of the agent at an interface."""
+    """Address of the control socket of an interface's agent."""
     return b"\0penstock-dcbx/" + name.encode("utf-8", "surrogateescape")
 
 
 class Question:
-    """A query in progress; none of its methods blocks.
+    """A query in progress; its methods do not block.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Question:
         return max(self._until - time.monotonic(), 0.0)
 
     def answer(self) -> State | None:
-        """The state, once all of it has arrived.
+        """Returns the state once all of it has arrived.
 
         Raises
         ------
@@ -105,7 +105,7 @@ class Question:
             while piece := self._socket.recv(_PIECE):
                 self._received += piece
                 if len(self._received) > MOST_BYTES:
-                    raise self._no("sends a longer answer than an agent does")
+                    raise self._no("sends an oversized answer")
         except BlockingIOError:
             if self.left_s <= 0.0:
                 raise self._no("does not answer") from None
@@ -117,7 +117,7 @@ class Question:
         except (ValueError, RecursionError) as error:
             raise self._no("does not answer") from error
         if not isinstance(state, dict) or state.get("schema") != SCHEMA:
-            raise self._no(f"answers something else than {SCHEMA}; has it another version?")
+            raise self._no(f"does not answer in {SCHEMA}; is it another version?")
         return state
 
     def _no(self, what: str) -> AnswerError:
@@ -140,7 +140,7 @@ def request_state(name: str, patience_s: float = ANSWER_S) -> State:
         If no agent runs there, it belongs to another user, or it does not answer.
     """
     if not hasattr(socket, "AF_PACKET"):
-        raise InputError(f"--interface {name}: agents run on Linux")
+        raise InputError(f"--interface {name}: agents require Linux")
     question = Question(name, patience_s)
     try:
         while (state := question.answer()) is None:
@@ -151,6 +151,6 @@ def request_state(name: str, patience_s: float = ANSWER_S) -> State:
 
 
 def uplinks_of(state: State) -> list[str]:
-    """The interfaces that an agent inherits from, the nearest first; empty if the state has no valid list."""
+    """The interfaces that an agent inherits from, nearest first; empty if the state has no valid list."""
     reported = state.get("uplinks")
     return [one for one in reported if isinstance(one, str)] if isinstance(reported, list) else []

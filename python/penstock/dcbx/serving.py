@@ -1,7 +1,7 @@
 """The agent at an interface: receives and sends frames, and answers queries for its state.
 
-The control socket is an abstract UNIX socket, named after the interface. It is in the network namespace of
-the agent and disappears with it. Each client receives the state as one JSON object.
+The control socket is an abstract UNIX socket named after the interface. It belongs to the network namespace
+of the agent and disappears with it. Each client receives the state as one JSON object.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ SECOND_NS = 1_000_000_000
 LOOK_S = 5.0
 """Seconds between checks that the interface still exists."""
 INHERIT_S = 1.0
-"""Seconds between queries of the agent at the uplink, and timeout of each."""
+"""Seconds between queries of the uplink's agent, and timeout of each query."""
 MOST_UPLINKS = 64
-"""Length of a chain of agents that inherit from each other, at most, whose names are recorded."""
+"""Maximum number of recorded names in a chain of agents that inherit from each other."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Settings:
     Attributes
     ----------
     text, file : str
-        The settings, and their name in messages.
+        The settings, and their name for messages.
     uplink : str or None
         Interface of the agent whose operational parameters this port inherits; ``None`` to use the settings.
     """
@@ -62,7 +62,7 @@ def serve(
     settings : Settings
         The administrator's settings.
     seconds : float or None
-        Duration in seconds; ``None`` for no end.
+        Duration in seconds; ``None`` to run until interrupted.
     show : callable
         Called with the seconds since the start and the state, at the start and after each change.
 
@@ -71,7 +71,7 @@ def serve(
     InputError
         If the interface cannot be used, or an agent already runs there.
     ScenarioError
-        If the settings are wrong.
+        If the settings are invalid.
     """
     with contextlib.closing(Interface(name)) as interface:
         agent = start(interface.mac, settings)
@@ -84,12 +84,12 @@ def serve(
 
 
 def start(mac: bytes, settings: Settings) -> _core.DcbxAgent:
-    """An agent for a port with this MAC address.
+    """Returns an agent for a port with this MAC address.
 
     Raises
     ------
     ScenarioError
-        If the settings are wrong.
+        If the settings are invalid.
     """
     try:
         return _core.DcbxAgent(mac, settings.text, settings.file)
@@ -157,11 +157,11 @@ class _Station:
                     key.data()
 
     def end(self) -> None:
-        """Sends the last frame."""
+        """Sends the shutdown LLDPDU."""
         if self._question is not None:
             self._question.close()
         last = self._agent.last()
-        with contextlib.suppress(InputError):  # an interface that is gone needs none
+        with contextlib.suppress(InputError):  # the interface may be gone
             if last is not None:
                 self._interface.send(last)
 
@@ -179,7 +179,7 @@ class _Station:
             while (frame := self._interface.receive()) is not None:
                 self._agent.receive(frame, self._now_ns())
         except LinkDownError:
-            # The peer may be another one when the link comes back.
+            # When the link returns, the peer may be another one.
             self._start_ns = time.monotonic_ns()
             self._agent = start(self._interface.mac, self._settings)
 
@@ -199,7 +199,7 @@ class _Station:
         except InputError:
             return
         self._take_over(state)
-        # Agents between this one and itself may not have queried each other yet.
+        # Agents between this one and itself in a cycle may not have queried each other yet.
         while self._uplinks[-1] != self._interface.name and len(self._uplinks) < MOST_UPLINKS:
             try:
                 further = uplinks_of(request_state(self._uplinks[-1], INHERIT_S))
@@ -211,7 +211,7 @@ class _Station:
         self._refuse_circles(self._uplinks)
 
     def _query(self, selector: selectors.BaseSelector) -> None:
-        """Queries the agent at the uplink periodically, without blocking. By default the settings apply."""
+        """Queries the uplink's agent periodically, without blocking. Until it answers, the settings apply."""
         if (
             self._question is None
             and time.monotonic() >= self._query_at
@@ -243,7 +243,7 @@ class _Station:
         uplinks = [*self._uplinks[:1], *uplinks_of(state)][:MOST_UPLINKS]
         self._refuse_circles(uplinks)
         text = self._settings.text
-        # Invalid TOML is reported by the agent; any other error is in the answer.
+        # The agent reports invalid TOML; any other error is in the answer.
         with contextlib.suppress(
             TomlError, LookupError, TypeError, ValueError, AttributeError, RecursionError
         ):
@@ -254,14 +254,14 @@ class _Station:
         if self._interface.name in uplinks:
             way = " -> ".join([self._interface.name, *uplinks[: uplinks.index(self._interface.name) + 1]])
             raise InputError(
-                f"--uplink {uplinks[0]}: its agent inherits from this port ({way}); expected no circle"
+                f"--uplink {uplinks[0]}: its agent inherits from this port ({way}); expected no cycle"
             )
 
     def _want(self, text: str, uplinks: list[str]) -> None:
         self._uplinks = uplinks
         if text != self._wanted:
             self._wanted = text
-            # Settings beyond the capabilities of this port are not inherited.
+            # Settings that exceed the capabilities of this port are not inherited.
             with contextlib.suppress(_core.ScenarioError, ValueError, OverflowError):
                 self._agent.administer(text, f"settings of {self._settings.uplink}", self._now_ns())
 

@@ -1,1 +1,1 @@
-"""Fabrics, traffic and settings in other programs' formats: each is a line of `formats.FORMATS`."""
+"""Fabrics, traffic and settings in the formats of other programs; `formats.FORMATS` lists the formats."""

@@ -25,7 +25,7 @@ MOST_RATE = 100 * 10**12
 
 
 def recognises(document: Document) -> bool:
-    """Returns true if a line gives the numbers of NPUs."""
+    """Returns true if a line contains the numbers of NPUs."""
     return any(
         line.startswith("npus_count") and line.removeprefix("npus_count").lstrip()[:1] == ":"
         for _, line in document.lines()
@@ -38,7 +38,7 @@ def read(document: Document) -> Piece:
     Raises
     ------
     InputError
-        If the text is something else, or its lists have different lengths; the message has the line.
+        If the text is not such a network, or its lists differ in length; the message has the line.
     """
     fields, lines = _read(document)
     kinds, counts = (
@@ -58,8 +58,8 @@ def read(document: Document) -> Piece:
     amount = sum(_links_of(kind, count) * (total // count) for kind, count in zip(kinds, counts, strict=True))
     if amount + total > MOST_LINKS:
         raise document.error(lines["npus_count"], f"{amount} links between NPUs; at most {MOST_LINKS} in all")
-    # NPUs forward traffic of others, and hosts do not: unless all are at one switch, each gets its own
-    # router.
+    # NPUs forward traffic of other NPUs, and hosts do not: each NPU gets its own router, unless all are
+    # attached to one switch.
     routed = len([count for count in counts if count > 1]) > 1 or not set(kinds) <= {"Switch"}
     node = "router" if routed else "npu"
     switches = [f"router{number}" for number in range(total)] if routed else []
@@ -84,13 +84,13 @@ def read(document: Document) -> Piece:
     ]
     if routed:
         remarks.append(
-            f"{document.file}:{lines['topology']}: NPUs pass on what is for others: each has a router, "
-            f"linked with it by "
-            f"the rates of all its dimensions, {inner} b/s"
+            f"{document.file}:{lines['topology']}: NPUs forward traffic of other NPUs, so each has a router, "
+            f"linked to it at "
+            f"the total rate of its dimensions, {inner} b/s"
         )
     if any("count" in link for link in links):
         remarks.append(
-            f"{document.file}: links above 1.6 Tb/s are several parallel links, of which a flow takes one"
+            f"{document.file}: a link above 1.6 Tb/s becomes several parallel links; a flow uses one"
         )
     return Piece(
         explicit(hosts, switches, links), numbers=dict(enumerate(hosts)), notes=notes, remarks=remarks
@@ -108,12 +108,12 @@ def _read(document: Document) -> tuple[dict[str, list[str]], dict[str, int]]:
                 line, f"{brief(text)}: expected {', '.join(KEYS)}, each as in topology: [ Ring ]"
             )
         if key in fields:
-            raise document.error(line, f"{key} is there twice")
+            raise document.error(line, f"{key} appears twice")
         fields[key] = [word.strip() for word in rest[1:-1].split(",")]
         lines[key] = line
     for key in KEYS:
         if key not in fields:
-            raise InputError(f"{document.file}: does not say {key}")
+            raise InputError(f"{document.file}: has no {key}")
         if len(fields[key]) != len(fields["topology"]):
             message = (
                 f"{key} has {len(fields[key])} values, topology {len(fields['topology'])}; expected one "
@@ -135,7 +135,7 @@ def _count(document: Document, line: int, text: str) -> int:
 
 
 def _rate(document: Document, line: int, text: str) -> int:
-    """A rate in b/s."""
+    """Returns a rate in b/s."""
     bits = document.decimal(line, "bandwidth", text) * GIB_BITS
     if not 10**6 <= bits <= MOST_RATE:
         raise document.error(line, f"bandwidth is {brief(text)}, in 2^30 B/s; expected 1 Mb/s to 100 Tb/s")
@@ -150,7 +150,7 @@ def _delay(document: Document, line: int, text: str) -> str:
 
 
 def _groups(counts: list[int], dimension: int) -> list[list[int]]:
-    """Groups of NPUs that a dimension connects: those that differ only in it, in its order."""
+    """Groups of NPUs that a dimension connects: NPUs that differ only in this dimension, in its order."""
     strides = [1]
     for count in counts:
         strides.append(strides[-1] * count)

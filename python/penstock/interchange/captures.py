@@ -1,4 +1,4 @@
-"""Logged frames of a run as pcapng."""
+"""Writes the logged frames of a run as pcapng."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from penstock.result import Result
 
 COLUMNS = ("time_ps", "source_port", "destination_port", "priority", "bytes", "word", "ecn")
-"""Columns of the table `frames` that cross as they are."""
+"""Columns of the table `frames` that are passed to the engine unchanged."""
 VERBS = ["", "send", "write", "read", "write_with_immediate", "read_request"]
-"""What messages of RDMA are, in the order that the engine knows."""
+"""Kinds of RDMA messages, in the engine's numbering."""
 PROTOCOLS = ["", "tcp", "rdma", "fcoe", "uet"]
-"""What connections speak, in the order that the engine knows."""
+"""Protocols of connections, in the engine's numbering."""
 SAMPLED_KINDS = ("raw", "data", "ack", "marked_ack", "cnp", "part")
-"""What congestion points sample."""
+"""Congestion controls whose congestion points sample frames."""
 UNIT_BYTES = 64
-"""Of the fields of a congestion message that tell of the queue."""
+"""Fields of a congestion message that describe the queue."""
 XOFF = 0xFF
-"""Bits of the word of a pause frame that name the priorities that it stops."""
+"""Bits of the priority enable vector in a pause frame."""
 
 
 def write_capture(result: Result, out: Path) -> tuple[int, list[str]]:
-    """Writes the table `frames` of a result, with headers made up: the number of ports in it, and remarks.
+    """Writes the table `frames` of a result with synthesized headers; returns its port count, and remarks.
 
-    The file is there when it is whole.
+    The file appears only once it is complete.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def _ports(result: Result, table: pa.Table) -> list[tuple[str, int | None]]:
 
 
 def _code_points(result: Result, table: pa.Table) -> tuple[Any, list[str]]:
-    """The DSCP of each frame, and what is not known of them."""
+    """The DSCP of each frame, and remarks on DSCPs that are ambiguous."""
     import numpy as np
 
     known = CodePoints.of(library.toml(result.scenario_toml))
@@ -82,7 +82,7 @@ def _code_points(result: Result, table: pa.Table) -> tuple[Any, list[str]]:
             if len(codes) > 1:
                 listed = " or ".join(map(str, codes))
                 remarks.append(
-                    f"{flow}: switches change its DSCP, and not its class, so that frames of priority "
+                    f"{flow}: switches change its DSCP but not its class, so frames of priority "
                     f"{priority} may have {listed}; the capture has {codes[0]}"
                 )
     codes = by_flow[of_flow, priorities]
@@ -97,7 +97,7 @@ def _code_points(result: Result, table: pa.Table) -> tuple[Any, list[str]]:
 
 
 def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:
-    """The columns that the engine reads: whole numbers, and names by their places in lists."""
+    """The columns that the engine reads: integers, and names as indexes into lists."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -109,7 +109,7 @@ def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:
         return sorted(set(table[column].cast(pa.string()).to_pylist()))
 
     nodes = [node["name"] for node in result.topology["nodes"]]
-    # What a congestion message repeats may be of a kind that is nowhere in the log.
+    # A congestion message may repeat a kind of frame that does not occur in the log.
     kinds = sorted({*words("kind"), *SAMPLED_KINDS})
     causes = words("cause")
     pauses = pc.is_in(table["kind"].cast(pa.string()), value_set=arrow.strings(["pause", "pfc"]))
@@ -117,7 +117,7 @@ def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:
     comments = ["", "XOFF", "XON", *(f"dropped: {cause}" for cause in causes)]
     comment = arrow.call("if_else", pauses, arrow.call("if_else", stops, 1, 2), 0)
     dropped = arrow.call("equal", table["event"].cast(pa.string()), "dropped")
-    zeros = _numbers(arrow.call("multiply", comment, 0))  # of a result that was written before there were any
+    zeros = _numbers(arrow.call("multiply", comment, 0))  # results of older versions lack the columns
     comment = arrow.call(
         "if_else", dropped, arrow.call("add", arrow.numbers(places("cause", causes)), 3), comment
     )
@@ -139,7 +139,7 @@ def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:
 
 
 def _congestion(result: Result, table: pa.Table, kinds: list[str]) -> dict[str, Any]:
-    """CN-TAGs, each plus one, and what congestion messages say, by row of the log; 0 where there is none."""
+    """CN-TAGs, each plus one, and the fields of congestion messages by row of the log; 0 for other rows."""
     import numpy as np
 
     def zeros() -> Any:
@@ -148,7 +148,7 @@ def _congestion(result: Result, table: pa.Table, kinds: list[str]) -> dict[str, 
     names = ("congestion_point", "sampled_priority", "sampled_bytes", "sampled_word", "octets")
     columns = {name: zeros() for name in ("cn_tag", "offset", "delta", "sampled_kind", *names)}
     if "cn_tag" not in table.column_names:
-        return columns  # of a result that was written before there were any
+        return columns  # results of older versions lack the columns
     number, tags = arrow.codes(table["cn_tag"])
     if table.num_rows:
         numbers = np.array([int(tag) + 1 if tag else 0 for tag in tags.to_pylist()], np.uint64)

@@ -1,8 +1,8 @@
 """The DSCP of logged frames.
 
-Frames of the engine carry a priority, computed from their DSCP by the maps of switches when the scenario
-was read. This module inverts the mapping: of a flow's DSCP, and those to which switches rewrite it, it
-takes the one whose traffic class is the priority of the frame.
+Frames of the engine carry a priority, which the maps of switches derive from the DSCP when the scenario is
+read. This module inverts the mapping: among a flow's DSCP and the DSCPs to which switches rewrite it, it
+selects the one whose traffic class is the priority of the frame.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CodePoints:
         )
 
     def trimmed_at(self, flow: str, priority: int) -> int | None:
-        """The DSCP of a data frame of a flow at a priority that is not its own: a switch has trimmed it.
+        """The DSCP of a data frame that a switch has trimmed, so that its priority is not that of its flow.
 
         Returns None if no switch makes such a frame.
         """
@@ -90,7 +90,7 @@ def _changes(scenario: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Numbers as text, with consecutive ones as ranges: "0-2, 4"."""
+    """Formats numbers with consecutive ones as ranges, such as "0-2, 4"."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and number == runs[-1][-1] + 1:

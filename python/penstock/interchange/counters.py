@@ -43,7 +43,7 @@ _NAMES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(rnr_nak_retry_err)()", "rnr_naks_received"),
     )
 )
-"""Names of counters, with direction and priority, and the corresponding measure of a run."""
+"""Counter names with direction and priority, mapped to the corresponding measure of a run."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def read(document: Document) -> Counters:
     Raises
     ------
     InputError
-        If it has none; the message names the accepted formats.
+        If it has no known counter; the message names the accepted formats.
     """
     lines = [(number, text.strip()) for number, text in enumerate(document.every_line(), 1)]
     tables = [*_tables(document, lines), *_both_ways(document, lines)]
@@ -113,8 +113,10 @@ def read(document: Document) -> Counters:
         known += [counter] if counter else []
         unknown += counter is None
     if not known:
-        expected = "what ethtool -S prints, or a switch for PFC (SONiC, Cisco NX-OS)"
-        raise InputError(f"{document.file}: has no counter that a run has a measure for; expected {expected}")
+        expected = "the output of ethtool -S, or PFC counters of a switch (SONiC, Cisco NX-OS)"
+        raise InputError(
+            f"{document.file}: has no counter that corresponds to a measure of a run; expected {expected}"
+        )
     return Counters(known, unknown)
 
 

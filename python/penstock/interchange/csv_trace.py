@@ -1,9 +1,9 @@
-"""Tables of transfers: CSV with a header, in which columns are separated by commas, semicolons or tabs.
+"""Tables of transfers as CSV with a header; columns are separated by commas, semicolons or tabs.
 
-The columns, each with several accepted names, are the start of a transfer, its sender, its receiver, its
-bytes and, optionally, its priority. A transfer that waits for others has no start; its column `after`
-lists their values of the column `id`. The name of the column of starts ends with its unit, such as
-`start_us`. Hosts are names of the fabric; if all are numbers, they count its hosts from 0.
+The columns are the start of a transfer, its sender, its receiver, its size in bytes and, optionally, its
+priority; each has several accepted names. A transfer that waits for others has no start. Instead, its column
+`after` lists their values in the column `id`. The name of the start column ends with its unit, such as
+`start_us`. Hosts are names of the fabric; if all are numbers, they are indexes of its hosts, from 0.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COLUMNS = {
 }
 _OPTIONAL = ("priority", "id", "after")
 STARTS = {f"{word}_{unit}": factor for word in _TIMES for unit, factor in UNITS["time"].items()}
-"""Names of the column of starts, and the length of their unit in picoseconds."""
+"""Accepted names of the start column, with the length of their unit in picoseconds."""
 
 
 def recognises(document: Document) -> bool:
@@ -60,7 +60,7 @@ def read(document: Document) -> Piece:
         read.append((one, columns.value(values, "after").split()))
         if name := columns.value(values, "id"):
             if name in named:
-                raise document.error(line, f"the id {brief(name)} is that of line {named[name]} as well")
+                raise document.error(line, f"the id {brief(name)} is already used in line {named[name]}")
             named[name] = line
     if not read:
         raise InputError(f"{document.file}: has no transfers below its header")
@@ -72,7 +72,7 @@ def read(document: Document) -> Piece:
     check_circles(document, {one.line: one.after for one in found})
     if all(str(host).isdecimal() for one in found for host in (one.sender, one.receiver)):
         found = [one._replace(sender=int(one.sender), receiver=int(one.receiver)) for one in found]
-    left_out = f"{document.file}: columns that are not read: {', '.join(columns.others)}"
+    left_out = f"{document.file}: columns not read: {', '.join(columns.others)}"
     notes = [Note(columns.line, f"{len(found)} transfers: {', '.join(columns.at)}")]
     return Piece(transfers=found, remarks=[left_out] if columns.others else [], notes=notes)
 
@@ -84,7 +84,7 @@ def _rows(document: Document, delimiter: str) -> Iterator[tuple[int, list[str]]]
         try:
             row = next(rows, None)
         except csv.Error as error:
-            raise document.error(rows.line_num, f"this is not a table of values: {error}") from None
+            raise document.error(rows.line_num, f"not a table of values: {error}") from None
         if row is None:
             return
         yield rows.line_num, row
@@ -123,7 +123,7 @@ class _Columns:
             found = [index for index, name in enumerate(header) if name in names]
             if len(found) > 1:
                 twice = " and ".join(header[index] for index in found)
-                raise document.error(line, f"{twice} both say the same; expected one of them")
+                raise document.error(line, f"{twice} have the same meaning; expected one of them")
             if found:
                 at[key] = found[0]
             elif key == "start" and (bare := [name for name in header if name in _TIMES]):
@@ -132,7 +132,7 @@ class _Columns:
                 )
             elif key not in _OPTIONAL:
                 expected = "start_us, start_ns, ..." if key == "start" else ", ".join(names)
-                raise document.error(line, f"there is no column for {key}; expected one of {expected}")
+                raise document.error(line, f"no column for {key}; expected one of {expected}")
         text = next(text for number, text in document.lines() if number == line)
         others = [name for index, name in enumerate(header) if index not in at.values()]
         return cls(line, _delimiter(text), len(header), at, header[at["start"]], others)
@@ -145,7 +145,9 @@ class _Columns:
         """The transfer in a line."""
         text, after = row[self.at["start"]], self.value(row, "after")
         if text and after:
-            raise document.error(line, f"{self.start} is {brief(text)} beside after: expected one of them")
+            raise document.error(
+                line, f"{self.start} is {brief(text)} together with after; expected one of them"
+            )
         start = document.instant(line, self.start, text or "0" if after else text, STARTS[self.start])
         size = document.whole(line, "bytes", row[self.at["bytes"]], least=1)
         priority = None

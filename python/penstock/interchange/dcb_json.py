@@ -37,27 +37,27 @@ IGNORED = {
     "buffer_size": "buffers of a port are left out",
     "prio_buffer": "buffers of a port are left out",
     "total_size": "buffers of a port are left out",
-    "pg_bw": "groups of the bandwidth of CEE are left out",
-    "delay": "the headroom of a link follows from its length",
-    "tc_maxrate": "a class has no highest rate",
-    "dscp_pcp": "a switch rewrites no priority",
+    "pg_bw": "bandwidth groups of CEE are left out",
+    "delay": "headroom is computed from the length of the link",
+    "tc_maxrate": "a class has no maximum rate",
+    "dscp_pcp": "switches do not rewrite priorities",
     "pcp_prio": "the priority of a frame is that of its tag",
 }
-"""Consequence of leaving out a key; any other key is a counter or a capability."""
+"""Consequence of leaving out a key. All other keys are counters or capabilities."""
 
 
 def recognises(document: Document) -> bool:
-    """Returns true if a text is JSON with a list of `dcb`."""
+    """Returns true if a text is JSON that contains an output of `dcb`."""
     return document.text.lstrip().startswith("{") and any(f'"{name}"' in document.text for name in KNOWN)
 
 
 def read(document: Document) -> Piece:
-    """Reads the settings, as those of all switches of a scenario.
+    """Reads the settings of a port; they apply to all switches of the scenario.
 
     Raises
     ------
     InputError
-        If it is not JSON, has a setting twice, or has one that a scenario cannot express; the message names
+        If the text is not JSON, a setting appears twice, or a scenario cannot express it; the message names
         the line.
     """
     keys: dict[str, Any] = {}
@@ -67,7 +67,7 @@ def read(document: Document) -> Piece:
     for part in parts(document, "an object, as `dcb -j` prints it"):
         for key in part.table:
             if key in seen and key in READ:
-                raise document.error(part.line_of(key), f"{key} is there twice: in line {seen[key]} as well")
+                raise document.error(part.line_of(key), f"{key} is already set in line {seen[key]}")
             seen[key] = part.line_of(key)
         settings(part, keys, remarks)
         notes += notes_of(part)
@@ -104,7 +104,7 @@ def notes_of(part: Part) -> list[Note]:
 
 def meaning(path: Path) -> str:
     """The consequence of leaving out a key."""
-    return IGNORED.get(path[-1], "no setting of a scenario")
+    return IGNORED.get(path[-1], "a scenario has no such setting")
 
 
 def _eight(part: Part, key: str, most: int) -> list[int]:
@@ -128,7 +128,7 @@ def _list(part: Part, key: str) -> list[Any]:
 
 
 def _table(part: Part, prefix: str, remarks: list[str]) -> dict[str, Any]:
-    """Priorities, shares and algorithms of traffic classes, in the terms of DCBX."""
+    """Priorities, shares and algorithms of traffic classes, in DCBX terms."""
     names = _list(part, f"{prefix}tc_tsa") if f"{prefix}tc_tsa" in part.table else ["vendor"] * EIGHT
     line = part.line_of(f"{prefix}tc_tsa")
     if len(names) != EIGHT or not all(isinstance(name, str) and name in ALGORITHMS for name in names):
@@ -143,7 +143,7 @@ def _table(part: Part, prefix: str, remarks: list[str]) -> dict[str, Any]:
     if left := [number for number in range(EIGHT) if percent[number] and names[number] != "ets"]:
         named = ", ".join(map(str, left))
         remarks.append(
-            f"{part.document.file}:{line}: not read: {prefix}tc_bw of classes {named}: they are not ets"
+            f"{part.document.file}:{line}: not read: {prefix}tc_bw of classes {named}, which are not ets"
         )
     percent = [share if name == "ets" else 0 for share, name in zip(percent, names, strict=True)]
     return {"classes": classes, "percent": percent, "algorithms": [ALGORITHMS[name] for name in names]}
@@ -154,7 +154,7 @@ def _ets(part: Part, keys: dict[str, Any], remarks: list[str]) -> None:
     switch = keys.setdefault("switch", {})
     used = {table["algorithms"][number] for number in table["classes"]}
     if used == {"vendor"}:
-        # The NIC decides how classes share the link, as it does without a setting.
+        # By default, the NIC decides how classes share the link.
         switch["queues"] = "per_priority" if table["classes"] == [*range(EIGHT)] else table["classes"]
         remarks.append(
             f"{part.document.file}:{part.line_of('tc_tsa')}: assumed: no class is strict or ets: the "
@@ -176,7 +176,7 @@ def _ets(part: Part, keys: dict[str, Any], remarks: list[str]) -> None:
     if recommends:
         ets["recommended"] = _table(part, "reco_", remarks)
     switch.setdefault("dcbx", {})["ets"] = ets
-    remarks.append("what is recommended or willing is exchanged by DCBX: [switch.dcbx]")
+    remarks.append("recommendations and the willing bit are part of DCBX: set [switch.dcbx]")
 
 
 def _scheduler(part: Part, table: Table) -> dict[str, Any] | str:
@@ -194,8 +194,8 @@ def _scheduler(part: Part, table: Table) -> dict[str, Any] | str:
             continue
         if algorithm not in ("strict", "ets"):
             line = part.line_of("tc_tsa")
-            expected = "a scenario needs more than its name; expected strict or ets"
-            raise part.document.error(line, f"traffic class {number} is {algorithm}, of which {expected}")
+            expected = "a scenario needs more settings; expected strict or ets"
+            raise part.document.error(line, f"traffic class {number} is {algorithm}, for which {expected}")
         how: dict[str, Any] = {"percent": share} if algorithm == "ets" else {"strict": True}
         classes.append({"queues": queues, **how})
     return {"ets": {"classes": classes}}

@@ -1,8 +1,8 @@
 """Compares counters of devices with the measures of a run.
 
-Results count pause frames per port. If only one priority of a port pauses, its pause frames are those of
-the port. Otherwise the number of its pause intervals is a lower bound, since a port repeats XOFF during a
-pause.
+Results count pause frames per port. If only one priority of a port pauses, all pause frames of the port are
+for this priority. Otherwise the number of its pause intervals is a lower bound, since a port repeats XOFF
+during a pause.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from penstock.measurements import Measurements, of_result
 from .counters import Counter
 
 _SENDER = ("cnps_received", "naks_received", "timeouts", "rnr_naks_received")
-"""Columns of queue pairs that the sender counts. The receiver counts the others."""
+"""Columns of queue pairs that the sender counts. All others are counted by the receiver."""
 
 
 @dataclass(frozen=True)

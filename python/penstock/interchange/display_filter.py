@@ -1,10 +1,10 @@
-"""Display filters: a subset of Wireshark's, over the frames that `penstock decode` lists.
+"""Display filters in a subset of Wireshark's syntax, for the frames that `penstock decode` lists.
 
 A filter compares fields with values, or tests for a protocol. Operators are `==`, `!=`, `<`, `<=`, `>`, `>=`
 and `contains`; `and`, `or` and `not` (also `&&`, `||`, `!`); and parentheses. As in Wireshark, a comparison
 with a field that is missing from a frame is false.
 
-Source: wireshark-filter(4) for names and meaning. Not read: slices, sets, functions and regular expressions.
+Source: wireshark-filter(4) for names and semantics. Not supported: slices, sets, functions, regexes.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def compiled(text: str) -> Test:
     Raises
     ------
     InputError
-        If it is not a filter; the message names the position and the accepted tokens.
+        If it is not a filter; the message states the position and the accepted tokens.
     """
     if len(text) > _LONGEST:
         raise InputError(f"--filter has {len(text):,} characters; expected at most {_LONGEST:,}")
@@ -156,7 +156,7 @@ class _Parser:
         self.at += 1
         if name not in FIELDS:
             raise self._unknown(name)
-        return _comparison(name, sign, self._next(f"expected a value behind {sign}"))
+        return _comparison(name, sign, self._next(f"expected a value after {sign}"))
 
     def _present(self, name: str) -> Test:
         if name in PROTOCOLS:
@@ -169,7 +169,7 @@ class _Parser:
     def _unknown(self, name: str) -> InputError:
         self.at -= 1
         known = suggestion(name, [*FIELDS, *PROTOCOLS])
-        return self._error(f"there is no field or protocol {name}; {known}")
+        return self._error(f"unknown field or protocol {name}; {known}")
 
     def expect_end(self) -> None:
         """Rejects text after a complete filter."""
@@ -193,7 +193,7 @@ class _Parser:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, bool]]:
-    """Words and operators, each with a flag that is true if it was quoted."""
+    """Words and operators, each with a flag that is true for quoted words."""
     at = 0
     while at < len(text):
         if text[at] in _BLANK:
@@ -204,7 +204,7 @@ def _tokens(text: str) -> Iterator[tuple[str, bool]]:
         elif text[at] == '"':
             end = text.find('"', at + 1)
             if end < 0:
-                raise InputError(f"--filter: the quote of {text[at:]} does not end")
+                raise InputError(f"--filter: the quote in {text[at:]} is not closed")
             yield text[at + 1 : end], True
             at = end + 1
         elif sign := next((one for one in _SIGNS if text.startswith(one, at)), ""):
@@ -217,7 +217,9 @@ def _tokens(text: str) -> Iterator[tuple[str, bool]]:
             if text[at:end] == "ECT" and text[end : end + 3] in ("(0)", "(1)"):
                 end += 3
             if end == at:
-                raise InputError(f'--filter: "{text[at]}" is not a sign; expected one of {" ".join(_SIGNS)}')
+                raise InputError(
+                    f'--filter: "{text[at]}" is not an operator; expected one of {" ".join(_SIGNS)}'
+                )
             word = text[at:end]
             yield _WORDS.get(word, word), False
             at = end

@@ -6,10 +6,10 @@ take precedence over those of its profile (`service-profile`).
 Source: Arista EOS User Manual, chapters "Quality of Service" and "Data Center Bridging", and the schema of
 Arista AVD for the forms of commands. Without `qos map`, DSCP 0-7 and CoS 0 are traffic class 1, DSCP 8-15 and
 CoS 1 are class 0, and all others have the class of their upper three bits. A port trusts DSCP if it is routed
-and CoS if it is switched, unless `qos trust` says otherwise. Queues are strict unless `no priority`, which
-holds for all lower queues as well.
+and CoS if it is switched, unless `qos trust` is set. Queues are strict unless `no priority` is set, which
+also applies to all lower queues.
 
-Not read, and reported by line: shapers, guaranteed bandwidth, policies of ACLs, multicast queues, and sizes
+Not imported, but reported by line: shapers, guaranteed bandwidth, ACL policies, multicast queues, and sizes
 in cells or segments without `--cell`.
 """
 
@@ -44,7 +44,7 @@ _SIGNS = (
 )
 _SPEED = re.compile(r"(\d{1,6}(?:\.\d)?)(g?)(?:full|half|-\d+)?", re.ASCII)
 BY_BITS = (1, 0, 2, 3, 4, 5, 6, 7)
-"""The traffic class of each CoS, and of the upper three bits of each code point, without a map."""
+"""Default traffic class of each CoS, and of the upper three bits of each code point."""
 WATCHDOG = ("priority-flow-control", "pause", "watchdog")
 ACTIONS = {"drop": "drop", "errdisable": "drop", "no-drop": "forward", "notify-only": "alert"}
 COMMANDS = Commands(
@@ -55,32 +55,32 @@ COMMANDS = Commands(
     pool="platform trident mmu headroom-pool limit bytes {headroom}",
 )
 MEANINGS = {
-    "shape": "queues have no highest rate",
-    "mc-tx-queue": "queues of multicast are those of unicast",
-    "platform": "a setting of the chip",
-    "policy-map": "a scenario classifies by CoS and DSCP alone",
-    "class-map": "a scenario classifies by CoS and DSCP alone",
-    "service-policy": "a scenario classifies by CoS and DSCP alone",
+    "shape": "queues have no maximum rate",
+    "mc-tx-queue": "multicast uses the unicast queues",
+    "platform": "chip-specific",
+    "policy-map": "a scenario classifies by CoS and DSCP only",
+    "class-map": "a scenario classifies by CoS and DSCP only",
+    "service-policy": "a scenario classifies by CoS and DSCP only",
     "bandwidth": "a guarantee, or the share of a strict queue, which has no effect without no priority",
-    "random-detect": "a counter, or thresholds that are no bytes: --cell names the size of a cell or segment",
-    "ingress": "a size in cells without --cell, or no setting of lossless priorities",
-    "egress": "a size in cells without --cell, or no setting of queues",
+    "random-detect": "a counter, or thresholds not in bytes: set the cell or segment size with --cell",
+    "ingress": "a size in cells without --cell, or not a setting of lossless priorities",
+    "egress": "a size in cells without --cell, or not a setting of queues",
 }
-_ELSE = "no setting of queues, flow control or links"
+_ELSE = "not a setting of queues, flow control or links"
 
 
 def recognises(document: Document) -> bool:
-    """Returns true if a line is one of the QoS of EOS."""
+    """Returns true if a line is an EOS QoS statement."""
     return document.has_line(*_SIGNS)
 
 
 def switch(document: Document) -> SwitchText:
-    """The settings of the ports.
+    """Reads the settings of the ports.
 
     Raises
     ------
     InputError
-        If a value is wrong or a reference leads nowhere; the message names the line.
+        If a value is invalid or a reference is undefined; the message names the line.
     """
     return _Config(indented(document, BELONGS)).text("priority-flow-control, tx-queue and qos", COMMANDS)
 
@@ -121,12 +121,12 @@ class _Config(InterfaceConfig):
             if around.words[0] in ("mc-tx-queue", "policy-map", "class-map"):
                 return MEANINGS[around.words[0]]
             if around.begins("qos", "profile") and not self.statements.has_read(around):
-                return "no port that is read has this profile"
+                return "no imported port has this profile"
             around = around.within
         if one.begins("qos", "map", "traffic-class"):
-            return "no switch rewrites a mark; maps.remap does"
+            return "rewriting is not imported; set maps.remap"
         if one.begins("priority-flow-control", "priority"):
-            return "PFC of the port is not on"
+            return "PFC is not enabled on the port"
         if one.words[:3] == WATCHDOG:
             return "a scenario has no polling interval, and no watchdog without a timeout"
         return MEANINGS.get(one.words[0], _ELSE)
@@ -165,7 +165,7 @@ class _Config(InterfaceConfig):
                     raise self.statements.error(
                         line, f"no qos profile is named {brief(name)}; there are: {known}"
                     )
-                # The reference counts as read together with the profile, which contains its statements.
+                # The reference to a profile counts as read together with the statements of the profile.
                 self.statements.read(line)
                 return self._profiles[name].children
         return []
@@ -202,7 +202,7 @@ class _Config(InterfaceConfig):
         return Classes(tuple(queue[one] for one in classes), None)
 
     def _map(self, kind: str, sources: range) -> list[int]:
-        """The traffic class of each DSCP or CoS, or the queue of each traffic class."""
+        """The traffic class of each DSCP or CoS, or the queue of each traffic class, from a map."""
         targets = ("tx-queue", "uc-tx-queue") if kind == "traffic-class" else ("traffic-class",)
         found = (
             [*PRIORITIES]
@@ -224,7 +224,7 @@ class _Config(InterfaceConfig):
         return found
 
     def _lossless(self, lines: Iterable[Statement]) -> list[int]:
-        """Priorities without drops, if PFC is on."""
+        """Lossless priorities, if PFC is enabled."""
         everywhere = next(
             (one for one in self._pfc if one.begins("priority-flow-control", "all", "off")), None
         )

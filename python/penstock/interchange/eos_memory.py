@@ -19,12 +19,12 @@ from .statements import Statement, Statements
 _UNITS = ("bytes", "cells")
 _LARGEST = 2**50
 RESUME_OFFSET = 2 * 9_216
-"""Distance from the threshold at which a paused group resumes: two jumbo frames."""
+"""Offset below the threshold at which a paused group resumes: two jumbo frames."""
 
 
 @dataclass
 class _Side:
-    """Reserved bytes, and the exponent of the threshold, by priority group or queue."""
+    """Reserved bytes, and the exponent of the threshold, per priority group or queue."""
 
     reserved: dict[int | None, int] = field(default_factory=dict)
     exponent: dict[int | None, int] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class QueueProfiles:
             self._statements.put_once(self._profiles, words[5], one, "each profile")
 
     def groups(self, lossless: Iterable[int]) -> dict[int, Deferred[Assigned | None]]:
-        """Profiles of lossless priorities; empty without headroom in bytes."""
+        """Profiles of lossless priorities; empty unless a headroom in bytes is set."""
         found = self._read()
         name, ingress, _, limit = found.value
         made: dict[int, Deferred[Assigned | None]] = {}
@@ -116,7 +116,7 @@ class QueueProfiles:
         return self._made
 
     def _profile(self) -> tuple[str, _Side, _Side, int | None]:
-        """The name of the profile, its two sides, and bytes of the headroom pool."""
+        """The name of the profile, its ingress and egress settings, and the bytes of the headroom pool."""
         ingress, egress = _Side(), _Side()
         limit = None if self._limit is None else self._size(self._limit, self._limit.words[5:])
         if self._applied is None:
@@ -142,7 +142,7 @@ class QueueProfiles:
         return self._statements.whole(line, line.words[at - 1], word, 0, PRIORITIES[-1])
 
     def _setting(self, side: _Side, line: Statement, number: int | None, words: tuple[str, ...]) -> None:
-        """Handles a setting of a side, for one priority group or queue."""
+        """Handles an ingress or egress setting of one priority group or queue."""
         if words[:1] == ("threshold",) and len(words) == 2:
             side.exponent[number] = self._exponent(line, words[1])
         elif words[:1] == ("reserved",) and (size := self._size(line, words[1:])) is not None:
@@ -155,7 +155,7 @@ class QueueProfiles:
             side.headroom = size
 
     def _exponent(self, line: Statement, text: str) -> int:
-        """Exponent of two for a threshold such as 1/8 or 2."""
+        """Exponent of two of a threshold such as 1/8 or 2."""
         self._statements.read(line)
         alphas = {str(Fraction(2) ** one): one for one in EXPONENTS}
         if text not in alphas:

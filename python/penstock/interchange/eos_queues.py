@@ -1,7 +1,7 @@
 """Transmit queues of Arista EOS: shares, and random detection.
 
-A queue is strict unless `no priority`; then all lower queues are served round robin as well. Round-robin
-queues without `bandwidth percent` share the remainder. `random-detect ecn` marks without dropping;
+A queue is strict unless `no priority` is set; then all lower queues are served round robin as well.
+Round-robin queues without `bandwidth percent` share the remainder. `random-detect ecn` marks only;
 `random-detect drop` drops.
 """
 
@@ -127,12 +127,12 @@ def _wred(statements: Statements, line: Statement, mbps: int | None) -> Wred | N
 
 
 def _both(statements: Statements, number: int, ecn: Wred | None, drop: Wred | None) -> Wred | None:
-    """Combines ECN marking and drops of a queue; a scenario has one curve for both."""
+    """Combines ECN marking and drops of a queue, since a scenario has one curve for both."""
     if ecn is None or drop is None:
         return ecn or drop
     if (ecn.least, ecn.most, ecn.percent) != (drop.least, drop.most, drop.percent):
         statements.report(
-            f"queue {number}", "ECN and drops have other thresholds: those of ECN hold for both"
+            f"queue {number}", "ECN and drops have different thresholds: the ECN thresholds apply to both"
         )
     return replace(ecn, drops=True)
 
@@ -146,7 +146,7 @@ def _schedulers(statements: Statements, found: Mapping[int, _Queue]) -> dict[int
     for number in range(max(turns) + 1):
         one = found.get(number, _Queue())
         if one.is_strict:
-            statements.report(f"queue {number}", f"is served round robin, since queue {max(turns)} is")
+            statements.report(f"queue {number}", f"is served round robin, because queue {max(turns)} is")
         shares[number] = None
         if one.share is not None:
             percent = statements.read(one.share)[-1]
@@ -158,7 +158,7 @@ def _schedulers(statements: Statements, found: Mapping[int, _Queue]) -> dict[int
     each = max((100 - sum(given)) // len(rest), 1) if rest else 0
     if rest:
         named = ", ".join(map(str, rest))
-        statements.report("bandwidth percent", f"assumed: queues {named}, which have none, get {each} % each")
+        statements.report("bandwidth percent", f"assumed: queues {named} without a share get {each} % each")
     return {
         number: Scheduler((shares[number] or each) if number in shares else None) for number in PRIORITIES
     }

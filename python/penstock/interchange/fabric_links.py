@@ -1,4 +1,4 @@
-"""Sets rates and lengths of a fabric's links from the ports in the configuration of a switch."""
+"""Applies rates and cable lengths of a switch's ports to the links of a fabric."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from penstock.laboratory.quantity import Quantity
 from .piece import Document, LinkClass
 
 TIERS = {"leaf_spine": ("", "uplink_"), "fat_tree": ("", "uplink_", "core_")}
-"""Prefixes of link keys, from the hosts upwards, in fabrics whose tiers may differ."""
+"""Prefixes of link keys by tier, from the hosts upwards, in fabrics whose tiers may differ."""
 
 
 def fit_links(topology: dict[str, Any], document: Document, classes: Sequence[LinkClass]) -> list[str]:
     """Sets rates and lengths of a regular fabric's links from the ports; returns remarks on the changes.
 
     Links whose rate is that of some ports get the length of those ports. If no link has such a rate, links
-    of hosts get the rate of most ports, and links between switches that of the fastest ports. Links of an
-    explicit fabric are not changed.
+    of hosts get the most common rate of the ports, and links between switches the rate of the fastest ports.
+    Links of an explicit fabric are not changed.
     """
     kind = next(iter(topology))
     if not classes:

@@ -23,7 +23,7 @@ def document(path: Path, **attributes: Any) -> Document:
     Raises
     ------
     InputError
-        If it cannot be read, is not a regular file, is too large, or is not UTF-8.
+        If it cannot be read, is not a regular file, is too large, or is not valid UTF-8.
     """
     try:
         about = path.stat()

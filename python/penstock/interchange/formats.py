@@ -1,4 +1,4 @@
-"""The formats that can be imported, one line each."""
+"""The formats that can be imported."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ class Format:
         Name on the command line.
     about : str
         Description of the contents.
-    recognises : callable
+    Returns true if the beginning of a document looks like the format.
         Returns true if the head of a document looks like the format.
     reader : callable
         Converts a document to a piece of a scenario; an `InputError` names the line of the error.
     meaning : callable
-        Returns the consequence of leaving out a field of a document, by its path.
+        Returns the consequence of leaving out a field of a document, given its path.
     """
 
     name: str
     about: str
     recognises: Callable[[Document], bool]
     reader: Callable[[Document], Piece]
-    meaning: Callable[[Path], str] = lambda _: "no part of a scenario"
+    meaning: Callable[[Path], str] = lambda _: "not part of a scenario"
 
     def read(self, document: Document) -> Piece:
         """Converts a document to a piece of a scenario, with a remark for each field that was not read.
@@ -70,13 +70,13 @@ class Format:
         Raises
         ------
         InputError
-            If the document is something else; the message names the line.
+            If the document is in another format or invalid; the message names the line.
         """
         fresh = document.fresh()
         return self.reported(fresh, self.reader(fresh))
 
     def reported(self, document: Document, piece: Piece) -> Piece:
-        """The piece with a remark for each field, and for the lines, that its reader did not read."""
+        """Returns the piece with a remark for each field and line that its reader did not read."""
         remarks = [f"{document.file}: {line}" for line in document.ledger.report(self.meaning)]
         if lines := document.unread_lines():
             number, text = lines[0]
@@ -160,8 +160,8 @@ FORMATS = (
     Format(
         "pg-profile", "headroom of a switch, pg_profile_lookup.ini", pg_profile.recognises, pg_profile.read
     ),
-    Format("graphml", "a graph, as networkx writes it", graphml.recognises, graphml.read, graphml.meaning),
-    Format("gml", "a graph, as the Internet Topology Zoo has it", gml.recognises, gml.read),
+    Format("graphml", "a graph in GraphML", graphml.recognises, graphml.read, graphml.meaning),
+    Format("gml", "a graph in GML, as in the Internet Topology Zoo", gml.recognises, gml.read),
     Format(
         "nccl-topology",
         "the inside of a server, XML of NCCL",
@@ -172,16 +172,16 @@ FORMATS = (
     Format("csv", "a table of transfers", csv_trace.recognises, csv_trace.read),
     Format("sizes", "a distribution of sizes", sizes.recognises, sizes.read),
 )
-"""Formats in the order of detection: by first lines, then JSON, then graphs and all lines."""
+"""Formats in the order of detection: by first lines, JSON, graphs, and formats that need all lines."""
 
 
 def format_of(document: Document, name: str | None = None) -> Format:
-    """The format with this name, or the detected format of a document.
+    """Returns the format with this name, or the detected format of a document.
 
     Raises
     ------
     InputError
-        If there is none; the message then says where each reader stopped.
+        If there is none; the message then lists the error of each reader.
     """
     names = [one.name for one in FORMATS]
     if name is not None:
@@ -193,20 +193,20 @@ def format_of(document: Document, name: str | None = None) -> Format:
         if stranger is None and one.recognises(head):
             return one
     lines = "".join(f"\n  {one.name} ({one.about}): {_stop(one, document)}" for one in FORMATS)
-    looks = f"is {stranger}" if stranger else "looks like none of the formats that can be imported"
-    raise InputError(f"{document.file}: {looks}; --format names a format. Each reader stops:{lines}")
+    looks = f"is {stranger}" if stranger else "is in none of the formats that can be imported"
+    raise InputError(f"{document.file}: {looks}; --format names a format. Error of each reader:{lines}")
 
 
 def read_all(documents: Sequence[tuple[Format, Document]]) -> list[Piece]:
     """Reads documents as pieces, in order; parts of one configuration are read together.
 
-    Such parts are several files of a CONFIG_DB, such as `buffers.json` and `qos.json`, and its headroom
-    tables, `pg_profile_lookup.ini`.
+    The files of a CONFIG_DB, such as `buffers.json` and `qos.json`, are parts of one configuration, together
+    with its headroom table, `pg_profile_lookup.ini`.
 
     Raises
     ------
     InputError
-        If one cannot be read.
+        If a document cannot be read.
     """
     kinds = [one.name for one, _ in documents]
     parts = [place for place, kind in enumerate(kinds) if kind == "sonic"]
@@ -225,9 +225,9 @@ def read_all(documents: Sequence[tuple[Format, Document]]) -> list[Piece]:
 
 
 def _stop(one: Format, document: Document) -> str:
-    """The place where a reader stops, and the reason."""
+    """The line at which a reader fails, and the reason."""
     try:
         one.read(document)
     except InputError as error:
         return str(error).removeprefix(document.file).removeprefix(":").strip()
-    return "reads it, though it looks different"
+    return "accepts it, although detection does not"

@@ -1,4 +1,4 @@
-"""GML, as written by the Internet Topology Zoo and networkx; `graph` documents the attributes.
+"""GML as written by the Internet Topology Zoo and networkx; `graph` documents the attributes.
 
 Source: Himsolt, "GML: a portable graph file format" (1997): keys with numbers, texts in quotes or lists in
 brackets. Nodes are named by their `id`; labels become comments. Not imported: attributes of the graph, and
@@ -25,7 +25,7 @@ _TOKEN = re.compile(
 )
 _DEEPEST = 50
 _HEADER_TOKENS = 100
-"""Tokens before the graph, at most, such as its creator and version."""
+"""Maximum number of tokens before the graph, such as its creator and version."""
 
 
 class Item(NamedTuple):
@@ -37,7 +37,7 @@ class Item(NamedTuple):
 
 
 def recognises(document: Document) -> bool:
-    """Returns true if a text begins as GML: with a graph, or its creator and version."""
+    """Returns true if a text begins like GML: with a graph, or with its creator and version."""
     key = ""
     try:
         for _, (_, kind, text) in zip(range(_HEADER_TOKENS), _tokens(document), strict=False):
@@ -81,7 +81,7 @@ def read(document: Document) -> Piece:
         known: set[str] = set()
         for node in nodes:
             if node.name in known:
-                raise document.error(node.place, f"the node {brief(node.name)} is there twice")
+                raise document.error(node.place, f"the node {brief(node.name)} appears twice")
             known.add(node.name)
     edges = []
     for item in items:
@@ -117,7 +117,7 @@ def _one(document: Document, item: Item, key: str) -> str:
     """A value that must appear exactly once."""
     found = [one.value for one in item.value if isinstance(one, Item) and one.key == key]
     if len(found) != 1 or not isinstance(found[0], str):
-        raise document.error(item.line, f"the {item.key} has {len(found)} times {key}; expected it once")
+        raise document.error(item.line, f"the {item.key} has {key} {len(found)} times; expected it once")
     return found[0]
 
 
@@ -127,7 +127,7 @@ def _attributes(document: Document, item: Item, *without: str) -> dict[str, str]
     for one in item.value:
         if isinstance(one, Item) and isinstance(one.value, str) and one.key not in without:
             if one.key in found:
-                raise document.error(one.line, f"{brief(one.key)} is there twice in one {item.key}")
+                raise document.error(one.line, f"{brief(one.key)} appears twice in one {item.key}")
             found[one.key] = one.value
     return found
 
@@ -144,7 +144,7 @@ def _items(document: Document) -> list[Item]:
             key = (line, text)
         elif text == "]" and kind == "bracket":
             if key is not None or len(open_lists) == 1:
-                raise document.error(line, "a bracket closes that does not belong there")
+                raise document.error(line, "unmatched closing bracket")
             open_lists.pop()
         else:
             if key is None:
@@ -154,11 +154,11 @@ def _items(document: Document) -> list[Item]:
             if isinstance(value, list):
                 open_lists.append(value)
                 if len(open_lists) > _DEEPEST:
-                    raise document.error(line, "this is nested too deeply")
+                    raise document.error(line, "nested too deeply")
             key = None
     if key is not None or len(open_lists) > 1:
         line = document.text.count("\n") + 1
-        raise document.error(line, "the text ends within a list; expected ] for each [")
+        raise document.error(line, "the file ends within a list; expected ] for each [")
     return top
 
 
@@ -168,7 +168,7 @@ def _tokens(document: Document) -> Iterator[tuple[int, str, str]]:
         found = _TOKEN.match(text, at)
         if found is None or found.lastgroup is None:
             raise document.error(
-                line, f"{brief(text[at : at + 20])} is no GML; expected a key, a value or a bracket"
+                line, f"{brief(text[at : at + 20])} is not GML; expected a key, a value or a bracket"
             )
         if found.lastgroup != "blank":
             value = found[found.lastgroup]

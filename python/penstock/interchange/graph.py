@@ -1,9 +1,9 @@
 """Graphs of nodes and edges with attributes, such as those of networkx.
 
-A node has an attribute `role`, `type` or `kind`: host or server, switch or router. If no node has one,
-nodes with one edge are hosts. An edge has its rate as `rate`, `bandwidth`, `capacity` or `speed`, its
-delay as `delay` or `latency`, and its length as `length` or `distance`: text with a unit, or a number if
-the name ends with one, such as `bandwidth_gbps`, `delay_us` or `length_m`. `LinkSpeedRaw`, of the Internet
+A node may have an attribute `role`, `type` or `kind`: host or server, switch or router. If no node has one,
+nodes with one edge are hosts. An edge has a rate (`rate`, `bandwidth`, `capacity` or `speed`), a
+delay (`delay` or `latency`), and a length (`length` or `distance`): text with a unit, or a number if
+the name ends with a unit, such as `bandwidth_gbps`, `delay_us` or `length_m`. `LinkSpeedRaw`, of the Internet
 Topology Zoo, is in b/s.
 """
 
@@ -70,7 +70,7 @@ def fabric(document: Document, nodes: Sequence[Node], edges: Sequence[Edge]) -> 
     for node in nodes:
         if node.name not in linked:
             raise document.error(
-                node.place, f"the node {brief(node.name)} has no edge; expected that all are connected"
+                node.place, f"the node {brief(node.name)} has no edge; expected a connected graph"
             )
     if not hosts:
         raise InputError(f"{document.file}: no node is a host; expected an attribute role, host or switch")
@@ -83,16 +83,18 @@ def fabric(document: Document, nodes: Sequence[Node], edges: Sequence[Edge]) -> 
 
 
 def _given(document: Document, edges: Sequence[Edge]) -> list[str]:
-    """Remarks on links that get their rate or length from the command line."""
+    """Remarks on links whose rate or length comes from the command line."""
     without = {key: sum(not _statements(edge, key) for edge in edges) for key in WORDS}
-    entries = [f"{without['rate']} links have no rate: {document.rate}, of --rate"] if without["rate"] else []
+    entries = (
+        [f"{without['rate']} links have no rate: {document.rate}, from --rate"] if without["rate"] else []
+    )
     if document.length is not None and without["length"]:
-        entries.append(f"links without delay or length are {document.length} long, of --length")
+        entries.append(f"links without delay or length are {document.length} long, from --length")
     return [f"{document.file}: {line}" for line in entries]
 
 
 def _statements(edge: Edge, key: str) -> list[tuple[str, str, Any]]:
-    """The attributes of a link for one of `WORDS`, each with the unit in its name and its value."""
+    """The attributes of a link for one of `WORDS`, each with the unit in its name, and its value."""
     attributes = {name.lower(): value for name, value in edge.attributes.items()}
     found = [(name, unit, attributes[name]) for name, unit in _names(key) if attributes.get(name, "") != ""]
     if key == "rate" and not found and attributes.get("linkspeedraw", "") != "":
@@ -111,14 +113,12 @@ def _left_out(document: Document, edges: Sequence[Edge]) -> list[str]:
     known = {"linkspeedraw", *(name for key in WORDS for name, _ in _names(key))}
     others = sorted({key for edge in edges for key in edge.attributes if key.lower() not in known})
     return (
-        [f"{document.file}: attributes of edges that are not read: {', '.join(map(brief, others))}"]
-        if others
-        else []
+        [f"{document.file}: attributes of edges not read: {', '.join(map(brief, others))}"] if others else []
     )
 
 
 def _names(key: str) -> list[tuple[str, str]]:
-    """Accepted attribute names for one of `WORDS`, each with the unit it ends with."""
+    """Accepted attribute names for one of `WORDS`, each with the unit in the name."""
     words, _, units, _ = WORDS[key]
     return [(word, "") for word in words] + [
         (f"{word}_{end}", f" {unit}") for word in words for end, unit in units.items()
@@ -126,12 +126,12 @@ def _names(key: str) -> list[tuple[str, str]]:
 
 
 def expect_one_way(document: Document, edges: Sequence[Edge]) -> None:
-    """Rejects a directed graph whose edges are the two directions of one link.
+    """Rejects a directed graph that represents each link by an edge in each direction.
 
     Raises
     ------
     InputError
-        If there are edges both ways between two nodes.
+        If there are edges in both directions between two nodes.
     """
     pairs = {edge.ends for edge in edges}
     for edge in edges:
@@ -152,8 +152,8 @@ def from_networkx(graph: Any, *, rate: str | None = None, length: str | None = N
     graph : networkx.Graph or networkx.MultiGraph
         Nodes and edges with the attributes that this module describes. Directed graphs are rejected.
     rate, length : str, optional
-        Rate and length of edges without one. Default: an edge without a rate is an error; Penstock's default
-        length.
+        Rate and length of edges without one. By default, an edge without a rate is an error, and the length
+        is Penstock's default.
 
     Returns
     -------
@@ -180,13 +180,13 @@ def from_networkx(graph: Any, *, rate: str | None = None, length: str | None = N
 
 
 def _hosts(document: Document, nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[set[str], list[str]]:
-    """The nodes that are hosts, and how they were recognized if they have no role."""
+    """The nodes that are hosts, with a remark if they were recognized without a role."""
     words = [key for key in ROLES if _are_roles(nodes, key)]
     roles = {node.name: (node, _role(node.attributes, words)) for node in nodes}
     if not any(role for _, role in roles.values()):
         degrees = Counter(end for edge in edges for end in edge.ends)
         hosts = {node.name for node in nodes if degrees[node.name] == 1}
-        return hosts, [f"{document.file}: no node says its role; the {len(hosts)} with one link are hosts"]
+        return hosts, [f"{document.file}: no node has a role; the {len(hosts)} nodes with one link are hosts"]
     for node, role in roles.values():
         if role not in HOSTS + SWITCHES:
             expected = f"expected {', '.join(HOSTS + SWITCHES)}"
@@ -196,7 +196,7 @@ def _hosts(document: Document, nodes: Sequence[Node], edges: Sequence[Edge]) -> 
 
 
 def _are_roles(nodes: Sequence[Node], key: str) -> bool:
-    """Returns true if an attribute holds roles: types and kinds often mean something else, such as "Core"."""
+    """Returns true if an attribute holds roles; types and kinds often have other meanings, such as "Core"."""
     statements = {
         str(value).lower() for node in nodes for name, value in node.attributes.items() if name.lower() == key
     }
@@ -208,13 +208,13 @@ def _role(attributes: Mapping[str, Any], words: Sequence[str]) -> str:
 
 
 def _cable(document: Document, edge: Edge) -> dict[str, str]:
-    """Rate and delay or length of a link; a delay is that of the whole link, without a PHY."""
+    """Rate and delay or length of a link; the delay includes the whole link, so it has no PHY."""
     found = {}
     for key, (_, dimension, _, example) in WORDS.items():
         statements = _statements(edge, key)
         if len(statements) > 1:
             twice = " and ".join(name for name, _, _ in statements)
-            raise document.error(edge.place, f"{twice} both say the {key} of the link; expected one of them")
+            raise document.error(edge.place, f"{twice} both give the {key} of the link; expected one of them")
         for name, unit, value in statements:
             found[key] = document.quantity(edge.place, name, f"{value}{unit}", dimension, example)
     if "rate" not in found:

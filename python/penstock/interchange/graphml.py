@@ -15,7 +15,7 @@ from .reading import Path
 from .xml_text import parse, root_of
 
 _WITHOUT_TEXT = ("graphml", "key", "graph", "node", "edge")
-"""Elements that contain only other elements: text in them is a mistake in the file."""
+"""Elements that contain only elements: text within them is an error."""
 
 
 def recognises(document: Document) -> bool:
@@ -48,7 +48,7 @@ def read(document: Document) -> Piece:
 
 def meaning(_: Path) -> str:
     """The consequence of leaving out an attribute or a text."""
-    return "no rate, delay or length of a link, and no role of a node"
+    return "not a rate, delay or length of a link, nor a role of a node"
 
 
 class _Reader:
@@ -87,7 +87,7 @@ class _Reader:
             name = attributes.get("attr.name", attributes.get("id", ""))
             attributes.get("attr.type")  # values are read as text, whatever their type is
             if attributes.get("id", "") in self._names:
-                raise self._document.error(line, f"the key {brief(attributes.get('id', ''))} is there twice")
+                raise self._document.error(line, f"the key {brief(attributes.get('id', ''))} appears twice")
             self._names[attributes.get("id", "")] = name
             self._key = (attributes.get("for", "all"), name)
         elif tag == "node":
@@ -100,7 +100,7 @@ class _Reader:
             key = self._required(attributes, "key", line)
             self._key = ("", self._names.get(key, key))
             if self._of is not None and self._key[1] in self._of:
-                raise self._document.error(line, f"{brief(self._key[1])} is there twice")
+                raise self._document.error(line, f"{brief(self._key[1])} appears twice")
             self._text = []
         elif tag == "default":
             self._text = []
@@ -127,13 +127,13 @@ class _Reader:
             self._text.append(text)
             return True
         if text.strip() and self._open[-1] in _WITHOUT_TEXT:
-            message = f"{brief(text.strip())} stands in a {self._open[-1]}; expected text in data alone"
+            message = f"{brief(text.strip())} in a {self._open[-1]}; expected text in data only"
             raise self._document.error(line, message)
         return False
 
     def _node(self, name: str, line: int) -> None:
         if name in self.nodes:
-            raise self._document.error(line, f"the node {name} is there twice")
+            raise self._document.error(line, f"the node {name} appears twice")
         self._of = {}
         self.nodes[name] = (line, self._of)
 

@@ -1,4 +1,4 @@
-"""Connection matrices of htsim: the number of nodes, and a line for each connection.
+"""Connection matrices of htsim: the number of nodes, and one line per connection.
 
 Source: `sim/datacenter/connection_matrix.cpp` of csg-htsim and uet-htsim and the matrices beside it. The
 unit of starts depends on the program: microseconds for main_uec and main_swift, picoseconds for main_ndp,
@@ -27,7 +27,7 @@ _COUNTS = ("Nodes", "Connections", "Triggers", "Failures")
 _WORDS = ("start", "trigger", "size", "id", "msg", "prio", "send_done_trigger", "recv_done_trigger")
 _KINDS = ("oneshot", "multishot", "barrier")
 _LATE = 10**6
-"""Start times from here on are likely in picoseconds."""
+"""Start times from this value on are probably in picoseconds."""
 
 
 def recognises(document: Document) -> bool:
@@ -48,7 +48,7 @@ def read(document: Document) -> Piece:
     Raises
     ------
     InputError
-        If the text is something else, its header does not match the numbers of lines, a connection waits for
+        If the text is not a matrix, its header does not match the number of lines, a connection waits for
         an event that its host cannot observe, or there are failures; the message has the line.
     """
     matrix = _Matrix(document)
@@ -59,7 +59,7 @@ def read(document: Document) -> Piece:
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix as in its file.
+    """A matrix as written in its file.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ def parse(document: Document) -> Matrix:
     Raises
     ------
     InputError
-        If the text is something else, its header does not match the numbers of lines, or it refers to a
+        If the text is not a matrix, its header does not match the number of lines, or it refers to a
         missing trigger; the message has the line.
     """
     matrix = _Matrix(document)
@@ -106,20 +106,17 @@ class _Matrix:
         is_header = not self.connections and not self.triggers
         if words[0] in _COUNTS and len(words) == 2 and is_header:
             if words[0] in self.counts:
-                raise self.document.error(line, f"{words[0]} is there twice")
+                raise self.document.error(line, f"{words[0]} appears twice")
             self.counts[words[0]] = (self.document.whole(line, words[0], words[1], most=10**9), line)
         elif "->" in words[0]:
             self._connection(line, words)
         elif words[0] == "trigger":
             self._trigger(line, words)
         elif words[0] == "failure":
-            message = (
-                "a failure; the link that it means depends on the program: expected [[faults]] in "
-                "the scenario"
-            )
+            message = "a failure; its link depends on the program: expected [[faults]] in the scenario"
             raise self.document.error(line, message)
         else:
-            expected = "a connection, such as 0->1, a trigger, nor a number of them"
+            expected = "a connection, such as 0->1, a trigger, nor a count of either"
             raise self.document.error(line, f'"{brief(words[0])}" is neither {expected}')
 
     def _connection(self, line: int, words: Sequence[str]) -> None:
@@ -132,7 +129,7 @@ class _Matrix:
                 expected = ", ".join(_WORDS)
                 raise self.document.error(line, f'unknown word "{brief(word)}"; expected {expected}')
             if word in fields:
-                raise self.document.error(line, f"{word} is there twice")
+                raise self.document.error(line, f"{word} appears twice")
             if word == "msg" and (at == len(words) or not words[at].isdigit()):
                 fields[word] = ""
                 continue
@@ -152,7 +149,7 @@ class _Matrix:
             raise self.document.error(line, f"expected a trigger, such as trigger id 1 {' or '.join(_KINDS)}")
         number = self.document.whole(line, "the trigger", words[2], least=1)
         if number in self.triggers:
-            raise self.document.error(line, f"trigger {number} is there twice")
+            raise self.document.error(line, f"trigger {number} appears twice")
         rest = words[4:]
         if (words[3] == "barrier") != (len(rest) == 2 and rest[0] == "count"):
             raise self.document.error(line, "expected a count for a barrier, and for it alone")
@@ -204,9 +201,9 @@ class _Matrix:
             )
             if latest[0] >= _LATE:
                 remarks.append(
-                    f"{self.document.file}:{latest[1]}: a start of {latest[0]}: likely in picoseconds, as "
+                    f"{self.document.file}:{latest[1]}: a start of {latest[0]}: probably in picoseconds, as "
                     f"main_ndp, "
-                    "main_roce, main_hpcc and main_eqds take it: --time-unit ps"
+                    "main_roce, main_hpcc and main_eqds use: --time-unit ps"
                 )
         notes = [Note(line, f"{name} {count}") for name, (count, line) in self.counts.items()]
         return Piece(transfers=transfers, remarks=remarks, notes=notes)
@@ -216,7 +213,7 @@ class _Matrix:
         for name, number in found.items():
             if name in self.counts and self.counts[name][0] != number:
                 fields, line = self.counts[name]
-                raise self.document.error(line, f"says {fields} {name.lower()}; the file has {number}")
+                raise self.document.error(line, f"the header has {fields} {name.lower()}, the file {number}")
 
     def _check_identifiers(self) -> None:
         seen: dict[str, tuple[int, Mapping[str, str]]] = {}
@@ -226,7 +223,7 @@ class _Matrix:
             first, other = seen.setdefault(number, (line, fields))
             if first != line and not ("msg" in fields and "msg" in other and fields[""] == other[""]):
                 raise self.document.error(
-                    line, f"id {number} is that of line {first} as well; expected another, or msg"
+                    line, f"id {number} is already used in line {first}; expected another, or msg"
                 )
 
     def _connection_of(self, line: int, fields: Mapping[str, str]) -> Connection:

@@ -3,7 +3,7 @@
 Source: `sim/datacenter/dragonfly_topology.cpp` and `slimfly_topology.cpp` of forks of htsim that read such
 files. Links within a group are local, others global. Missing rates default to 200 Gb/s there, missing
 latencies to 1000 ns (global), 500 ns (local) and 200 ns (host). `Link_latency_ns i j ns` is the latency of
-the link between two switches, by their numbers, in both directions; the last line of a link counts.
+the link between switches i and j, in both directions; the last line for a link takes effect.
 
 Not imported: the adjacency list beside a Slim Fly, whose graph follows from `q`.
 """
@@ -32,7 +32,7 @@ MOST_HOSTS = 10**6
 
 
 def recognises(document: Document) -> bool:
-    """Returns true if the first lines have `p` and `q`, or `p`, `a` and `h`."""
+    """Returns true if the first lines contain `p` and `q`, or `p`, `a` and `h`."""
     words = [line.split() for line in document.first_lines(3)]
     names = {one[0].lower() for one in words if len(one) == 2}
     return {"p", "q"} <= names or {"p", "a", "h"} <= names
@@ -45,13 +45,13 @@ class _Parameters:
     document: Document
     values: dict[str, tuple[int, int]]
     single: dict[tuple[int, int], tuple[int, int]]
-    """Latency in ns of the link between two switches, the lower number first, each with its line."""
+    """Latency in ns of a link by its two switches, the lower number first, each with its line."""
 
     def of(self, key: str, default: int | None = None) -> int:
         if key in self.values:
             return self.values[key][0]
         if default is None:
-            raise InputError(f"{self.document.file}: does not say {key}")
+            raise InputError(f"{self.document.file}: has no {key}")
         return default
 
 
@@ -116,7 +116,7 @@ def _switches(parameters: _Parameters) -> int:
 
 
 def _length(delay_ns: int) -> str:
-    """Cable length that has this delay: each ns is 200 mm."""
+    """Cable length with this delay, at 200 mm per ns."""
     metres, rest = divmod(delay_ns, NS_PER_M)
     return f"{metres} m" if not rest else f"{metres}.{rest * 2} m"
 
@@ -137,9 +137,9 @@ def _read(document: Document) -> _Parameters:
         if len(words) != 2:
             raise document.error(line, f"{len(words)} words; expected a name and a number")
         if name not in known:
-            raise document.error(line, f"{words[0]} is not known here; expected {', '.join(known)}")
+            raise document.error(line, f"{words[0]} is not a known key; expected {', '.join(known)}")
         if name in parameters.values:
-            raise document.error(line, f"{words[0]} is there twice")
+            raise document.error(line, f"{words[0]} appears twice")
         least = 1 if name in NUMBERS or name in speeds else 0
         most = NUMBERS.get(name, 1_600 if name in speeds else 10**9)
         parameters.values[name] = (document.whole(line, words[0], words[1], least=least, most=most), line)
@@ -152,7 +152,9 @@ def _fits(parameters: _Parameters) -> None:
     other = [key for key in ("a", "h") if key in parameters.values and "q" in parameters.values]
     if other:
         line = parameters.values[other[0]][1]
-        raise parameters.document.error(line, f"{other[0]} is a key of a dragonfly, q one of a Slim Fly")
+        raise parameters.document.error(
+            line, f"{other[0]} is a key of a dragonfly, but q is a key of a Slim Fly"
+        )
     switches = 2 * parameters.of("q") ** 2 if "q" in parameters.values else _switches(parameters)
     if switches * parameters.of("p") > MOST_HOSTS:
         hosts = switches * parameters.of("p")

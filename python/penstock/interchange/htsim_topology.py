@@ -34,11 +34,11 @@ KEYS = {
 NAMES = {2: ("tor", "spine"), 3: ("tor", "agg", "core")}
 MOST_HOSTS = 10**6
 MOST_LINKS = 4 * 10**6
-"""Links of a fabric, at most, counting each link of a bundle."""
+"""Maximum number of links of a fabric; each link of a bundle counts."""
 
 
 def recognises(document: Document) -> bool:
-    """Returns true if the number of tiers comes before anything else but nodes and pods."""
+    """Returns true if the number of tiers precedes everything except nodes and pods."""
     words = [line.lower().split() for line in document.first_lines(3)]
     return any(one[0] == "tiers" for one in words) and any(
         line.lower().split()[:2] == ["tier", "0"] for _, line in document.lines()
@@ -47,25 +47,25 @@ def recognises(document: Document) -> bool:
 
 @dataclass
 class _Tiers:
-    """Values in the file, of the whole fabric and of each tier, with their lines."""
+    """Values in the file, for the whole fabric and for each tier, with their lines."""
 
     document: Document
     head: dict[str, tuple[int, int]] = field(default_factory=dict)
     tiers: dict[int, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
     def of(self, key: str) -> int:
-        """A value of the whole fabric."""
+        """Returns a value of the whole fabric."""
         if key not in self.head:
-            raise InputError(f"{self.document.file}: does not say {key.capitalize()}")
+            raise InputError(f"{self.document.file}: has no {key.capitalize()}")
         return self.head[key][0]
 
     def get(self, tier: int, key: str, default: int | None = None) -> int:
-        """A value of a tier."""
+        """Returns a value of a tier."""
         found = self.tiers.get(tier, {}).get(key)
         if found is not None:
             return found[0]
         if default is None:
-            raise InputError(f"{self.document.file}: tier {tier} does not say {key.capitalize()}")
+            raise InputError(f"{self.document.file}: tier {tier} has no {key.capitalize()}")
         return default
 
     def line(self, tier: int, key: str) -> int:
@@ -73,7 +73,7 @@ class _Tiers:
         return self.tiers[tier][key][1] if key in self.tiers.get(tier, {}) else 1
 
     def divide(self, number: int, by: int, tier: int, key: str, what: str) -> int:
-        """A number of switches, which must divide evenly."""
+        """Returns a quotient that must be a whole number of switches."""
         if by < 1 or number % by or number < by:
             raise self.document.error(self.line(tier, key), f"{what}: {number} cannot be divided by {by}")
         return number // by
@@ -97,7 +97,7 @@ def read(document: Document) -> Piece:
     for tier in range(1, count):
         rate = tiers.get(tier, "downlink_speed_gbps")
         if rate < 1:
-            raise document.error(tiers.line(tier, "downlink_speed_gbps"), "a rate of 0")
+            raise document.error(tiers.line(tier, "downlink_speed_gbps"), "the rate is 0")
     hosts = tiers.of("nodes")
     if not 1 <= hosts <= MOST_HOSTS:
         raise document.error(tiers.head["nodes"][1], f"Nodes is {hosts}; expected 1 to {MOST_HOSTS}")
@@ -128,16 +128,16 @@ def _read(document: Document) -> _Tiers:
         if name == "tier":
             current = document.whole(line, "Tier", words[1], most=2)
             if current in tiers.tiers:
-                raise document.error(line, f"Tier {current} is there twice")
+                raise document.error(line, f"Tier {current} appears twice")
             tiers.tiers[current] = {}
             continue
         known = HEAD if current is None else (*KEYS,)
         if name not in known:
             expected = ", ".join(one.capitalize() for one in known)
-            raise document.error(line, f"{words[0]} is not known here; expected {expected}")
+            raise document.error(line, f"{words[0]} is not a known key; expected {expected}")
         into = tiers.head if current is None else tiers.tiers[current]
         if name in into:
-            raise document.error(line, f"{words[0]} is there twice")
+            raise document.error(line, f"{words[0]} appears twice")
         into[name] = (document.whole(line, words[0], words[1], most=KEYS.get(name, 10**9)), line)
     return tiers
 
@@ -185,12 +185,12 @@ def _links(tiers: _Tiers, count: int, hosts: int) -> tuple[list[int], list[dict[
 
 
 def _expect(tiers: _Tiers, tier: int, needed: int) -> None:
-    """Checks that a switch has as many downlinks as there are links from below."""
+    """Checks that the downlinks of a switch match the links from the tier below."""
     has = tiers.get(tier, "radix_down")
     if has != needed:
         line = tiers.line(tier, "radix_down")
         raise tiers.document.error(
-            line, f"Radix_Down of tier {tier} is {has}; from below come {needed} links"
+            line, f"Radix_Down of tier {tier} is {has}; the tier below has {needed} links"
         )
 
 

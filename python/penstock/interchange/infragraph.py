@@ -1,11 +1,11 @@
 """Fabrics of InfraGraph: devices, instances of them, and edges between their components, as YAML or JSON.
 
-An instance of a device with a `nic`, `npu`, `xpu`, `gpu` or another device in it is a server, any other a
-switch. A server with one edge is a host. In a server with several edges, each component that an edge names
-becomes a host, such as host0-nic1, because a scenario describes the fabric and not the inside of servers.
+A device that contains a `nic`, `npu`, `xpu`, `gpu` or another device is a server; any other device is a
+switch. A server with one edge is a host. In a server with several edges, each component with an edge becomes
+a host, such as host0-nic1, because a scenario describes the fabric and not the inside of servers.
 
-Indices are slices as in Python: `nic[0:2]`, `host[1]`; without them all. `many2many` links all pairs of
-endpoints, `one2one` the first with the first and so on, up to the length of the shorter list.
+Indices are slices as in Python: `nic[0:2]`, `host[1]`; without a slice, all components are meant. `many2many`
+links all pairs of endpoints; `one2one` links the i-th endpoints of two lists, up to the end of the shorter.
 
 Source: the models and examples of Keysight/infragraph.
 """
@@ -72,7 +72,7 @@ class _Fabric:
     rates: dict[str, int | None] = field(default_factory=dict)
     edges: list[tuple[int, _End, _End, str]] = field(default_factory=list)
     shortened: int = 0
-    """Edges `one2one` whose lists of endpoints differ in length."""
+    """Edges with `one2one` whose lists of endpoints differ in length."""
     notes: list[Note] = field(default_factory=list)
 
     def note(self, line: int, text: str) -> None:
@@ -81,7 +81,7 @@ class _Fabric:
 
 
 def read(document: Document) -> Piece:
-    """Reads a fabric of the servers and switches.
+    """Reads a fabric from the servers and switches.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def read(document: Document) -> Piece:
     for one in _items(document, root, "links"):
         name = _text(document, one, "name")
         if name in fabric.rates:
-            raise document.error(one.line, f"link {brief(name)} is there twice")
+            raise document.error(one.line, f"link {brief(name)} appears twice")
         fabric.rates[name] = _rate(fabric, one, name)
     for one in _items(document, root, "edges"):
         _edge(fabric, one)
@@ -140,13 +140,13 @@ def _text(document: Document, node: Node, key: str, default: str | None = None) 
 def _device(fabric: _Fabric, node: Node) -> None:
     document, name = fabric.document, _text(fabric.document, node, "name")
     if name in fabric.devices:
-        raise document.error(node.line, f"device {brief(name)} is there twice")
+        raise document.error(node.line, f"device {brief(name)} appears twice")
     components: dict[str, int] = {}
     choices = []
     for one in _items(document, node, "components"):
         number, own = _text(document, one, "count", "one"), _text(document, one, "name")
         if own in components:
-            raise document.error(one.line, f"component {brief(own)} is there twice")
+            raise document.error(one.line, f"component {brief(own)} appears twice")
         count = 1 if number == "one" else document.whole(one.line, "count", number, most=MOST_INSTANCES)
         components[own] = count
         choices.append(_text(document, one, "choice", "custom"))
@@ -164,9 +164,9 @@ def _instance(fabric: _Fabric, node: Node) -> None:
     fabric.note(node.line, f"{name}: {number} {device}")
     if device not in fabric.devices:
         known = ", ".join(list(fabric.devices)[:10])
-        raise document.error(node.line, f"device {brief(device)} is not there; the file has {known}")
+        raise document.error(node.line, f"no device {brief(device)}; the file has {known}")
     if name in fabric.instances:
-        raise document.error(node.line, f"instance {brief(name)} is there twice")
+        raise document.error(node.line, f"instance {brief(name)} appears twice")
     fabric.instances[name] = (device, count)
 
 
@@ -200,7 +200,7 @@ def _edge(fabric: _Fabric, node: Node) -> None:
     link = _text(document, node, "link")
     if link not in fabric.rates:
         known = ", ".join(list(fabric.rates)[:10]) or "none"
-        raise document.error(node.line, f"link {brief(link)} is not there; the file has {known}")
+        raise document.error(node.line, f"no link {brief(link)}; the file has {known}")
     if "many2many" in table and "scheme" not in table:
         is_full = _text(document, node, "many2many").lower() == "true"
         scheme = "many2many" if is_full else "one2one"
@@ -248,13 +248,13 @@ def _slice(document: Document, node: Node, key: str, counts: dict[str, int]) -> 
     name, first, colon, last = match.groups()
     if name not in counts:
         known = ", ".join(list(counts)[:10]) or "none"
-        raise document.error(node.line, f"{key} {brief(name)} is not there; expected {known}")
+        raise document.error(node.line, f"{key} {brief(name)} does not exist; expected {known}")
     every = range(counts[name])
     if "[" not in text or (colon and first is None and last is None):
         return name, every
     if not colon:
         if first is None or not -len(every) <= int(first) < len(every):
-            raise document.error(node.line, f"{key} is {brief(text)}; there are {len(every)}")
+            raise document.error(node.line, f"{key} is {brief(text)}; there are only {len(every)}")
         return name, every[int(first) : int(first) + 1 or None]
     return name, every[int(first) if first else None : int(last) if last else None]
 
@@ -292,8 +292,8 @@ def _piece(fabric: _Fabric) -> Piece:
     remarks = []
     if fabric.shortened:
         remarks.append(
-            f"{document.file}: {fabric.shortened} edges one2one have endpoints that differ in number: linked "
-            "as far as the shorter list goes"
+            f"{document.file}: {fabric.shortened} edges with one2one have lists of different lengths: linked "
+            "up to the length of the shorter list"
         )
     numbers = dict(enumerate(hosts))
     return Piece(explicit([*hosts], [*switches], links), numbers=numbers, notes=fabric.notes, remarks=remarks)
@@ -302,4 +302,4 @@ def _piece(fabric: _Fabric) -> Piece:
 def meaning(path: Path) -> str:
     """The consequence of leaving out a field."""
     is_inside = path[:1] == ("devices",) and len(path) > 2
-    return "a scenario has no inside of servers" if is_inside else "no part of a scenario"
+    return "a scenario does not describe the inside of servers" if is_inside else "not part of a scenario"

@@ -1,4 +1,4 @@
-"""Running configurations with indented blocks of interfaces, as EOS and NX-OS print them."""
+"""Running configurations with indented interface blocks, as in EOS and NX-OS."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class InterfaceConfig(ABC):
         """The consequence of leaving out a statement."""
 
     def text(self, words: str, commands: Commands) -> SwitchText:
-        """The settings of all ports; `words` is the vendor's term for them.
+        """Returns the settings of all ports; `words` is the vendor's term for them.
 
         Raises
         ------
         InputError
-            If a value is wrong or a reference leads nowhere; the message names the line.
+            If a value is invalid or a reference is undefined; the message names the line.
         """
         ports = {name: self.port(lines) for name, lines in self.interfaces.items()}
         return SwitchText(
@@ -67,4 +67,6 @@ class InterfaceConfig(ABC):
                     self.statements.read(line)
                     self.down += [name] if line.words[0] == "shutdown" else []
         if len(self.interfaces) > MOST_PORTS:
-            raise self.statements.error(one, f"is port {len(self.interfaces)}; expected at most {MOST_PORTS}")
+            raise self.statements.error(
+                one, f"port number {len(self.interfaces)}; expected at most {MOST_PORTS}"
+            )

@@ -1,4 +1,4 @@
-"""Joins pieces of a scenario: imported files, and a scenario for everything that they do not specify."""
+"""Joins pieces of a scenario: imported files, and a base scenario for everything that they do not specify."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from .wred import leave_out_colors
 TRAFFIC = ("flows", "transfers", "faults")
 """Tables of a scenario that refer to its hosts or links."""
 _WHOLE = ("switch.scheduler", "flow_control", "switch.buffer.memory")
-"""Tables that are taken from one file as a whole."""
+"""Tables that are taken from one file as a whole, never merged."""
 MOST_NOTES = 500
-"""Comments of a scenario about one document, at most."""
+"""Maximum number of comments in a scenario about one document."""
 _LEAST_PS = 1e9
 _STEP_PS = 0.5e9
-"""Time from the end of a transfer to the start of one that waits for it: a delayed acknowledgement."""
+"""Delay from the end of a transfer to the start of one that waits for it: a delayed acknowledgement."""
 _SHORTEST = "1 ms"
 """Duration of a scenario without traffic."""
 
@@ -80,12 +80,12 @@ def join(
         A scenario for everything that the documents do not specify. Its traffic and faults are left out if
         the documents contain a fabric or traffic.
     duration : str, optional
-        ``simulation.duration``. Default: the last start plus twice the time that the busiest host needs.
+        ``simulation.duration``. Default: the last start plus twice the transmission time of the busiest host.
 
     Raises
     ------
     InputError
-        If two documents set the same key, or there is traffic without a fabric that has its hosts.
+        If two documents set the same key, or there is traffic but no fabric with its hosts.
     """
     merged, twice = _merged(read)
     keys, remarks = _completed(merged, like, any(piece.transfers for _, piece in read))
@@ -113,7 +113,9 @@ def join(
     buffer = keys.get("switch", {}).get("buffer", {})
     if "memory" in buffer:
         remarks += count_losses(keys)
-        remarks += [f"switch.buffer.{key} is left out: pools say it" for key in [*buffer] if key != "memory"]
+        remarks += [
+            f"switch.buffer.{key} is left out: pools define it" for key in [*buffer] if key != "memory"
+        ]
         keys["switch"]["buffer"] = {"memory": buffer["memory"]}
     simulation = {"name": out.stem, **keys.get("simulation", {})}
     found = _traffic(read, keys, out)
@@ -136,7 +138,7 @@ def join(
 def _simulators(
     read: Sequence[tuple[Document, Piece]], keys: dict[str, Any], priorities: Collection[int]
 ) -> list[str]:
-    """Applies simulator configurations to transfers and switches; returns remarks on the choices."""
+    """Applies simulator configurations to transfers and switches; returns remarks on the assumptions."""
     entries: list[str] = []
     for document, piece in read:
         if piece.transfer_keys and not keys.get("transfers"):
@@ -158,7 +160,7 @@ def _sizes(read: Sequence[tuple[Document, Piece]], keys: dict[str, Any], out: Pa
         raise InputError(f"{given[1][0].file}: a second distribution of sizes; import one of them")
     drawn = [entry for entry in keys.get("transfers", ()) if "sizes" in entry]
     if not drawn:
-        message = "is a distribution of sizes, and no transfers draw theirs"
+        message = "is a distribution of sizes, but no transfers use one"
         raise InputError(
             f"{given[0][0].file}: {message}; name a scenario with [[transfers]]: --like SCENARIO"
         )
@@ -168,7 +170,7 @@ def _sizes(read: Sequence[tuple[Document, Piece]], keys: dict[str, Any], out: Pa
 
 
 def _head(read: Sequence[tuple[Document, Piece]], remarks: Iterable[str], *, is_chosen: bool) -> str:
-    """Comments at the top of the scenario: what was read, with its lines, and what was left out."""
+    """Comments at the top of the scenario: the lines that were read, and the settings that were left out."""
     lines = []
     for document, piece in read:
         name = _printable(Path(document.file).name)
@@ -177,7 +179,7 @@ def _head(read: Sequence[tuple[Document, Piece]], remarks: Iterable[str], *, is_
         if len(piece.notes) > MOST_NOTES:
             lines.append(f"{name}: and {len(piece.notes) - MOST_NOTES} more lines")
     if is_chosen:
-        lines.append("The duration is a choice: all starts, and twice what the busiest host takes.")
+        lines.append("The duration is an assumption: the last start plus twice the time of the busiest host.")
     for remark in remarks:
         for document, _ in read:
             remark = remark.replace(document.file, Path(document.file).name)
@@ -186,7 +188,7 @@ def _head(read: Sequence[tuple[Document, Piece]], remarks: Iterable[str], *, is_
 
 
 def _printable(text: str) -> str:
-    """A foreign text as one line of a comment."""
+    """Returns a foreign text as one line of a comment."""
     return "".join(one if one.isprintable() else "?" for one in text)
 
 
@@ -219,24 +221,22 @@ def _traffic(read: Sequence[tuple[Document, Piece]], keys: Mapping[str, Any], ou
     if with_notes := [one for _, one in rows if one.note]:
         merged = with_notes[0].note
         remarks.append(
-            f"{len(with_notes)} transfers say what a scenario cannot, such as {merged}: comments of their "
-            f"list have it"
+            f"{len(with_notes)} transfers have fields that a scenario cannot express, such as {merged}: "
+            f"see the comments in their list"
         )
     name = re.sub(r"[\s*\"'\[\]{},]", "-", Path(everything[0][0].file).stem)
     entry: list[dict[str, Any]] = [{"name": name, "arrivals": {"file": f"{out.stem}.transfers.csv"}}]
     known = {(document.file, one.line): one.sender for document, one in rows}
     if any(known[document.file, line] == one.sender for document, one in rows for line in one.after):
         entry[0]["over"] = {"tcp": {}}
-        remarks.append(
-            "some transfers wait for acknowledgements: all are over TCP; expected another `over` if meant"
-        )
+        remarks.append("some transfers wait for acknowledgements, so all use TCP; set `over` to change this")
     flows = [
         _endless(f"{name}-{one.line}", document, one, first, fabric)
         for document, one in everything
         if one.bytes is None
     ]
     if flows:
-        remarks.append(f"{len(flows)} transfers have no end: flows that are greedy")
+        remarks.append(f"{len(flows)} transfers have no end: they become greedy flows")
     listed = _listed(rows, first, fabric) if rows else ""  # checks that all hosts exist
     takes = max(fabric.busiest(one for _, one in rows), fabric.longest_chain(rows))
     needed = float(max(timed, default=first) - first) + 2 * takes
@@ -254,7 +254,7 @@ def _endless(
 
 
 def _merged(read: Sequence[tuple[Document, Piece]]) -> tuple[dict[str, Any], list[str]]:
-    """Merges the keys of all documents; reports which one wins in a conflict. There is one topology."""
+    """Merges the keys of all documents, with a remark for each conflict. Only one may have a topology."""
     merged: dict[str, Any] = {}
     entries: list[str] = []
     for document, piece in read:
@@ -273,10 +273,12 @@ def _add(
             continue
         if both is not None and both != value:
             if name == "topology":
-                raise InputError(f"{file}: says {name}, which another file says as well; import one of them")
+                raise InputError(
+                    f"{file}: sets {name}, which another file sets as well; import only one of them"
+                )
             reported.append(
                 f"{file}: {name} is {brief(value)} here and {brief(both)} in a file before: this file, which "
-                "is named later, wins"
+                "is named later, takes precedence"
             )
         merged[key] = value
 
@@ -304,7 +306,7 @@ def _completed(
 
 
 def _over(base: dict[str, Any], merged: Mapping[str, Any], within: str = "") -> dict[str, Any]:
-    """The base with these keys in place of its own."""
+    """Returns the base with these keys in place of its own."""
     for key, value in merged.items():
         own = base.get(key)
         if isinstance(own, dict) and isinstance(value, dict) and within + key != "topology":
@@ -323,7 +325,7 @@ class _Fabric:
 
     @classmethod
     def of(cls, topology: Mapping[str, Any], numbers: Mapping[int, str]) -> _Fabric:
-        """The fabric of these keys, as the engine builds it; without `numbers` its hosts count from 0."""
+        """The fabric of these keys, built by the engine; without `numbers`, its hosts are numbered from 0."""
         text = tomli_w.dumps({"simulation": {"duration": "1 ns"}, "topology": topology})
         built = run_source(Source(text, "the imported fabric")).topology
         rates = {node["name"]: 0 for node in built["nodes"] if node["role"] == "host"}
@@ -346,7 +348,7 @@ class _Fabric:
         return named
 
     def busiest(self, rows: Iterable[Transfer]) -> float:
-        """Picoseconds that the links of the busiest host need for all its sent and received bytes."""
+        """Picoseconds that the busiest host needs for all bytes that it sends and receives."""
         carried: dict[tuple[str, int | str], int] = {}
         for one in rows:
             if one.bytes is None:
@@ -358,7 +360,7 @@ class _Fabric:
         )
 
     def longest_chain(self, rows: Iterable[tuple[Document, Transfer]]) -> float:
-        """Picoseconds that links need for the longest chain of transfers that wait for each other."""
+        """Picoseconds needed by the longest chain of transfers that wait for each other."""
         known = {(document.file, one.line): one for document, one in rows}
         before = {key: [(key[0], line) for line in one.after] for key, one in known.items()}
         ends: dict[tuple[str, int], float] = {}
@@ -379,7 +381,7 @@ def _rounded_up(ps: float) -> str:
 
 
 def _listed(rows: Sequence[tuple[Document, Transfer]], first: Fraction, fabric: _Fabric) -> str:
-    """The transfers in the form of a scenario's list of transfers."""
+    """The transfers as a scenario's list of transfers (CSV)."""
     optional = {
         "priority": any(one.priority is not None for _, one in rows),
         "id": any(one.after for _, one in rows),

@@ -1,4 +1,4 @@
-"""JSON of other tools: each object with its place, duplicate keys rejected, and a record of what was read."""
+"""JSON of other tools: objects with their lines; duplicate keys are rejected, and accesses are recorded."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Part:
     first: int
     last: int
     plain: Mapping[str, Any] = field(repr=False)
-    """The object without a record, for `reading.Joint` alone."""
+    """The object without access records, for `reading.Joint` only."""
 
     @property
     def line(self) -> int:
@@ -46,7 +46,7 @@ class Part:
         return self.document.line_at(self.first)
 
     def line_of(self, *keys: str) -> int:
-        """The line of a key, or of a path of nested keys. The last key that is found determines the line."""
+        """The line of a key, or of a path of nested keys; if some are missing, that of the last one found."""
         for count in range(min(len(keys), _INDEXED_DEPTH), 0, -1):
             if (at := self._offsets.get(keys[:count])) is not None:
                 return self.document.line_at(at)
@@ -82,7 +82,7 @@ def whole(document: Document, expected: str) -> Part:
     found = [*parts(document, expected)]
     if len(found) != 1:
         line = found[1].line if found else 1
-        raise document.error(line, f"{len(found)} objects; expected {expected}, in one")
+        raise document.error(line, f"{len(found)} objects; expected one: {expected}")
     return found[0]
 
 
@@ -96,7 +96,7 @@ def parts(document: Document, expected: str = "an object") -> Iterator[Part]:
     """
 
     def constant(word: str) -> Any:
-        raise InputError(f"{document.file}: {word} is no JSON; expected a number")
+        raise InputError(f"{document.file}: {word} is not valid JSON; expected a number")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         table = dict(pairs)
@@ -105,7 +105,7 @@ def parts(document: Document, expected: str = "an object") -> Iterator[Part]:
             for key, _ in pairs:
                 if key in seen:
                     line = document.line_at(max(text.rfind(json.dumps(key)), 0))
-                    raise document.error(line, f'"{key}" is there twice in one object; expected it once')
+                    raise document.error(line, f'"{key}" appears twice in one object; expected it once')
                 seen.add(key)
         return table
 
@@ -115,9 +115,9 @@ def parts(document: Document, expected: str = "an object") -> Iterator[Part]:
         try:
             table, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
-            raise document.error(error.lineno, f"this is no JSON: {error.msg}") from None
+            raise document.error(error.lineno, f"not valid JSON: {error.msg}") from None
         except RecursionError:
-            raise document.error(document.line_at(at), "this is nested too deeply") from None
+            raise document.error(document.line_at(at), "nested too deeply") from None
         except ValueError:
             raise document.error(document.line_at(at), "a number with too many digits") from None
         if not isinstance(table, dict):
@@ -171,7 +171,7 @@ def _end_of_string(text: str, begin: int, last: int) -> int:
 
 
 def nodes(document: Document) -> Node:
-    """The values of a document in JSON or YAML; those of JSON all have line 1.
+    """The values of a document in JSON or YAML; for JSON, each has line 1.
 
     Raises
     ------
@@ -191,4 +191,4 @@ def nodes(document: Document) -> Node:
     try:
         return node(json.loads(document.text))
     except (ValueError, RecursionError) as error:
-        raise document.error(getattr(error, "lineno", 1), f"this is no JSON: {error}") from None
+        raise document.error(getattr(error, "lineno", 1), f"not valid JSON: {error}") from None

@@ -1,15 +1,15 @@
 """Configuration of Juniper Junos and Junos Evolved (QFX, EX, PTX): `class-of-service` and interfaces.
 
-Both `set` commands and blocks in braces are read. A forwarding class is a queue; it is lossless if a
+Both `set` commands and blocks in braces are read. A forwarding class has a queue; it is lossless if a
 congestion notification profile has PFC for its code points. Names of interfaces may be patterns, such as
-``et-*`` and ``all``; the most specific applies.
+``et-*`` and ``all``; the most specific one applies.
 
 Source: Juniper, Traffic Management User Guide (QFX Series and EX4600 Switches), and Junos CLI Reference. By
 default the watchdog polls every 100 ms, detects after two intervals, and recovers after 200 ms. Fill levels
-of drop profiles are percentages of the queue's capacity, which depends on the chip: with `--buffer` they
-refer to its share of the memory alone. The dynamic threshold n is an alpha of 2^(n - 7).
+of drop profiles are percentages of the queue's capacity, which depends on the chip; with `--buffer` they
+are percentages of the queue's share of that memory. The dynamic threshold n is an alpha of 2^(n - 7).
 
-A queue of a traffic control profile has its share of the guaranteed rate of that profile.
+A queue of a traffic control profile gets its share of the guaranteed rate of that profile.
 
 Not read, and reported by line: dedicated buffers, `buffer-size`, shaping, rewrite rules, and shares of the
 memory without `--buffer`.
@@ -50,37 +50,37 @@ _BY_TYPE = {"ge": 1_000, "xe": 10_000}
 POLL_MS, DETECTION, RECOVERY_MS = 100, 2, 200
 FCS_BYTES = 4
 """Bytes of a frame that the MTU of an interface does not count."""
-_MEMORY = "a share of the memory, which depends on the chip: --buffer names its size"
+_MEMORY = "a share of the memory, which depends on the chip: set its size with --buffer"
 COMMANDS = Commands(watchdog="set class-of-service congestion-notification-profile NAME pfc-watchdog")
 MEANINGS = {
     "shared-buffer": _MEMORY,
-    "drop-profiles": "fill levels are per cent of what a queue can hold: --buffer names the memory",
+    "drop-profiles": "fill levels are per cent of a queue's capacity: set the memory with --buffer",
     "dedicated-buffer": "reserves of ports depend on the chip",
-    "rewrite-rules": "no switch rewrites a mark; maps.remap does",
-    "forwarding-class-sets": "the queues of a set are those of its traffic control profile",
-    "traffic-control-profiles": "no interface that is read has it, or queues have no highest rate",
+    "rewrite-rules": "rewriting is not imported; set maps.remap",
+    "forwarding-class-sets": "queues are taken from the traffic control profile of the set",
+    "traffic-control-profiles": "no imported interface has it, or queues have no maximum rate",
 }
 _SCHEDULERS = {
-    "shaping-rate": "queues have no highest rate",
+    "shaping-rate": "queues have no maximum rate",
     "buffer-size": _MEMORY,
-    "drop-profile-map": "fill levels are per cent of what a queue can hold: --buffer names the memory",
-    "explicit-congestion-notification": "no drop profile of the queue is read",
+    "drop-profile-map": "fill levels are per cent of a queue's capacity: set the memory with --buffer",
+    "explicit-congestion-notification": "no drop profile of the queue is imported",
 }
-_ELSE = "no setting of queues, flow control or links"
+_ELSE = "not a setting of queues, flow control or links"
 
 
 def recognises(document: Document) -> bool:
-    """Returns true if a line is one of class of service."""
+    """Returns true if a line is a class-of-service statement."""
     return document.has_line("set class-of-service ", "class-of-service {", "forwarding-classes {", f"{CNP} ")
 
 
 def switch(document: Document) -> SwitchText:
-    """The settings of the ports.
+    """Reads the settings of the ports.
 
     Raises
     ------
     InputError
-        If a value is wrong or a reference leads nowhere; the message names the line.
+        If a value is invalid or a reference is undefined; the message names the line.
     """
     paths = statements_of(document)
     config = _Config(paths)
@@ -111,7 +111,7 @@ class _Config:
         self._patterns = paths.names(COS, "interfaces")
         found = [name for name in paths.names("interfaces") if _PORT.fullmatch(name)]
         found += [name for name in self._patterns if _PORT.fullmatch(name)]
-        # A channelized interface has its settings in its channels.
+        # The settings of a channelized interface are in its channels.
         split = {name.partition(":")[0] for name in found if ":" in name}
         self.names = [name for name in dict.fromkeys(found) if name not in split]
         self.down = [name for name in self.names if self._is_off(name)]
@@ -132,10 +132,10 @@ class _Config:
         if words[0] == "schedulers" and words[2] in _SCHEDULERS:
             return _SCHEDULERS[words[2]]
         if words[0] in ("classifiers", "scheduler-maps", "schedulers", CNP):
-            return "no interface that is read has it, or no setting of a scenario"
+            return "no imported interface has it, or a scenario has no such setting"
         if words[0] == "shared-buffer" and self.paths.buffer_bytes() is not None:
-            return "no priority or queue that is read is in this partition"
-        return MEANINGS.get(words[0], "no setting of a scenario")
+            return "no imported priority or queue is in this partition"
+        return MEANINGS.get(words[0], "a scenario has no such setting")
 
     def _of_port(self, name: str) -> list[Statement]:
         """Class-of-service statements of an interface: its own, then patterns, the most specific first."""
@@ -182,7 +182,7 @@ class _Config:
         return next((line for line in lines if line.after(*words) is not None), None)
 
     def _marks(self, lines: list[Statement]) -> tuple[dict[int, str], dict[int, str] | None]:
-        """The forwarding classes of CoS, and of code points if the port has a classifier for them."""
+        """The forwarding classes of CoS values, and of code points if the port has a classifier for them."""
         found: list[dict[int, str] | None] = []
         for kind in ("ieee-802.1", "dscp"):
             line = self._named(lines, "classifiers", kind)
@@ -227,13 +227,11 @@ class _Config:
             own = known(self.paths, line, name, classes)
             if not own.no_loss:
                 self.paths.report(
-                    f"{line.line}", f"forwarding class {name} has PFC and is not no-loss; here it is"
+                    f"{line.line}", f"forwarding class {name} has PFC without no-loss: taken as no-loss"
                 )
             priority = number if kind != "dscp" else self._priority(line, name, own)
             if flow.pauses.setdefault(priority, own.queue) != own.queue:
-                raise self.paths.error(
-                    line, f"PFC of priority {priority} is that of two queues; expected one"
-                )
+                raise self.paths.error(line, f"two queues have PFC of priority {priority}; expected one")
         for line in self.paths.at(COS, CNP, profile, "output") if profile else ():
             code, queue = line.after("code-point"), line.after("flow-control-queue")
             if code is not None and line.words[5:] == ("code-point", code, "flow-control-queue", queue):
@@ -244,9 +242,7 @@ class _Config:
 
     def _priority(self, line: Statement, name: str, own: ForwardingClass) -> int:
         if own.priority is None:
-            message = (
-                f"assumed: forwarding class {name} without pfc-priority has that of its queue, {own.queue}"
-            )
+            message = f"assumed: forwarding class {name} without pfc-priority uses {own.queue}, as its queue"
             self.paths.report(f"{line.line}", message)
         return own.queue if own.priority is None else own.priority
 
@@ -310,7 +306,7 @@ class _Config:
         return None
 
     def _speed(self, name: str) -> int | None:
-        """Mb/s of an interface: its own setting, that of the chassis port, or that of its type."""
+        """Mb/s of an interface: its own setting, that of the chassis port, or the default of its type."""
         place = re.findall(r"\d+", name)
         chassis = ("chassis", "fpc", place[0], "pic", place[1]) if len(place) > 2 else ()
         lines = [*self.paths.at("interfaces", name), *self.paths.at("interfaces", name.partition(":")[0])]
@@ -326,7 +322,7 @@ class _Config:
         return _BY_TYPE.get(name.partition("-")[0])
 
     def _mtu(self, name: str) -> int | None:
-        """Maximum frame size of an interface; its MTU excludes only the FCS."""
+        """Maximum frame size of an interface, whose MTU excludes only the FCS."""
         for line in self.paths.at("interfaces", name, "mtu"):
             if len(line.words) == 4:
                 mtu = self.paths.whole(line, "mtu", self.paths.read(line)[3], 256, 9_234)

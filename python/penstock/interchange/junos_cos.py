@@ -20,11 +20,11 @@ COS = "class-of-service"
 _RATE = re.compile(r"(\d+(?:\.\d+)?)([kmg]?)", re.ASCII)
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 ALPHA_EXPONENTS = range(-7, 4)
-"""Exponents of two for the values 0 to 10 of a dynamic threshold."""
+"""Exponents of two for the dynamic thresholds 0 to 10."""
 DEFAULT_THRESHOLD = 7
 CODE_NAMES = {**NAMES, "nc1": 48, "nc2": 56}
 LINKS_OF_CODE = {"be": 0, "be1": 1, "ef": 2, "ef1": 3, "af11": 4, "af12": 5, "nc1": 6, "nc2": 7}
-"""Aliases of CoS by the code points of IEEE 802.1."""
+"""CoS aliases by IEEE 802.1 code point."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ DEFAULTS = {
 
 
 def forwarding_classes(paths: Paths) -> dict[str, ForwardingClass]:
-    """Forwarding classes by name, including defaults whose queue and name are not set."""
+    """Forwarding classes by name, including the defaults whose queue and name are not redefined."""
     found: dict[str, ForwardingClass] = {}
     for name in paths.names(COS, "forwarding-classes", "class"):
         queue, no_loss, priority = None, False, None
@@ -59,7 +59,7 @@ def forwarding_classes(paths: Paths) -> dict[str, ForwardingClass]:
         if queue is not None and queue in PRIORITIES:
             found[name] = ForwardingClass(queue, no_loss, priority)
         elif queue is not None:
-            paths.report(f"forwarding class {name}", f"queue {queue} is one of multicast: left out")
+            paths.report(f"forwarding class {name}", f"queue {queue} is a multicast queue: left out")
     for line in paths.at(COS, "forwarding-classes", "queue"):
         if len(line.words) >= 5:
             words = paths.read(line)
@@ -73,7 +73,7 @@ def forwarding_classes(paths: Paths) -> dict[str, ForwardingClass]:
 def classifier(
     paths: Paths, kind: str, name: str, classes: Mapping[str, ForwardingClass], by: Statement
 ) -> dict[int, str]:
-    """The forwarding class of each code point of a classifier of DSCP or IEEE 802.1.
+    """The forwarding class of each code point of a DSCP or IEEE 802.1 classifier.
 
     Raises
     ------
@@ -96,16 +96,14 @@ def classifier(
         known(paths, line, words[5], classes)
         level = line.after("loss-priority")
         if level not in (None, "low"):
-            paths.report(
-                f"{line.line}", f"frames of loss-priority {brief(str(level))} are taken as those of low"
-            )
+            paths.report(f"{line.line}", f"frames of loss-priority {brief(str(level))} are treated as low")
         for word in words[words.index("code-points") + 1 :]:
             found[code_point(paths, line, kind, word)] = words[5]
     return found
 
 
 def code_point(paths: Paths, line: Statement, kind: str, word: str) -> int:
-    """A code point such as ``011010`` or ``af31`` of DSCP, or ``011`` of IEEE 802.1."""
+    """A DSCP code point such as ``011010`` or ``af31``, or an IEEE 802.1 code point such as ``011``."""
     digits, names = (6, CODE_NAMES) if kind == "dscp" else (3, LINKS_OF_CODE)
     if word in names:
         return names[word]
@@ -118,7 +116,7 @@ def code_point(paths: Paths, line: Statement, kind: str, word: str) -> int:
 def known(
     paths: Paths, line: Statement, name: str, classes: Mapping[str, ForwardingClass]
 ) -> ForwardingClass:
-    """A forwarding class by its name.
+    """Returns the forwarding class with a name.
 
     Raises
     ------
@@ -141,7 +139,7 @@ class Queuing:
 
 @dataclass(frozen=True)
 class SchedulerMap:
-    """A scheduler map of an interface, the statement that names it, and the percentage its queues share."""
+    """A scheduler map of an interface, the statement that refers to it, and the percentage for its queues."""
 
     name: str
     by: Statement
@@ -239,7 +237,7 @@ def _share(paths: Paths, line: Statement, text: str, mbps: int | None) -> int:
     if found is None:
         raise paths.error(line, f"transmit-rate is {brief(text)}; expected a rate, such as 10g, or percent")
     if mbps is None:
-        paths.drop(line, "a share of a link whose rate is not known; --rate names it")
+        paths.drop(line, "a share of a link whose rate is unknown; set it with --rate")
         return 0
     paths.read(line)
     return max(round(Fraction(found[1]) * _UNITS[found[2]] * 100 / (mbps * 10**6)), 1)
@@ -262,7 +260,7 @@ def _wred(paths: Paths, lines: list[Statement], own: ForwardingClass) -> Wred | 
         paths.read(ecn)
     (least, _), (most, percent) = levels[0], levels[-1]
     if len(levels) > 2:
-        paths.report(f"drop profile {name}", f"{len(levels)} levels: the first and the last count")
+        paths.report(f"drop profile {name}", f"{len(levels)} levels: only the first and the last take effect")
     return Wred(depth * least // 100, depth * most // 100, percent, drops=True, marks=ecn is not None)
 
 
@@ -286,7 +284,7 @@ def _profile(paths: Paths, by: Statement, name: str, *, read: bool) -> list[tupl
                 own.append(paths.whole(line, "a level or probability", word, 0, 100))
     if not levels or len(levels) != len(chances) or levels != sorted(levels):
         given = f"{len(levels)} fill levels and {len(chances)} probabilities"
-        raise paths.error(lines[0], f"drop profile {brief(name)} has {given}; expected pairs that grow")
+        raise paths.error(lines[0], f"drop profile {brief(name)} has {given}; expected increasing pairs")
     return [*zip(levels, chances, strict=True)]
 
 
@@ -308,7 +306,8 @@ def _depth(paths: Paths, lines: list[Statement], own: ForwardingClass) -> int | 
     depth = int(memory * Fraction(percent, 100) * alpha / (1 + alpha))
     paths.report(
         f"queue {own.queue}",
-        f"assumed: fill levels are of {depth} B, what it holds alone: alpha {alpha}, {percent} % of --buffer",
+        f"assumed: fill levels are relative to {depth} B, the capacity of a single busy queue: "
+        f"alpha {alpha}, {percent} % of --buffer",
     )
     return depth
 
@@ -322,7 +321,7 @@ def partition(paths: Paths, side: str, kind: str) -> int:
 
 
 def lossless_pool(paths: Paths) -> tuple[Pool, int] | None:
-    """The pool of lossless priorities with the exponent of its threshold; ``None`` without `--buffer`."""
+    """The pool of lossless priorities and the exponent of its threshold; ``None`` without `--buffer`."""
     memory = paths.buffer_bytes()
     if memory is None or not paths.at(COS, "shared-buffer", "ingress"):
         return None

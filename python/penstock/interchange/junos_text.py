@@ -1,4 +1,4 @@
-"""Configurations of Junos as statements: commands of `set`, or blocks in braces.
+"""Configurations of Junos as statements, from `set` commands or blocks in braces.
 
 Both forms give the same statements, each with all words from the outermost block. A list in brackets is
 replaced by its members. `inactive:` blocks and deactivated statements are left out.
@@ -20,7 +20,7 @@ MOST_SIGNS = 2_000_000
 
 
 def is_commands(document: Document) -> bool:
-    """Returns true if the first line is a command."""
+    """Returns true if the first line is a `set` command."""
     return (document.first_lines(1) or [""])[0].split()[:1] in [[one] for one in _COMMANDS]
 
 
@@ -43,7 +43,7 @@ class Paths(Statements):
                 self._index.setdefault(one.words[:count], []).append(one)
 
     def at(self, *words: str) -> list[Statement]:
-        """The statements that begin with these words, at most five."""
+        """The statements that begin with these words (at most five)."""
         return self._index.get(words, [])
 
     def names(self, *words: str) -> list[str]:
@@ -64,11 +64,11 @@ def statements_of(document: Document) -> Paths:
 
 
 def _commands(document: Document) -> Iterator[Statement]:
-    """Commands such as ``set class-of-service ...``; other commands become statements that are never read."""
+    """Commands such as ``set class-of-service ...``; other commands become statements that no reader uses."""
     for number, text in document.lines():
         signs = _SIGN.findall(text)
         if signs.count("[") != signs.count("]") or ("[", "]") in pairwise(signs):
-            raise document.error(number, "a bracket without its partner, or a list without members")
+            raise document.error(number, "an unmatched bracket, or an empty list")
         words = tuple(word.strip('"') for word in signs if word not in "[]")
         if not words:
             continue
@@ -76,7 +76,7 @@ def _commands(document: Document) -> Iterator[Statement]:
 
 
 def _blocks(document: Document) -> Iterator[Statement]:
-    """Leaves such as ``a { b { c d; } }`` with all their words."""
+    """Leaf statements such as ``a { b { c d; } }``, each with all its words."""
     around: list[tuple[str, ...]] = []
     words: list[str] = []
     began, listed, is_comment, is_list = 1, 0, False, False
@@ -87,7 +87,7 @@ def _blocks(document: Document) -> Iterator[Statement]:
             if sign == "{":
                 if is_list or not words or len(around) >= DEEPEST:
                     raise document.error(
-                        number, f"{{ behind {brief(' '.join(words)) or 'nothing'}: no block here"
+                        number, f"{{ after {brief(' '.join(words)) or 'nothing'}: not a block"
                     )
                 around.append(tuple(words))
                 words = []
@@ -95,7 +95,7 @@ def _blocks(document: Document) -> Iterator[Statement]:
                 if words or not around:
                     raise document.error(
                         number,
-                        f"}} behind {brief(' '.join(words))}; expected ;" if words else "} without a {",
+                        f"}} after {brief(' '.join(words))}; expected ;" if words else "} without a {",
                     )
                 around.pop()
             elif sign == ";":
@@ -105,17 +105,17 @@ def _blocks(document: Document) -> Iterator[Statement]:
                 words = []
             elif sign in "[]":
                 if is_list == (sign == "[") or (is_list and listed == len(words)):
-                    raise document.error(number, f"{sign} without its partner, or a list without members")
+                    raise document.error(number, f"unmatched {sign}, or an empty list")
                 is_list, listed = sign == "[", len(words)
             else:
                 words.append(sign.strip('"'))
     if words or around or is_list:
         last = around[-1] if around else words
-        raise document.error(began, f"{brief(' '.join(last))} has no end; expected }} or ;")
+        raise document.error(began, f"{brief(' '.join(last))} is not closed; expected }} or ;")
 
 
 def _without_comments(text: str, is_comment: bool) -> tuple[str, bool]:
-    """Text without ``/* */`` and ``#`` comments outside quotes, and true if a comment continues."""
+    """The text outside comments (``/* */`` and ``#``), and true if a comment continues on the next line."""
     shown, at = [], 0
     while at < len(text):
         if is_comment:

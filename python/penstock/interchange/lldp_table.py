@@ -1,7 +1,7 @@
-"""The table that `show lldp table` of SONiC prints, also if a terminal has wrapped its lines.
+"""The output of `show lldp table` of SONiC, even if a terminal has wrapped its lines.
 
-Columns are those of the line of dashes below the head, since a cell may be empty or contain spaces. A line
-of dashes that continues on the next line shows the width at which all long lines were wrapped.
+The line of dashes below the head defines the columns, since a cell may be empty or contain spaces. If it
+continues on the next line, its length is the width at which all long lines were wrapped.
 
 Source: `lldpshow` of sonic-utilities; lldpmgrd of sonic-buildimage, which sends the alias of a port as its
 port ID and the name of the port as its description.
@@ -18,7 +18,7 @@ from .piece import Document, brief
 HEAD = re.compile(r"^\s*LocalPort\s{2,}RemoteDevice\b", re.MULTILINE)
 _COLUMNS = ("LocalPort", "RemoteDevice", "RemotePortID", "Capability", "RemotePortDescr")
 _LAST_DASHES = re.compile(r"-{30,}")
-"""The line after the last row; no column is as wide and alone in its line."""
+"""The line after the last row; a table row never looks like it."""
 
 
 class Row(NamedTuple):
@@ -69,7 +69,7 @@ def _is_ruler(line: str) -> bool:
 
 
 def _unwrapped(pieces: Sequence[str], width: int) -> str:
-    """A line from its pieces; copying may have removed spaces at their ends."""
+    """Joins the pieces of a wrapped line; copying may have removed spaces at their ends."""
     return "".join([piece.ljust(width) for piece in pieces[:-1]] + [*pieces[-1:]])
 
 
@@ -90,7 +90,7 @@ def _logical(lines: Sequence[str], begin: int, width: int | None) -> list[tuple[
             found[-1][1].append(line)
         elif is_first or not found or line[:1] != " ":
             found.append((number, [line]))
-        # Otherwise a second line of a cell, such as a long description: names are in the first one.
+        # Otherwise this is a further line of a cell, such as a long description; names are in the first line.
     return [(number, _unwrapped(pieces, width or 0)) for number, pieces in found]
 
 
@@ -105,7 +105,7 @@ def _row(document: Document, number: int, text: str, spans: Sequence[tuple[int, 
         ends = [begin for begin, _ in spans[1:]] + [None]
         cells = [text[begin:end].strip() for (begin, _), end in zip(spans, ends, strict=True)]
     else:
-        # A table that was typed, or whose columns were changed.
+        # The table was typed by hand, or its columns were edited.
         cells = re.split(r"\s{2,}", text.strip())
     if len(cells) < 3 or not cells[0]:
         raise document.error(number, f"is {brief(text)}; expected {', '.join(_COLUMNS[:3])}")

@@ -1,4 +1,4 @@
-"""TLVs of DCBX as `lldptool -t -i PORT` (`-n`: of its neighbor) and `niccli qos --ets --show` print them.
+"""DCBX TLVs from `lldptool -t -i PORT` (with `-n`, of its neighbor) and `niccli qos --ets --show`.
 
 They are converted to the object that `dcb -j` would print for the port (`dcb_json`): ETS, its recommendation,
 PFC and applications of IEEE 802.1Qaz, and priority groups, PFC and applications of CEE.
@@ -36,12 +36,12 @@ _ALGORITHMS = {"cbshaper": "cbs"}
 
 
 def recognises(document: Document) -> bool:
-    """Returns true if a line is the head of a TLV of DCBX."""
+    """Returns true if a line is the heading of a DCBX TLV."""
     return document.has_line(*TLVS)
 
 
 def read(document: Document) -> Piece:
-    """Reads the settings, as those of all switches of a scenario.
+    """Reads the settings of a port; they apply to all switches of the scenario.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def read(document: Document) -> Piece:
         if kind is None:
             continue
         if kind in seen:
-            message = f"{one.text} is in line {seen[kind]} as well; expected those of one end of a link"
+            message = f"{one.text} is already in line {seen[kind]}; expected the TLVs of one end of a link"
             raise document.error(one.line, message)
         seen[kind] = one.line
         statements.read(one)
@@ -74,14 +74,14 @@ def read(document: Document) -> Piece:
     remarks: list[str] = []
     first = min(seen.values())
     dcb_json.settings(MadePart.of(document, table, _offset(document, first)), keys, remarks)
-    meaning = "no setting of queues or flow control"
+    meaning = "not a setting of queues or flow control"
     return Piece(
         keys=keys, remarks=[*remarks, *statements.remarks(lambda _: meaning)], notes=statements.notes()
     )
 
 
 def _offset(document: Document, line: int) -> int:
-    """The offset at which a line begins."""
+    """The offset of the beginning of a line."""
     return sum(len(text) + 1 for text in document.every_line()[: line - 1])
 
 
@@ -92,7 +92,7 @@ def _value(one: Statement) -> tuple[str, list[str]]:
 
 
 def _pairs(statements: Statements, one: Statement, words: list[str]) -> dict[int, str]:
-    """Numbers with the text after their colon, such as ``0:ets 1:strict``."""
+    """Numbers with the text after each colon, such as ``0:ets 1:strict``."""
     found: dict[int, str] = {}
     for word in words:
         number, colon, value = word.partition(":")
@@ -100,7 +100,7 @@ def _pairs(statements: Statements, one: Statement, words: list[str]) -> dict[int
             raise statements.error(one, f"{brief(word)}: expected a number and a value, such as 0:1")
         place = statements.whole(one, one.words[0].rstrip(":"), number, 0, EIGHT - 1)
         if place in found:
-            raise statements.error(one, f"{place} is there twice; expected each number once")
+            raise statements.error(one, f"{place} appears twice; expected each number once")
         found[place] = value
     return found
 
@@ -176,7 +176,7 @@ def _applications(statements: Statements, tlv: Statement, table: dict[str, Any])
 
 
 def _cee(statements: Statements, tlv: Statement, table: dict[str, Any]) -> None:
-    """Priority groups, PFC and applications of CEE, the version before IEEE 802.1Qaz."""
+    """Priority groups, PFC and applications of CEE, which preceded IEEE 802.1Qaz."""
     for part in tlv.children:
         if part.text == "Priority Groups TLV:":
             _groups(statements, part, table)

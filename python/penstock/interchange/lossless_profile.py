@@ -1,8 +1,8 @@
 """Converts profiles of lossless priority groups (SONiC and its headroom tables) to keys of a scenario.
 
-A profile has `size`, the reserve of a group; `xoff`, its headroom; and a threshold, either static in bytes or
-dynamic: a power of two times the free memory of the pool. A paused group resumes at `xon`, or, if it has an
-`xon_offset`, at that distance below the threshold, whichever is higher.
+A profile has `size`, the reserve of a group; `xoff`, its headroom; and a threshold. The threshold is static,
+in bytes, or dynamic, a power of two times the free memory of the pool. A paused group resumes at `xon` or at
+`xon_offset` below the threshold, whichever is higher.
 
 Source: the schema of SONiC's CONFIG_DB. With NVIDIA, `size` is the sum of XON and headroom if the pool has no
 shared headroom.
@@ -20,7 +20,7 @@ from .piece import size
 
 EXPONENTS = range(-8, 8)
 NEVER_BYTES = 1 << 40
-"""A resume offset beyond any threshold: a paused group resumes when it has drained to its reserve."""
+"""A resume offset above any threshold: a paused group resumes when it has drained to its reserve."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Profile:
         return self.size - self.xoff if self.has_headroom_in_size else self.size
 
     def dynamic(self) -> tuple[dict[str, Any], list[str]]:
-        """Keys of `switch.buffer.dynamic_threshold`, and remarks on what they cannot express."""
+        """Keys of `switch.buffer.dynamic_threshold`, and remarks on values that they cannot express."""
         keys = {
             "alpha": 2.0 ** (self.exponent or 0),
             "minimum": size(self.reserve),
@@ -73,12 +73,12 @@ class Profile:
         if self.xon != self.reserve:
             entries.append(
                 f"xon is {self.xon} and the reserve {self.reserve}: a paused group resumes at its reserve, "
-                "or where the offset from the threshold lets it"
+                "or at the offset below the threshold"
             )
         return keys, entries
 
     def of_pool(self, pool: str, *, has_shared_headroom: bool) -> tuple[dict[str, Any], list[str]]:
-        """Keys of a profile of `switch.buffer.memory`, and remarks on what they cannot express."""
+        """Keys of a profile of `switch.buffer.memory`, and remarks on values that they cannot express."""
         entries = []
         reserved = self.size
         if not has_shared_headroom and self.xoff:
@@ -86,7 +86,7 @@ class Profile:
                 reserved = self.size - self.xoff
             else:
                 entries.append(
-                    f"size is {self.size} and xoff {self.xoff}: headroom is read as beside the size"
+                    f"size is {self.size} and xoff {self.xoff}: headroom is taken as additional to the size"
                 )
         keys: dict[str, Any] = {"pool": pool, "reserved": size(reserved)}
         if self.exponent is not None:
@@ -108,5 +108,5 @@ class Profile:
         if xon != self.xon:
             reported.append(f"xon_offset is {self.xon_offset}: a paused group resumes at {xon} B")
         if self.size not in (0, self.xon + self.xoff):
-            reported.append(f"size is {self.size}: a static threshold has no reserve beside it")
+            reported.append(f"size is {self.size}: a static threshold has no additional reserve")
         return {"xoff": size(xoff), "xon": size(xon), "headroom": size(self.xoff)}, reported

@@ -1,7 +1,7 @@
-"""The memory of a switch whose size depends on the fabric.
+"""The memory of a switch, as far as its size depends on the fabric.
 
-Configurations of switches give the size of the shared part. `switch.buffer.total` is the whole memory: it
-also contains the minima and the headroom of every port.
+Configurations of switches give the size of the shared part only. `switch.buffer.total` is the whole memory,
+which includes the guaranteed minima and the headroom of every port.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .piece import Assumed, Document, LinkClass, SharedMemory, plainest, size
 
 
 def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[str]:
-    """Sets headroom and size of the memory, for the switch with most ports; returns remarks.
+    """Sets headroom and size of the memory for the switch with the most ports; returns remarks.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[
     """
     buffer = keys["switch"]["buffer"]
     if memory.shared_bytes is None and "total" not in buffer:
-        message = "has thresholds of a shared memory, and not its size"
+        message = "has thresholds of a shared memory, but not its size"
         help_ = "name a scenario with switch.buffer.total: --like SCENARIO"
         raise InputError(f"{document.file}: {message}; {help_}")
     ports = _ports(keys["topology"])
@@ -60,21 +60,21 @@ def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[
             f"{reserved} B reserved by {queues} queues"
         )
         if len(set(ports.values())) > 1:
-            entries.append(f"switches with less than {most} ports reserve less, and share that")
+            entries.append(f"switches with fewer than {most} ports reserve less and share the rest")
     return entries
 
 
 UNLIMITED_BYTES = 1 << 40
-"""Size of an unlimited pool, beyond the needs of any run."""
+"""Size of an unlimited pool, larger than any run needs."""
 COMPUTED = "computed_lossless"
 """Profile of lossless groups without one."""
 
 
 def assume(keys: dict[str, Any], assumed: Assumed) -> list[str]:
-    """Completes a memory with pools: sizes of pools, and profiles of lossless groups; returns remarks.
+    """Sets the sizes of pools without one, and profiles of lossless groups without one; returns remarks.
 
-    A switch computes both at start (buffermgrd): the headroom of a group depends on the rate and the cable
-    of its link. Here it is the largest that a link of the fabric needs.
+    A switch computes both when it starts (buffermgrd). The headroom of a group depends on the rate and the
+    cable of its link; here it is the maximum over the links of the fabric.
     """
     buffer = keys["switch"]["buffer"]
     memory = buffer["memory"]
@@ -85,14 +85,14 @@ def assume(keys: dict[str, Any], assumed: Assumed) -> list[str]:
         reason = (
             f"{size(total)}, switch.buffer.total"
             if total
-            else f"{size(UNLIMITED_BYTES)}, as good as no limit"
+            else f"{size(UNLIMITED_BYTES)}, effectively unlimited"
         )
-        entries.append(f"assumed: pool {name} has no size, the switch computes it: {reason}")
+        entries.append(f"assumed: pool {name} has no size, because the switch computes it: {reason}")
     return entries + [f"assumed: {line}" for line in _computed_groups(keys, memory, assumed)]
 
 
 def _computed_groups(keys: Mapping[str, Any], memory: dict[str, Any], assumed: Assumed) -> list[str]:
-    """Sets a profile that fits the links of the fabric for lossless groups without one."""
+    """Sets a profile that suits all links of the fabric for lossless groups without one."""
     control = keys.get("flow_control")
     if not isinstance(control, Mapping) or not isinstance(control.get("pfc"), Mapping):
         return []
@@ -121,15 +121,16 @@ def _computed_groups(keys: Mapping[str, Any], memory: dict[str, Any], assumed: A
     memory["attach"].append({"profile": COMPUTED, "groups": missing})
     named = ", ".join(map(str, missing))
     return [
-        f"lossless groups {named} have no profile, the switch computes it: alpha {alpha:g} of pool {pool}, "
-        f"{size(room)} of headroom for the link that needs most, XON two frames below XOFF"
+        f"lossless groups {named} have no profile, because the switch computes it: "
+        f"alpha {alpha:g} of pool {pool}, "
+        f"{size(room)} of headroom, the maximum over all links, XON two frames below XOFF"
     ]
 
 
 def attach_rest(keys: Mapping[str, Any], classes: Sequence[LinkClass]) -> list[str]:
-    """Attaches the profiles of most ports to links unlike those of any port; returns remarks.
+    """Attaches the most common profiles to links for which no port is configured; returns remarks.
 
-    Cable lengths are compared, but not interfaces or PHYs: attachments use the same rule.
+    Only cable lengths are compared, not interfaces or PHYs, as in attachments.
     """
     attach = keys["switch"]["buffer"]["memory"]["attach"]
     cables = _without_interfaces(keys["topology"])
@@ -150,15 +151,15 @@ def attach_rest(keys: Mapping[str, Any], classes: Sequence[LinkClass]) -> list[s
             if {key: one[key] for key in ("rate", "length") if key in one} == most
         ]
         entries += [
-            f"no port is for links of {plainest(rate, 'rate')} and {plainest(delay // PS_PER_MM, 'length')}: "
-            f"profiles of {what} are those for {classes[0]}"
+            f"no port has links of {plainest(rate, 'rate')} and {plainest(delay // PS_PER_MM, 'length')}: "
+            f"profiles of {what} are taken from {classes[0]}"
             for rate, delay in rest
         ]
     return entries
 
 
 PS_PER_MM = 5
-"""Propagation delay of fiber in ps per mm, as in lengths of a scenario."""
+"""Propagation delay of fiber in ps per mm, as for lengths in a scenario."""
 
 
 def _fits(entry: Mapping[str, Any], rate_bps: int, delay_ps: int) -> bool:
@@ -170,7 +171,7 @@ def _fits(entry: Mapping[str, Any], rate_bps: int, delay_ps: int) -> bool:
 
 
 def _without_interfaces(topology: Mapping[str, Any]) -> dict[str, Any]:
-    """A fabric whose links have only the delay of their cables."""
+    """Returns a fabric whose links have only the delay of their cables."""
 
     def bare(table: Mapping[str, Any]) -> dict[str, Any]:
         if "links" in table:
@@ -209,12 +210,12 @@ def link_headroom(keys: Mapping[str, Any], mtu: str) -> int:
 
 
 def count_losses(keys: dict[str, Any]) -> list[str]:
-    """Makes a run continue after losing lossless frames, unless the scenario sets it; returns remarks."""
+    """Makes a run continue after a lossless drop, unless the scenario sets it; returns remarks."""
     simulation = keys.setdefault("simulation", {})
     if "on_lossless_drop" in simulation:
         return []
     simulation["on_lossless_drop"] = "count"
-    return ["simulation.on_lossless_drop is count: what is shared may be less than all links need at once"]
+    return ["simulation.on_lossless_drop is count: shared headroom may be less than all links need at once"]
 
 
 def shared_bytes(effective: Mapping[str, Any]) -> int:
@@ -231,12 +232,12 @@ def shared_bytes(effective: Mapping[str, Any]) -> int:
     queues = _queues(lossless_groups(effective) // lossless, effective["switch"]["queues"], lossless)
     shared = _bytes(buffer["total"]) - _bytes(threshold["headroom"]) - queues * _bytes(threshold["minimum"])
     if shared <= 0:
-        raise InputError(f"switch.buffer.total is {buffer['total']}; headroom and minima take all of it")
+        raise InputError(f"switch.buffer.total is {buffer['total']}; headroom and minima use all of it")
     return shared
 
 
 def lossless_groups(effective: Mapping[str, Any]) -> int:
-    """Number of ports of the largest switch, times lossless priorities."""
+    """Number of ports of the largest switch times the number of lossless priorities."""
     return max(_ports(effective["topology"]).values()) * len(effective["flow_control"]["pfc"]["priorities"])
 
 

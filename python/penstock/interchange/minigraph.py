@@ -1,8 +1,8 @@
 """The description of a switch and its links in `minigraph.xml`, from which SONiC can generate a CONFIG_DB.
 
-Read are `DeviceInterfaceLinks` (the links of the switch), `Devices` (the type of each device),
-`EthernetInterfaces` (speeds) and `PortChannelInterfaces`. Links for management and serial consoles are left
-out, and so is everything about routing.
+Supported are `DeviceInterfaceLinks` (the links of the switch), `Devices` (the type of each device),
+`EthernetInterfaces` (speeds) and `PortChannelInterfaces`. Management and serial console links are left out,
+as is all routing configuration.
 
 Source: `minigraph.py` of sonic-buildimage (sonic-config-engine) and its tests.
 """
@@ -19,7 +19,7 @@ from .xml_text import parse, root_of
 ROOT = "DeviceMiniGraph"
 _DATA_LINKS = ("DeviceInterfaceLink", "UnderlayInterfaceLink")
 _OTHER_LINKS = ("DeviceMgmtLink", "DeviceSerialLink", "LogicalLink")
-"""Links without data: management, console, and the two cables of a server as one."""
+"""Types of links without data: management, console, and the two cables of a dual-homed server as one."""
 
 
 class MinigraphLink(NamedTuple):
@@ -30,7 +30,7 @@ class MinigraphLink(NamedTuple):
     line : int
         Line of the entry.
     port : str
-        Port of the switch, by name or alias.
+        Name or alias of a port of the switch.
     device, device_port : str
         The far end.
     mbps : int or None
@@ -107,7 +107,7 @@ _KEPT = frozenset(
 
 
 class _Reader:
-    """Builds the elements of interest; each of the others only passes its text and its elements on."""
+    """Builds the elements of interest; any other element only passes its texts and elements up."""
 
     def __init__(self) -> None:
         self.open: list[_Element] = [_Element("", "", 0)]
@@ -154,7 +154,7 @@ def read(document: Document) -> Minigraph:
 
 
 def _is_own(made: Minigraph, device: str) -> bool:
-    """Returns true for a name of the switch itself; SONiC compares them without case."""
+    """Returns true if this is a name of the switch; SONiC compares names case-insensitively."""
     return device.lower() == made.hostname.lower()
 
 
@@ -180,16 +180,14 @@ def _add_link(made: Minigraph, one: _Element) -> None:
     if kind in _OTHER_LINKS:
         return
     if kind not in _DATA_LINKS:
-        made.remarks.append(
-            f"{made.document.file}:{one.line}: not read: a link of the type {kind or '(none)'}"
-        )
+        made.remarks.append(f"{made.document.file}:{one.line}: not read: a link of type {kind or '(none)'}")
         return
     ends = {}
     for end in ("Start", "End"):
         for part in ("Device", "Port"):
             ends[end, part] = one.texts.get(end + part, "")
             if not ends[end, part]:
-                raise made.document.error(one.line, f"a link without {end}{part}; expected both ends of it")
+                raise made.document.error(one.line, f"a link without {end}{part}; expected both ends")
     text = one.texts.get("Bandwidth", "")
     mbps = made.document.whole(one.line, "Bandwidth", text, 1, 1_600_000) if text else None
     near, far = ("End", "Start") if _is_own(made, ends["End", "Device"]) else ("Start", "End")
@@ -197,7 +195,7 @@ def _add_link(made: Minigraph, one: _Element) -> None:
         between = f"{ends[near, 'Device']} and {ends[far, 'Device']}"
         made.remarks.append(
             f"{made.document.file}:{one.line}: not read: a link between {between}; "
-            f"the minigraph is that of {made.hostname}"
+            f"the minigraph describes {made.hostname}"
         )
         return
     made.links.append(

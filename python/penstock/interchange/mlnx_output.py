@@ -1,4 +1,4 @@
-"""Settings of a port as `mlnx_qos -i PORT` prints them: a table of PFC, and lines for each traffic class.
+"""Settings of a port from the output of `mlnx_qos -i PORT`: a PFC table, and lines for each traffic class.
 
 Source: the output of `mlnx_qos` (mlnx-tools). `tsa: vendor` is its default: the NIC decides how classes share
 the link. The DSCP map applies if the port trusts DSCP.
@@ -50,7 +50,7 @@ class _Output:
         elif text.startswith("enabled"):
             words = text.split()[1:]
             if len(words) != EIGHT or not set(words) <= {"0", "1"}:
-                raise self.document.error(line, f"{brief(text)}: expected eight of 0 and 1")
+                raise self.document.error(line, f"{brief(text)}: expected eight digits 0 or 1")
             self.pfc = ["on" if word == "1" else "off" for word in words]
         elif head == "Priority trust state":
             self.trust = rest.strip()
@@ -60,13 +60,13 @@ class _Output:
         elif text.startswith(_LEFT_OUT):
             self.remarks.append(f"{self.document.file}:{line}: not read: {brief(text)}")
         elif not text.startswith(_HEADS):
-            raise self.document.error(line, f"{brief(text)}: no line of what mlnx_qos prints")
+            raise self.document.error(line, f"{brief(text)}: not a line of mlnx_qos output")
 
     def _class(self, line: int, text: str) -> None:
         """Handles a line such as ``tc: 0 ratelimit: unlimited, tsa: ets, bw: 30%``."""
         columns = dict(_pairs(text.replace(",", " ").split()))
         if "tc" not in columns or "tsa" not in columns:
-            raise self.document.error(line, f"{brief(text)}: no line of what mlnx_qos prints")
+            raise self.document.error(line, f"{brief(text)}: not a line of mlnx_qos output")
         self.current = self.document.whole(line, "tc", columns["tc"], 0, EIGHT - 1)
         self.names[self.current] = columns["tsa"]
         share = columns.get("bw", "0").removesuffix("%")
@@ -79,7 +79,7 @@ class _Output:
             priority = self.document.whole(line, "priority", word, 0, EIGHT - 1)
             known = self.classes[priority]
             if known not in (None, self.current):
-                raise self.document.error(line, f"priority {priority} is in class {known} as well")
+                raise self.document.error(line, f"priority {priority} is already in class {known}")
             self.classes[priority] = self.current
 
     def _code_points(self, line: int, text: str) -> None:
@@ -91,7 +91,7 @@ class _Output:
             self.codes[self.document.whole(line, "dscp", code, 0, CODE_POINTS - 1)] = number
 
     def table(self) -> dict[str, object]:
-        """The settings as `dcb -j` would print them, and the DSCP map."""
+        """The settings in the form of `dcb -j`, and the DSCP map."""
         found: dict[str, object] = {} if self.pfc is None else {"prio_pfc": self.pfc}
         if any(one is not None for one in self.classes):
             if missing := [str(priority) for priority, one in enumerate(self.classes) if one is None]:
@@ -121,7 +121,7 @@ def output(document: Document, remarks: list[str], links: dict[str, str]) -> Ite
 
 
 def _pairs(words: list[str]) -> Iterator[tuple[str, str]]:
-    """Words that end with a colon, each with the words after it."""
+    """Splits text into words that end with a colon, each with the words after it."""
     at = 0
     while at < len(words):
         key, at, values = words[at].rstrip(":"), at + 1, []

@@ -1,13 +1,13 @@
-"""Server topologies that NCCL and RCCL read and dump (`NCCL_TOPO_FILE`, `NCCL_TOPO_DUMP_FILE`).
+"""Server topologies of NCCL and RCCL (`NCCL_TOPO_FILE`, `NCCL_TOPO_DUMP_FILE`).
 
-GPUs and NICs are hosts; CPUs, PCI bridges and NVSwitches are switches. PCI links have the rate of their
-generation and width after encoding and overhead, NVLinks that of their GPU's generation, both as computed by
-NCCL.
+GPUs and NICs are hosts; CPUs, PCI bridges and NVSwitches are switches. The rate of a PCI link is that of its
+generation and width after encoding and overhead; the rate of an NVLink is that of its GPU's generation. Both
+are computed as in NCCL.
 
 Source: `src/graph/topo.cc` and `xml.cc` of NCCL, `rccl` for `xgmi`.
 
-Not imported: the links of NICs to the network, affinities, and the types of CPUs. Links between CPUs are
-not in the file; their rate is `--rate`.
+Not imported: the links of NICs to the network, affinities, and the types of CPUs. The file does not contain
+links between CPUs; their rate is `--rate`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NVLINK_GB = {100: 40.1, 90: 20.6, 70: 20.0, 60: 18.0}
 NVLINK_GB_86 = 12.0
 XGMI_GB = 48.0
 _BUS = {"overhead": "0 B", "phy": "none"}
-"""Keys of links that are no Ethernet: PCI, NVLink, and those between CPUs."""
+"""Keys of links other than Ethernet: PCI, NVLink, and links between CPUs."""
 HOST_CLASSES = {"0x03": "gpu", "0x12": "gpu", "0x02": "nic"}
 BRIDGE, NVSWITCH = "0x0604", "0x068000"
 PEERS = ("nvlink", "xgmi")
@@ -46,7 +46,7 @@ def recognises(document: Document) -> bool:
 
 def meaning(_: Path) -> str:
     """The consequence of leaving out an attribute or a text."""
-    return "no device or link of the fabric"
+    return "not a device or link of the fabric"
 
 
 @dataclass
@@ -73,7 +73,9 @@ def read(document: Document) -> Piece:
     """
     root = _parsed(document)
     if root.tag == "graphs":
-        raise document.error(root.line, "a file of graphs (NCCL_GRAPH_FILE): channels, and no topology")
+        raise document.error(
+            root.line, "a file of graphs (NCCL_GRAPH_FILE), which has channels but no topology"
+        )
     server = _Server(document)
     cpus = root.all_of("cpu")
     for place, cpu in enumerate(cpus):
@@ -111,7 +113,7 @@ def _parsed(document: Document) -> _Element:
 
     def characters(text: str, line: int) -> bool:
         if text.strip() and not skipped:
-            raise document.error(line, f"a text, {brief(text.strip())}; expected elements alone")
+            raise document.error(line, f"text {brief(text.strip())}; expected elements only")
         return False
 
     parse(document, begin, end, characters)
@@ -121,7 +123,7 @@ def _parsed(document: Document) -> _Element:
 
 
 class _Server:
-    """The fabric while it is read."""
+    """The fabric under construction."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -138,10 +140,10 @@ class _Server:
     def cpu(self, name: str, cpu: _Element) -> None:
         """Adds a CPU with the devices below it; a CPU without devices is left out."""
         if name in self.switches:
-            raise self.document.error(cpu.line, f"{name} is there twice")
+            raise self.document.error(cpu.line, f"{name} appears twice")
         devices = cpu.all_of("pci", "nic")
         if not devices:
-            self.remarks.append(f"{self.document.file}:{cpu.line}: {name} has no device: left out")
+            self.remarks.append(f"{self.document.file}:{cpu.line}: {name} has no devices: left out")
             return
         self.switches.append(name)
         self.notes.append(Note(cpu.line, f"{name}: {_attributes(cpu)}"))
@@ -155,7 +157,7 @@ class _Server:
         self.count[stem] += 1
         bus = device.attributes.get("busid", "").lower()
         if bus and bus in self.by_bus:
-            raise self.document.error(device.line, f"busid {brief(bus)} is there twice")
+            raise self.document.error(device.line, f"busid {brief(bus)} appears twice")
         self.by_bus[bus] = name
         self.notes.append(Note(device.line, f"{name}: {_attributes(device)}"))
         self.links.append({"between": [name, above], **_BUS, **trunk(self._pci_rate(device))})
@@ -201,8 +203,8 @@ class _Server:
         lane = LANES.get(text)
         if lane is None and device.tag == "pci":
             self.remarks.append(
-                f"{self.document.file}:{device.line}: link_speed is {brief(text) or 'missing'}: 6 Gb/s a "
-                f"lane, as NCCL takes it"
+                f"{self.document.file}:{device.line}: link_speed is {brief(text) or 'missing'}: 6 Gb/s per "
+                f"lane, the default of NCCL"
             )
         return (lane or UNKNOWN_LANE) * 10**6 * width
 
@@ -216,7 +218,7 @@ class _Server:
             return
         if self.document.rate is None:
             message = (
-                f"{len(cpus)} CPUs, and no rate of the links between them; name it by --rate, such "
+                f"{len(cpus)} CPUs, but no rate for the links between them; set it with --rate, such "
                 f"as 128 Gb/s"
             )
             raise InputError(f"{self.document.file}: {message}")
@@ -226,7 +228,7 @@ class _Server:
             for other in cpus[place + 1 :]
         ]
         self.remarks.append(
-            f"{self.document.file}: CPUs are linked each with each at {self.document.rate}, of --rate"
+            f"{self.document.file}: all pairs of CPUs are linked at {self.document.rate}, from --rate"
         )
 
     def peers(self) -> None:
@@ -249,7 +251,7 @@ class _Server:
             if not 1 <= count <= 64:
                 raise self.document.error(peer.line, f"count is {count}; expected 1 to 64")
             if seen.get(ends, count) != count:
-                message = f"{count} links of {name} and {other}; the other end says {seen[ends]}"
+                message = f"{count} links of {name} and {other}; the other end has {seen[ends]}"
                 raise self.document.error(peer.line, message)
             if ends in seen or other == name:
                 continue
@@ -272,14 +274,14 @@ class _Server:
             )
         remarks = [
             f"{self.document.file}: GPUs and NICs are hosts; frames on PCI and NVLink have no overhead, "
-            f"and links "
-            "the length of --length or of Penstock's default",
+            f"and links have "
+            "the length from --length or Penstock's default",
             *self.remarks,
         ]
         if self.guessed:
             remarks.append(
-                f"{self.document.file}: {self.guessed} devices have no class that is known: hosts, "
-                f"device0 and on"
+                f"{self.document.file}: {self.guessed} devices have an unknown class: hosts named "
+                f"device0 and so on"
             )
         if self.document.length is not None:
             for link in self.links:

@@ -33,7 +33,10 @@ def read(document: Document) -> Piece:
     part = whole(document, "an object with nodes and edges")
     part.table.get("multigraph")  # parallel links are allowed in either case
     if part.table.get("directed"):
-        raise document.error(part.line_of("directed"), "the graph is directed; links have both directions")
+        raise document.error(
+            part.line_of("directed"),
+            "the graph is directed; expected an undirected graph, since links have both directions",
+        )
     key = "links" if "links" in part.table else "edges"
     nodes = [
         graph.Node(f"node {brief(entry.get('id'))}", _text(part, "nodes", entry, "id"), _rest(entry, "id"))
@@ -41,7 +44,7 @@ def read(document: Document) -> Piece:
     ]
     names = [node.name for node in nodes]
     if len(set(names)) < len(names):
-        raise document.error("nodes", "a node is there twice")
+        raise document.error("nodes", "a node appears twice")
     edges = [
         graph.Edge(
             f"edge {brief(entry.get('source'))} to {brief(entry.get('target'))}",
@@ -57,7 +60,7 @@ def meaning(path: Path) -> str:
     """The consequence of leaving out a key."""
     if path[-1] == "key":
         return "parallel edges need no keys"
-    return "an attribute of the graph, which a fabric does not have" if len(path) < 3 else "no key of a graph"
+    return "a fabric has no attributes" if len(path) < 3 else "not a key of a graph"
 
 
 def _list(part: Part, key: str) -> list[Mapping[str, Any]]:

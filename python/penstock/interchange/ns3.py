@@ -1,10 +1,10 @@
 """Topologies and flows of the HPCC fork of ns-3 and of related simulators.
 
-Topologies begin with the numbers of nodes, switches and links; those of PowerTCP with nodes, switches,
-switches of hosts, links and in some releases two capacities; those of SimAI with nodes, GPUs of a server,
-NVSwitches, other switches, links and the type of GPU. Then come the numbers of the switches, and a line for
-each link. Flows are a line each: sender, receiver, priority, port, bytes and start in seconds; those of
-ConWeave have no port; those of ns3-rdma have packets, start and end in place of port, bytes and start.
+A topology of the HPCC fork begins with the numbers of nodes, switches and links; one of PowerTCP with nodes,
+switches, ToR switches, links and in some releases two capacities; one of SimAI with nodes, GPUs per server,
+NVSwitches, other switches, links and the type of GPU. The numbers of the switches follow, and a line for each
+link. Flows are one per line: sender, receiver, priority, port, bytes and start in seconds. Those of ConWeave
+have no port; those of ns3-rdma have packets, start and end in place of port, bytes and start.
 
 Source: `mix/fat.txt`, `mix/flow.txt` and `scratch/third.cc` of the HPCC fork; the readers of conweave-ns3,
 of the PowerTCP examples of ns3-datacenter and of ns-3-alibabacloud; `mix/flow.txt` of ns3-rdma and its
@@ -31,10 +31,10 @@ _WITHOUT_PORT = ("the sender", "the receiver", "the priority", "the size", "the 
 _PACKETS = ("the sender", "the receiver", "the priority", "the packets", "the start", "the end")
 LARGEST_PORT = 65_535
 _UNCHECKED_LINKS = 1_000
-"""Links, at most, that a first line may announce without being checked against the number of lines."""
+"""Maximum number of links in a first line that is accepted before the lines are counted."""
 MOST_TRUNK = 100 * 10**12
 POWERTCP_WORDS = (4, 6)
-"""Numbers in the first line of a PowerTCP topology, without and with capacities."""
+"""Count of numbers in the first line of a PowerTCP topology, without and with capacities."""
 MOST_PACKETS = 2**48
 PACKET_BYTES = 1_000
 """PACKET_PAYLOAD_SIZE of the configuration included in ns3-rdma."""
@@ -55,35 +55,35 @@ def _is_decimal(word: str) -> bool:
 
 
 def is_topology(document: Document) -> bool:
-    """Returns true if a text begins with three numbers."""
+    """Returns true if the first line consists of three numbers."""
     words = _beginning(document)[0].split()
     return len(words) == 3 and _are_numbers(words)
 
 
 def is_powertcp(document: Document) -> bool:
-    """Returns true if a text begins with four or six numbers, and has switches in the next line."""
+    """Returns true if the first line has four or six numbers, and the next line lists switches."""
     first, second = (line.split() for line in _beginning(document))
     return len(first) in POWERTCP_WORDS and _are_numbers(first) and _are_numbers(second[:1]) and second != []
 
 
 def is_simai(document: Document) -> bool:
-    """Returns true if a text begins with five numbers and a type of GPU."""
+    """Returns true if the first line has five numbers and a type of GPU."""
     words = _beginning(document)[0].split()
     return len(words) == 6 and _are_numbers(words[:5]) and words[5].isidentifier()
 
 
 def is_flows(document: Document) -> bool:
-    """Returns true if a text begins with a number of flows, and then six numbers without a packet count."""
+    """Returns true if a number of flows is followed by six numbers without a packet count."""
     return _has_flows(document, 6) and not _has_packets(document)
 
 
 def is_conweave(document: Document) -> bool:
-    """Returns true if a text begins with a number of flows, and then five numbers."""
+    """Returns true if a number of flows is followed by five numbers."""
     return _has_flows(document, 5)
 
 
 def is_packets(document: Document) -> bool:
-    """Returns true if a text begins as flows do, with start and end in the fifth and sixth columns."""
+    """Returns true if flows follow whose fifth and sixth columns are start and end."""
     return _has_flows(document, 6) and _has_packets(document)
 
 
@@ -125,7 +125,7 @@ def read_topology(document: Document) -> Piece:
 
 
 def read_powertcp(document: Document) -> Piece:
-    """Reads a fabric of PowerTCP: its first line also has the switches of hosts, and may have two capacities.
+    """Reads a fabric of PowerTCP; its first line also has the number of ToR switches and perhaps two rates.
 
     Raises
     ------
@@ -147,12 +147,12 @@ def read_powertcp(document: Document) -> Piece:
     capacities = f" and capacities {' and '.join(words[4:])}" if words[4:] else ""
     return _with_remark(
         piece,
-        f"{document.file}:{line}: not read: {tors} switches of hosts{capacities}: the links say both",
+        f"{document.file}:{line}: not read: {tors} switches of hosts{capacities}: the links define both",
     )
 
 
 def read_simai(document: Document) -> Piece:
-    """Reads a fabric of SimAI: GPUs are hosts; NVSwitches, which are counted separately, are switches.
+    """Reads a fabric of SimAI. GPUs are hosts; NVSwitches, which are counted separately, are switches.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def read_simai(document: Document) -> Piece:
     )
     gpus = nodes - inner - outer
     if gpus < 1 or (inner and each * inner != gpus):
-        message = f"{gpus} GPUs; {inner} NVSwitches with {each} GPUs each have {each * inner}"
+        message = f"{gpus} GPUs; {inner} NVSwitches of {each} GPUs make {each * inner}"
         raise document.error(line, message)
     piece = _fabric(document, rows, (line, words), nodes, inner + outer, links)
     return _with_remark(
@@ -191,9 +191,7 @@ def _fabric(
     parallel_of: dict[frozenset[str], int] = {}
     notes = [Note(line, f"{' '.join(head)}: {nodes} nodes, {of_switches} switches, {of_links} links")]
     if of_switches > nodes or nodes > of_links + 1:
-        message = (
-            f"{nodes} nodes with {of_switches} switches and {of_links} links; expected that links connect all"
-        )
+        message = f"{nodes} nodes with {of_switches} switches and {of_links} links; expected more links"
         raise document.error(line, message)
     rows_left = len(document.text.splitlines()) - line
     if of_links > max(rows_left, _UNCHECKED_LINKS):
@@ -223,7 +221,7 @@ def _fabric(
         trunks += count > 1
         links.append(link)
         if len(links) == 1:
-            notes.append(Note(line, f"the first of {of_links} links"))
+            notes.append(Note(line, f"first of {of_links} links"))
     hosts = {number: name for number, name in names.items() if number not in own}
     keys = explicit(list(hosts.values()), [names[number] for number in switches], links)
     if faults:
@@ -232,14 +230,14 @@ def _fabric(
     remarks = []
     if trunks:
         remarks.append(
-            f"{document.file}: {trunks} links are faster than 1.6 Tb/s: each is several parallel links, "
-            f"of which a flow takes one"
+            f"{document.file}: {trunks} links are faster than 1.6 Tb/s: each becomes several parallel links, "
+            f"and a flow uses one of them"
         )
     return Piece(keys, numbers=hosts, notes=notes, remarks=remarks)
 
 
 def read_flows(document: Document) -> Piece:
-    """Reads transfers: a count, then lines of sender, receiver, priority, port, bytes and start in seconds.
+    """Reads transfers: a count, then per line sender, receiver, priority, port, bytes and start in seconds.
 
     Raises
     ------
@@ -250,7 +248,7 @@ def read_flows(document: Document) -> Piece:
 
 
 def read_conweave(document: Document) -> Piece:
-    """Reads transfers of ConWeave, in the format of `read_flows` without ports.
+    """Reads transfers of ConWeave, which are like those of `read_flows` but without ports.
 
     Raises
     ------
@@ -272,7 +270,7 @@ def read_packets(document: Document) -> Piece:
     entries = [
         f"{document.file}: packets are of {PACKET_BYTES} B, PACKET_PAYLOAD_SIZE of the configuration "
         f"beside it",
-        f"{document.file}: ends are left out: transfers go on until all their bytes are sent",
+        f"{document.file}: ends are left out: each transfer sends all its bytes",
     ]
     return replace(piece, remarks=[*piece.remarks, *entries])
 
@@ -330,7 +328,7 @@ def _rows(document: Document) -> Rows:
 
 
 def _first(document: Document, expected: str) -> tuple[Rows, int, list[str]]:
-    """All rows, and the first of them."""
+    """Returns all rows, and the first one separately."""
     rows = _rows(document)
     return rows, *_next(rows, document, expected)
 
@@ -350,7 +348,7 @@ def _expect(document: Document, line: int, words: list[str], columns: tuple[str,
 def _link(
     document: Document, line: int, words: list[str], names: dict[int, str]
 ) -> tuple[dict[str, Any], float]:
-    """A link in the form of a scenario, and the share of its frames that is lost."""
+    """A link in the form of a scenario, and its frame loss probability."""
     _expect(document, line, words, _LINK)
     ends = [names[document.whole(line, "a node", word, most=len(names) - 1)] for word in words[:2]]
     if ends[0] == ends[1]:
@@ -358,7 +356,7 @@ def _link(
     loss = document.decimal(line, "the error rate", words[4])
     if loss > 1:
         raise document.error(line, f"the error rate is {words[4]}; expected a number from 0 to 1")
-    # DataRate of ns-3 reads a number without a unit as b/s.
+    # ns-3's DataRate reads a number without a unit as b/s.
     text = words[2]
     if _is_decimal(text):
         text = f"{document.decimal(line, 'the rate', text)} b/s"
@@ -372,11 +370,11 @@ def _link(
 
 
 def _rest(rows: Rows, document: Document, columns: tuple[str, ...]) -> None:
-    """Rejects a row beyond the announced count; other text there is reported as not read."""
+    """Rejects a row beyond the announced count; other trailing text is reported as not read."""
     after = next(rows, None)
     if after is None:
         return
     line, words = after
     if len(words) == len(columns) and words[0].isdigit():
-        raise document.error(line, f"a line more than the first line says: {brief(' '.join(words))}")
+        raise document.error(line, f"more lines than the first line announces: {brief(' '.join(words))}")
     document.put_back(line)

@@ -1,7 +1,7 @@
 """Configurations of the HPCC fork of ns-3 and of related simulators: `config.txt`, `SimAI.conf`.
 
-They set the congestion control of NICs, and the thresholds and buffer of switches. They are imported together
-with a fabric and its flows, or with a scenario that has transfers.
+They set the congestion control of NICs, and the thresholds and buffer of switches. They must be imported
+together with a fabric and its flows, or with a scenario that has transfers.
 
 Source: `scratch/third.cc` and `src/point-to-point/model` (`rdma-hw.cc`, `switch-mmu.cc`) of the HPCC fork,
 and those of ns-3-alibabacloud. CC_MODE 1 is DCQCN, 3 HPCC, 7 TIMELY, 8 DCTCP, 10 HPCC-PINT. KMIN_MAP and
@@ -9,9 +9,9 @@ KMAX_MAP are counts, then pairs of a rate in b/s and kilobytes of 1,000 B; BUFFE
 thresholds of PFC are an eighth of the free memory, with 4 KiB reserved and 3 KiB of hysteresis for each
 queue. RP_TIMER and intervals are in us.
 
-Not read, but reported by line: files of results, tracing, the stop time, and parameters that exist only in
-its models. The headroom of the models, three times the delay of a link, ignores frames in transmission;
-here it is computed.
+Not imported, but reported by line: result files, tracing, the stop time, and parameters of mechanisms that
+Penstock does not model. The headroom of these simulators, three times the delay of a link, ignores frames in
+transmission; here it is computed.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ from .piece import Document, Note, Piece, brief, plainest
 _SIGNS = ("CC_MODE", "ENABLE_QCN", "KMAX_MAP", "PACKET_PAYLOAD_SIZE")
 CONTROLS = {1: "dcqcn", 3: "hpcc", 7: "timely", 8: "dctcp", 10: "hpcc_pint"}
 HEADER_BYTES = 66
-"""Headers of a packet in bytes, as in RDMA of a scenario; in-band telemetry is added to it."""
+"""Bytes of packet headers, as for RDMA in a scenario; in-band telemetry is added."""
 INT_BYTES = {"hpcc": 42, "hpcc_pint": 1}
 LONGEST_PAYLOAD = 9_238 - HEADER_BYTES - 42
 MOST_RATES = 64
 MEANINGS = {
-    "SIMULATOR_STOP_TIME": "the duration is that of the traffic, or --duration",
-    "L2_CHUNK_SIZE": "go-back-N goes back to the packet that is missing",
-    "L2_BACK_TO_ZERO": "go-back-N goes back to the packet that is missing",
-    "CLAMP_TARGET_RATE": "only DCQCN has it",
+    "SIMULATOR_STOP_TIME": "the duration follows from the traffic, or is set by --duration",
+    "L2_CHUNK_SIZE": "go-back-N restarts at the missing packet",
+    "L2_BACK_TO_ZERO": "go-back-N restarts at the missing packet",
+    "CLAMP_TARGET_RATE": "applies to DCQCN only",
     "GLOBAL_T": "each path has its own base round trip",
-    "RATE_BOUND": "a control has a rate, or a window with the rate that fills it",
+    "RATE_BOUND": "a control sets a rate, or a window and the matching rate",
     "VAR_WIN": "a window of a scenario does not follow the rate",
-    "FAST_REACT": "each acknowledgement counts",
-    "MULTI_RATE": "a window is that of the busiest link",
-    "SAMPLE_FEEDBACK": "each packet brings telemetry",
+    "FAST_REACT": "each acknowledgement is processed",
+    "MULTI_RATE": "a window follows the busiest link",
+    "SAMPLE_FEEDBACK": "each packet carries telemetry",
     "INT_MULTI": "telemetry is exact",
     "ERROR_RATE_PER_LINK": "bit errors are faults of the scenario",
     "LINK_DOWN": "failures are faults of the scenario",
 }
-_ELSE = "no setting of a scenario"
+_ELSE = "a scenario has no such setting"
 Reader = Callable[[str], Any]
 
 
 def recognises(document: Document) -> bool:
-    """Returns true if a line sets one of the keys that these simulators share."""
+    """Returns true if a line sets one of the keys that these simulators have in common."""
     return document.has_line(*(f"{key} " for key in _SIGNS), *(f"{key}\t" for key in _SIGNS))
 
 
@@ -66,7 +66,7 @@ class _Config:
     used: dict[str, None] = field(default_factory=dict)
 
     def one(self, key: str) -> tuple[int, str] | None:
-        """The line and the word of a key, which then counts as used; ``None`` if it is missing."""
+        """The line and the value of a key, which then counts as used; ``None`` if it is missing."""
         if key not in self.words:
             return None
         line, words = self.words[key]
@@ -106,7 +106,7 @@ class _Config:
         return plainest(number * 10**6, "time")
 
     def truth(self, key: str) -> bool | None:
-        """A switch, 0 or 1, as a truth value."""
+        """A flag, 0 or 1, as a bool."""
         found = self.one(key)
         return None if found is None else bool(self.document.whole(found[0], key, found[1], 0, 1))
 
@@ -145,7 +145,7 @@ def read(document: Document) -> Piece:
         key, *words = text.split()
         if key in config.words:
             raise document.error(
-                line, f"{brief(key)} is in line {config.line(key)} as well; expected it once"
+                line, f"{brief(key)} is already in line {config.line(key)}; expected it once"
             )
         config.words[key] = (line, words)
     entries: list[str] = []
@@ -155,7 +155,7 @@ def read(document: Document) -> Piece:
         keys["flow_control"] = "off"
     switch = _switch(config)
     if not config.used:
-        raise document.error(1, f"has none of the keys {', '.join(_SIGNS)} with a meaning here")
+        raise document.error(1, f"has none of the keys {', '.join(_SIGNS)} that can be imported")
     return Piece(
         keys=keys,
         transfer_keys=transfers,
@@ -168,7 +168,7 @@ def read(document: Document) -> Piece:
 
 
 def _unread(config: _Config) -> list[str]:
-    """One line for each reason why keys were not read."""
+    """Returns one line for each reason why keys were not read."""
     missed: dict[str, list[str]] = {}
     for key in config.words:
         if key not in config.used:
@@ -188,7 +188,7 @@ def _given(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _transfers(config: _Config, reported: list[str]) -> dict[str, Any]:
-    """Keys of transfers: the transport and the length of its frames."""
+    """Keys of transfers: the transport and the frame length."""
     mode = config.whole("CC_MODE", 1_000)
     name = None
     if mode is not None:
@@ -200,13 +200,13 @@ def _transfers(config: _Config, reported: list[str]) -> dict[str, Any]:
     qcn = config.truth("ENABLE_QCN")
     if name == "dcqcn" and qcn is False:
         rdma["control"] = "none"
-        reported.append(f"{config.line('ENABLE_QCN')}: ENABLE_QCN is 0: no CNPs, and so no control")
+        reported.append(f"{config.line('ENABLE_QCN')}: ENABLE_QCN is 0: no CNPs, so no congestion control")
     elif name is not None:
         rdma["control"] = {name: _control(config, name)}
         if name == "dcqcn":
             rdma["cnp_gap"] = "0 s"
             reported.append(
-                f"{config.line('CC_MODE')}: CNPs come with each acknowledgement of a mark: cnp_gap is 0 s"
+                f"{config.line('CC_MODE')}: a CNP is sent with each acknowledgement of a mark: cnp_gap is 0 s"
             )
     if config.truth("HAS_WIN") and name in (None, "dcqcn", "timely"):
         rdma["window"] = "bdp"
@@ -233,7 +233,7 @@ def _transfers(config: _Config, reported: list[str]) -> dict[str, Any]:
 
 
 def _control(config: _Config, name: str) -> dict[str, Any]:
-    """Parameters of a congestion control; the simulator's defaults are those of the preset hpcc."""
+    """Parameters of a congestion control; the simulators' defaults are those of the preset hpcc."""
     if name == "dcqcn":
         ai, hai = config.rate("RATE_AI"), config.rate("RATE_HAI")
         clamp = config.truth("CLAMP_TARGET_RATE")
@@ -271,12 +271,13 @@ def _control(config: _Config, name: str) -> dict[str, Any]:
 
 
 def _switch(config: _Config) -> SimulatedSwitch | None:
-    """Thresholds and buffer of switches, which depend on the rates of their links."""
+    """Thresholds and buffer of switches, which depend on link rates."""
     least, most, chance = (config.mapped(key) for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"))
     if not least.keys() == most.keys() == chance.keys():
         key = next(one for one in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP") if one in config.words)
         raise config.document.error(
-            config.line(key), "KMIN_MAP, KMAX_MAP and PMAX_MAP have other rates; expected the same in each"
+            config.line(key),
+            "KMIN_MAP, KMAX_MAP and PMAX_MAP have different rates; expected the same rates in each",
         )
     marks: dict[int, Marks] = {}
     for bps in least:
@@ -299,5 +300,7 @@ def _switch(config: _Config) -> SimulatedSwitch | None:
 
 def refuse_without_transfers(document: Document) -> InputError:
     """The error for a configuration without traffic that it could apply to."""
-    message = "is a configuration of congestion control, and there are no transfers"
-    return InputError(f"{document.file}: {message}; import the flows too, or name them: --like SCENARIO")
+    message = "is a configuration of congestion control, but there are no transfers"
+    return InputError(
+        f"{document.file}: {message}; import the flows as well, or name a scenario: --like SCENARIO"
+    )

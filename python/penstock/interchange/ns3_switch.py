@@ -1,4 +1,4 @@
-"""Switches of the HPCC fork of ns-3 in a fabric: thresholds by the rates of links, and a shared buffer."""
+"""Switches of the HPCC fork of ns-3: marking thresholds by link rate, and a shared buffer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Marks:
 
 @dataclass(frozen=True)
 class SimulatedSwitch:
-    """Thresholds by rate in b/s, bytes of the buffer (0 for none), and a flag for dynamic PFC thresholds."""
+    """Thresholds by rate in b/s, buffer size in bytes (0 for none), and true for dynamic PFC thresholds."""
 
     marks: Mapping[int, Marks]
     buffer_bytes: int
@@ -44,8 +44,8 @@ class SimulatedSwitch:
 def fit_switch(keys: dict[str, Any], own: SimulatedSwitch, priorities: Collection[int]) -> list[str]:
     """Writes the settings of a fabric's switches for traffic of some priorities; returns remarks.
 
-    A scenario has one queue manager for a class, so the thresholds are those of the most common rate of
-    switch ports.
+    A scenario has one queue manager per class, so the thresholds for the most common rate of switch ports
+    apply.
     """
     text = tomli_w.dumps({"simulation": {"duration": "1 ns"}, "topology": keys["topology"]})
     built = run_source(Source(text, "the fabric")).topology
@@ -67,20 +67,20 @@ def _marks(
     keys: dict[str, Any], own: SimulatedSwitch, rates: Counter[int], marked: list[int], reported: list[str]
 ) -> None:
     if not marked:
-        reported.append(f"no marks: all traffic is of priority {UNMARKED}, whose queue never marks")
+        reported.append(f"no marks: all traffic has priority {UNMARKED}, whose queue never marks")
         return
     usual = rates.most_common(1)[0][0]
     known = usual if usual in own.marks else min(own.marks, key=lambda one: abs(one - usual))
     if known != usual:
         reported.append(
-            f"assumed: no thresholds for {plainest(usual, 'rate')}: those of {plainest(known, 'rate')}"
+            f"assumed: no thresholds for {plainest(usual, 'rate')}: taken from {plainest(known, 'rate')}"
         )
     if others := [
         one for one in rates if one != usual and own.marks.get(one) not in (None, own.marks[known])
     ]:
         named = ", ".join(plainest(one, "rate") for one in others)
         reported.append(
-            f"not read: thresholds of links of {named}: all have those of {plainest(known, 'rate')}"
+            f"not read: thresholds of links of {named}: all use those of {plainest(known, 'rate')}"
         )
     found = own.marks[known]
     red = {
@@ -112,5 +112,5 @@ def _thresholds(keys: dict[str, Any], ports: Counter[str], lossless: list[int], 
     keys["flow_control"] = {"pfc": {"priorities": lossless, "accounting": "ingress"}}
     reported.append(
         f"dynamic thresholds of PFC: alpha 1/8 for priorities {', '.join(map(str, lossless))}, {headroom} B "
-        "of headroom for what all links have in flight"
+        "of headroom for the bytes in flight on all links"
     )

@@ -1,16 +1,15 @@
-"""Settings of a switch as commands of NVUE (Cumulus Linux), as `nv config show -o commands` prints them.
+"""Settings of a switch as NVUE commands (Cumulus Linux), as in the output of `nv config show -o commands`.
 
-A switch priority of NVUE is a traffic class here, its traffic class a queue. Profiles are those of one port
-(`--interface`), the only ones that ports use, or those named default-global.
+A switch priority of NVUE is a traffic class here, and its traffic class is a queue here. Profiles are read
+from one port (`--interface`), or if they are the only ones in use, or named default-global.
 
-Source: NVIDIA's NVUE reference, set commands of QoS, and the table of defaults in the page on RoCE: `qos
-roce` puts priorities 3 and 6 in queues of their own and the others in queue 0. Queue 6 is strict, queues 0
-and 3 share the rest equally, and lossless mode enables PFC for priority 3. That page states a marking
-threshold of "1501500 bytes" for queue 3. The Onyx manual has 150 and 1500 for the same preset, so it is read
-as 150,000 and 1,500,000 B. Missing values of a marking profile are taken from there, and reported.
+Source: NVIDIA's NVUE reference, set commands of QoS, and the defaults on the page on RoCE: `qos roce` assigns
+priorities 3 and 6 to queues of their own and all others to queue 0. Queue 6 is strict, queues 0 and 3 share
+the rest equally, and lossless mode enables PFC for priority 3. The marking threshold of queue 3, "1501500
+bytes" there and 150 and 1500 in the Onyx manual, is read as 150,000 and 1,500,000 B; these values also
+replace missing ones of a marking profile, with a remark.
 
-Not imported, but reported: pools, buffers of ports, shapers, rewriting, pauses of links, the watchdog,
-maps of PCP.
+Not imported, but reported: pools, port buffers, shapers, rewriting, link pauses, the watchdog, PCP maps.
 """
 
 from __future__ import annotations
@@ -30,23 +29,23 @@ EIGHT = 8
 CODE_POINTS = 64
 GLOBAL = "default-global"
 MOST_PORTS, MOST_NAMED = 1_024, 1_000_000
-"""Ports named by one command, and by all together, at most."""
+"""Maximum number of ports in one command, and in all commands together."""
 ROCE = "of qos roce"
-"""The profile that stands for the RoCE defaults."""
+"""Name of the profile with the RoCE defaults."""
 KINDS = ("mapping", "pfc", "congestion-control", "egress-scheduler", "egress-queue-mapping")
 LEFT_OUT = {
-    "traffic-pool": "pools are shares of the memory, which depends on the chip: --buffer names its size",
+    "traffic-pool": "pools are shares of the memory, which depends on the chip: set its size with --buffer",
     "advance-buffer-config": "sizes of pools depend on the chip; set [switch.buffer]",
-    "egress-shaper": "queues have no highest rate",
-    "remark": "no switch rewrites a mark; maps.remap does",
-    "link-pause": "pauses of whole links are [flow_control.pause]",
-    "pfc-watchdog": "a watchdog of pauses is the key `watchdog` of switches",
+    "egress-shaper": "queues have no maximum rate",
+    "remark": "rewriting is not imported; set maps.remap",
+    "link-pause": "link pauses are set in [flow_control.pause]",
+    "pfc-watchdog": "the PFC watchdog is set with the key `watchdog` of switches",
 }
-"""Parts of `qos` that are not read, and the consequence."""
+"""Parts of `qos` that are not read, with the consequence."""
 _YES, _NO = ("enable", "on", "enabled"), ("disable", "off", "disabled")
 _SET = "nv set "
 FRAME_BYTES = 22
-"""Bytes of a frame that a link's MTU excludes: addresses, VLAN tag, type and FCS."""
+"""Bytes of a frame that the MTU excludes: addresses, VLAN tag, type and FCS."""
 LONGEST_MTU = 9_216
 _SPELLINGS = {"min-threshold-bytes": "min-threshold", "max-threshold-bytes": "max-threshold"}
 """Names of keys in releases before Cumulus Linux 5.3."""
@@ -62,13 +61,13 @@ _ASSUMED = {
 }
 """Default values of a profile."""
 NO_NAME = Statement("switch", 0)
-"""The name of a switch without one."""
+"""Name of a switch whose configuration has none."""
 PLAIN = ("trust", "port-default-sp")
-"""Keys of mappings that have no number before their value."""
+"""Keys of mappings whose value is not preceded by a number."""
 
 
 def recognises(document: Document) -> bool:
-    """Returns true if a text begins with a command of NVUE."""
+    """Returns true if a text begins with an NVUE command."""
     words = (document.first_lines(1) or [""])[0].split()
     if words and words[0].endswith(("$", "#")):
         words = words[1:]
@@ -76,12 +75,12 @@ def recognises(document: Document) -> bool:
 
 
 def read(document: Document) -> Piece:
-    """Reads the settings, as those of all switches of a scenario.
+    """Reads the settings of a switch; they apply to all switches of the scenario.
 
     Raises
     ------
     InputError
-        If it is something else, ports differ, or a scenario cannot express a setting; the message names the
+        If the text is not NVUE, ports differ, or a scenario cannot express a setting; the message names the
         line.
     """
     commands = Commands(document)
@@ -103,7 +102,7 @@ class Commands:
     """Settings left out, by consequence, with the first line."""
     notes: list[Note] = field(default_factory=list)
     ports: set[str] = field(default_factory=set)
-    """All ports that commands name."""
+    """All ports that appear in commands."""
     mtus: dict[str, Statement] = field(default_factory=dict)
     """MTUs by port."""
     speeds: dict[str, Statement] = field(default_factory=dict)
@@ -123,7 +122,9 @@ class Commands:
             return self.leave(line, " ".join(text.split()[:2]), "no setting")
         words = text.split()[2:]
         if not words:
-            raise self.document.error(line, "nv set without a setting; expected such as nv set qos roce")
+            raise self.document.error(
+                line, "nv set without a setting; expected, for example, nv set qos roce"
+            )
         return self.setting(line, words)
 
     def setting(self, line: int, words: Sequence[str]) -> None:
@@ -148,7 +149,7 @@ class Commands:
             self._qos(line, words[1:])
         else:
             what = " ".join([words[0], *words[2:3]] if words[0] == "interface" else words[:1])
-            self.leave(line, what, "no setting of queues")
+            self.leave(line, what, "not a setting of queues")
 
     def _bound(self, line: int, ports: str) -> None:
         """Rejects ranges of more ports than a switch has, before they are expanded."""
@@ -168,13 +169,15 @@ class Commands:
     def _port(self, line: int, ports: str, words: Sequence[str]) -> None:
         kind = words[0]
         if kind not in KINDS or len(words) != 3 or words[1] != "profile":
-            return self.leave(line, f"interface qos {kind}", LEFT_OUT.get(kind, "no setting of a scenario"))
+            return self.leave(
+                line, f"interface qos {kind}", LEFT_OUT.get(kind, "a scenario has no such setting")
+            )
         for port in members(ports):
             if self.document.interface not in (None, port):
                 continue
             named = self.chosen.setdefault(kind, {})
             if known := next((own[port] for own in named.values() if port in own), None):
-                raise self.document.error(line, f"{brief(port)} has a {kind} profile in line {known} as well")
+                raise self.document.error(line, f"{brief(port)} already has a {kind} profile in line {known}")
             named.setdefault(words[2], {})[port] = line
         self.notes.append(Note(line, brief(f"interface {ports} qos {' '.join(words)}")))
         return None
@@ -194,7 +197,7 @@ class Commands:
             self.pools.take(line, rest)
             self.notes.append(Note(line, brief(f"qos {' '.join(words)}")))
         elif kind not in KINDS:
-            self.leave(line, f"qos {kind}", LEFT_OUT.get(kind, "no setting of a scenario"))
+            self.leave(line, f"qos {kind}", LEFT_OUT.get(kind, "a scenario has no such setting"))
         elif rest:
             self._profile(line, kind, rest)
 
@@ -218,12 +221,12 @@ class Commands:
     def _once(self, entries: dict[Any, Statement], key: object, statement: Statement) -> None:
         """Stores a value that may appear only once in a configuration."""
         if key in entries:
-            message = f"is set in line {entries[key].line} as well; expected each key once"
+            message = f"is already set in line {entries[key].line}; expected each key once"
             raise self.document.error(statement.line, message)
         entries[key] = statement
 
     def _of(self, kind: str) -> Entries:
-        """Entries of the port's profile of this kind."""
+        """Entries of this kind in the profile of the port."""
         named = self.chosen.get(kind, {})
         if len(named) > 1:
             (one, first), (other, second) = list(named.items())[:2]
@@ -231,16 +234,16 @@ class Commands:
             raise self.document.error(
                 line,
                 f"{brief(other_port)} has the {kind} profile {brief(other)}, {brief(port)} has {brief(one)}: "
-                "expected ports that are alike, or --interface, which names the one to read",
+                "expected equal ports, or --interface to select the port to read",
             )
         for name, ports in named.items():
             if name not in self.profiles[kind]:
                 line = next(iter(ports.values()))
-                raise self.document.error(line, f"no command sets the {kind} profile {brief(name)}")
+                raise self.document.error(line, f"no command defines the {kind} profile {brief(name)}")
         for name in self.profiles[kind]:
             if name not in named and name != GLOBAL:
                 line = next((statement.line for statement in self.profiles[kind][name].values()), 1)
-                self.leave(line, f"{kind} {brief(name)}", "no port that is read has this profile")
+                self.leave(line, f"{kind} {brief(name)}", "no imported port has this profile")
         return self.profiles[kind].get(next(iter(named), GLOBAL), {})
 
     def _is_on(self, statement: Statement, what: str) -> bool:
@@ -294,7 +297,7 @@ class Commands:
             switch["mtu"] = f"{mtu + FRAME_BYTES} B"
         keys, links = self._pfc(mode)
         if not self.notes:
-            raise self.document.error(1, f"no command sets {', '.join(KINDS)} or roce of qos")
+            raise self.document.error(1, f"no command sets qos {', '.join(KINDS)} or roce")
         assumed = self.pools.fit(self.document, keys, switch, self.reported)
         file = self.document.file
         remarks = [
@@ -305,8 +308,8 @@ class Commands:
         if mode:
             line = next(iter(self.roce.values())).line
             remarks.append(
-                f"{file}:{line}: qos roce: as NVIDIA documents its defaults; releases differ, "
-                "nv show qos roce has those of a switch"
+                f"{file}:{line}: qos roce: the defaults that NVIDIA documents; releases differ, "
+                "nv show qos roce prints those of a switch"
             )
         found = {"switch": switch, **keys}
         if self.hostname.line:
@@ -316,7 +319,7 @@ class Commands:
         return Piece(found, remarks=remarks, notes=self.notes, links=classes, alone=alone, assumed=assumed)
 
     def _mtu(self) -> int | None:
-        """The MTU of most ports."""
+        """The most common MTU of the ports."""
         if not self.mtus:
             return None
         values = {
@@ -326,7 +329,9 @@ class Commands:
         if others := [port for port, one in values.items() if one != chosen]:
             line = self.mtus[others[0]].line
             named = brief(", ".join(f"{port} {values[port]}" for port in others))
-            self.reported.append(f"{line}: not read: mtu of {named}: all ports have that of most, {chosen}")
+            self.reported.append(
+                f"{line}: not read: mtu of {named}: all ports get the most common one, {chosen}"
+            )
         return chosen
 
     def _queues(self, mode: str | None) -> list[int] | str:
@@ -345,7 +350,7 @@ class Commands:
             raise self.document.error(statement.line, f"unknown key {brief(key)}; expected {known}")
 
     def _maps(self) -> dict[str, int]:
-        """Traffic classes of code points, all of them if they differ from those of RFC 2474."""
+        """Traffic classes of code points: all of them, unless they equal those of RFC 2474."""
         classes = [code // EIGHT for code in range(CODE_POINTS)]
         trust = Statement("l3", 1)
         for (key, number, _), statement in self._of("mapping").items():
@@ -356,19 +361,17 @@ class Commands:
             elif key == "trust":
                 trust = statement
             else:
-                self.leave(
-                    statement.line, f"mapping {key}", "the class of a frame without DSCP is its priority"
-                )
+                self.leave(statement.line, f"mapping {key}", "a frame without DSCP has its priority as class")
         if trust.value not in ("l2", "l3", "both", "port"):
             raise self.document.error(
                 trust.line, f"trust is {brief(trust.value)}; expected l2, l3, both or port"
             )
         if trust.value == "port":
             raise self.document.error(
-                trust.line, "trust is port: a scenario has no class by port; expected l2, l3 or both"
+                trust.line, "trust is port: a scenario has no class per port; expected l2, l3 or both"
             )
         if trust.value == "l2":
-            self.leave(trust.line, "mapping trust l2", "a frame with a DSCP has the class of that")
+            self.leave(trust.line, "mapping trust l2", "a frame with a DSCP is classified by its DSCP")
         if classes == [code // EIGHT for code in range(CODE_POINTS)]:
             return {}
         return {str(code): one for code, one in enumerate(classes)}
@@ -394,7 +397,7 @@ class Commands:
         weights = {one: shares.get(one) for one in sorted(used)}
         if without := [str(queue) for queue in sorted(used - set(shares))]:
             what = f"qos egress-scheduler of queues {', '.join(without)}: not set"
-            self.leave(1, what, "a queue without a share goes first")
+            self.leave(1, what, "a queue without a share is strict")
         total = sum(weight or 0 for weight in weights.values())
         if total > 100:
             line = max(statement.line for own in found.values() for statement in own.values())
@@ -404,7 +407,7 @@ class Commands:
         classes: list[dict[str, Any]] = []
         ets = {one: weight for one, weight in weights.items() if weight is not None}
         percents = percentages(ets) if total else {}
-        # Queues below the last used one must be in a class, too.
+        # Queues below the last used one must also be in a class.
         for one in range(max(used) + 1):
             how: dict[str, Any] = {"percent": percents[one]} if one in percents else {"strict": True}
             classes.append({"queues": [one], **how})
@@ -468,7 +471,7 @@ class Commands:
         ]
 
     def _pfc(self, mode: str | None) -> tuple[dict[str, Any], dict[str, str]]:
-        """Flow control, and the length of cables."""
+        """Flow control, and the cable length."""
         priorities = {3} if mode == "lossless" else set()
         pfc: dict[str, Any] = {}
         length = self.roce.get("cable-length") if mode == "lossless" else None
@@ -481,10 +484,8 @@ class Commands:
                 pfc[key[: key.index("-")]] = f"{self._whole(statement, key, 1, 2**40)} B"
             elif key in ("tx", "rx"):
                 if not self._is_on(statement, key) and key == "rx":
-                    self.reported.append(
-                        f"{statement.line}: assumed: rx is {statement.value}: "
-                        "switches of a scenario stop for pauses"
-                    )
+                    note = f"assumed: rx is {statement.value}: switches of a scenario obey received pauses"
+                    self.reported.append(f"{statement.line}: {note}")
                 elif not self._is_on(statement, key):
                     raise self.document.error(
                         statement.line,

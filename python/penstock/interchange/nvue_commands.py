@@ -1,7 +1,7 @@
-"""Ports of a scenario's switches as commands of NVUE (Cumulus Linux).
+"""Writes ports of a scenario's switches as NVUE commands (Cumulus Linux).
 
-Source: that of `nvue`, which reads them back. Not written, but reported: buffers, which depend on the
-chip, the watchdog, MTUs, colors, and changes of DSCP.
+`nvue` reads the commands back; see there for sources. Not written, but reported: buffers, which depend on
+the chip, the watchdog, MTUs, colors, and changes of DSCP.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .port_settings import PortSettings
 from .wred import OF_WRED, managers, whole_amount, whole_bytes, wred_line
 
 OWN = "penstock"
-"""Name of the profiles of a port that is named."""
+"""Name of the profiles for a port that is given by name."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Port:
 
 
 def commands(effective: Mapping[str, Any], port: Port) -> tuple[list[str], list[str]]:
-    """The commands, and remarks on what they cannot express.
+    """Returns the commands, and remarks on settings that they cannot express.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def _left_out(switch: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _mapping(effective: Mapping[str, Any], reported: list[str]) -> Iterator[str]:
-    """Traffic classes of code points, if they differ from those of RFC 2474, which are the default."""
+    """Traffic classes of code points, unless they equal the defaults of RFC 2474."""
     named = effective["switch"].get("maps", {}).get("dscp_to_tc")
     if named is None:
         return
@@ -94,7 +94,7 @@ def _mapping(effective: Mapping[str, Any], reported: list[str]) -> Iterator[str]
         if (own := named.get(str(code), other)) != code // EIGHT:
             by_class.setdefault(own, []).append(code)
     if not by_class:
-        reported.append("switch.maps.dscp_to_tc is that of RFC 2474, which needs no command")
+        reported.append("switch.maps.dscp_to_tc is the default of RFC 2474, which needs no command")
     for own, codes in sorted(by_class.items()):
         yield f"dscp {_listed(codes)} switch-priority {own}"
 
@@ -143,7 +143,7 @@ def _marks(effective: Mapping[str, Any], port: Port, reported: list[str]) -> Ite
             continue
         for name, value in OF_WRED.items():
             if keys[name] != value:
-                reported.append(f"{key}.{name} is {keys[name]}: RED of these switches has {value}")
+                reported.append(f"{key}.{name} is {keys[name]}: these switches use {value}")
         reported += [f"{key}.{color} is left out" for color in ("yellow", "red") if color in keys]
         line = wred_line(key, keys)
         if line.least >= line.most or not line.percent:

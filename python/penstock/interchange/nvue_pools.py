@@ -27,7 +27,7 @@ class TrafficPools:
     def fit(
         self, document: Document, keys: Mapping[str, Any], switch: dict[str, Any], reported: list[str]
     ) -> Assumed | None:
-        """Writes the pool of lossless priorities as the memory of the switch, which computes the profiles.
+        """Writes the pool of lossless priorities as the memory of the switch, without profiles.
 
         Raises
         ------
@@ -44,7 +44,7 @@ class TrafficPools:
                 for one, place in self.members.get(name, ())
             }
             if memory is None or not lossless & own or assumed is not None:
-                reason = "no lossless priority is in it, or another pool has one"
+                reason = "it has no lossless priority, or another pool has one"
                 reported.append(f"{line}: not read: traffic-pool {brief(name)}: {reason}")
                 continue
             pool = {"side": "ingress", "size": size(memory * percent // 100), "mode": "dynamic"}

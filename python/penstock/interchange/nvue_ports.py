@@ -1,4 +1,4 @@
-"""Ports of NVUE as hosts of a fabric with one switch, by their names and speeds."""
+"""Ports of NVUE as hosts around one switch, by their names and speeds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Statement(NamedTuple):
 def links_of(
     document: Document, ports: Collection[str], speeds: Mapping[str, Statement], length: str | None, name: str
 ) -> tuple[list[LinkClass], dict[str, Any]]:
-    """Classes of links by speed, the largest first, and the keys of a star of the ports.
+    """Returns the classes of links by speed, largest class first, and the keys of a star of the ports.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def links_of(
     Raises
     ------
     InputError
-        If a speed is something else.
+        If a speed is invalid.
     """
     length = length or document.length
     rates: dict[str | None, list[str]] = {}

@@ -1,6 +1,6 @@
-"""Settings of a switch as the YAML of NVUE (Cumulus Linux): `startup.yaml`, and what `nv config show` prints.
+"""Settings of a switch as NVUE YAML (Cumulus Linux): `startup.yaml`, and the output of `nv config show`.
 
-Each value corresponds to an `nv set` command, and is read as such (`nvue`). The YAML subset is that of NVUE's
+Each value is converted to an `nv set` command, which `nvue` reads. The YAML subset is that of NVUE's
 output: block mappings and block lists, plain and quoted scalars, and ``{}``.
 
 Source: NVIDIA Cumulus Linux User Guide, "NVUE CLI" and "Quality of Service".
@@ -28,12 +28,12 @@ def recognises(document: Document) -> bool:
 
 
 def read(document: Document) -> Piece:
-    """Reads the settings, as those of all switches of a scenario.
+    """Reads the settings of a switch; they apply to all switches of the scenario.
 
     Raises
     ------
     InputError
-        If it is something else, or a scenario cannot express a setting; the message names the line.
+        If the text is not NVUE, or a scenario cannot express a setting; the message names the line.
     """
     commands = Commands(document)
     for line, words in leaves(document):
@@ -61,27 +61,27 @@ class _Block:
 
 @dataclass
 class _Reader:
-    """The keys that enclose a line."""
+    """The keys of the enclosing blocks of a line."""
 
     document: Document
     around: list[_Block] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
-    """The outermost keys."""
+    """The top-level keys."""
     text_within: int | None = None
-    """Indentation of a key whose value is a text block in the lines below it."""
+    """Indentation of a key whose value is a block scalar, which is skipped."""
 
     def path(self) -> list[str]:
-        """The words that enclose a line."""
+        """Returns the keys of the enclosing blocks of a line."""
         return [one.word for one in self.around if one.word]
 
 
 def leaves(document: Document) -> Iterator[tuple[int, list[str]]]:
-    """Yields the path of keys to each value, and the value, with its line; an empty mapping has no value.
+    """Yields the path of each value, the value, and its line; the value of an empty mapping is empty.
 
     Raises
     ------
     InputError
-        If a line is not YAML of NVUE, or nested too deeply.
+        If a line is not YAML as written by NVUE, or nested too deeply.
     """
     reader = _Reader(document)
     for number, text in enumerate(document.every_line(), 1):
@@ -89,7 +89,7 @@ def leaves(document: Document) -> Iterator[tuple[int, list[str]]]:
         if not words or words.startswith("#") or words in ("---", "..."):
             continue
         if "\t" in text[: len(text) - len(text.lstrip())]:
-            raise document.error(number, "is indented by a tab; expected blanks")
+            raise document.error(number, "is indented by a tab; expected spaces")
         depth = len(text) - len(text.lstrip(" "))
         if reader.text_within is not None and depth > reader.text_within:
             continue
@@ -104,7 +104,7 @@ def leaves(document: Document) -> Iterator[tuple[int, list[str]]]:
             reader.around[-1].is_empty = False
         known = reader.around[-1].keys if reader.around else reader.keys
         if key in known and key:
-            raise document.error(number, f"{brief(key)} is there twice; expected each key once")
+            raise document.error(number, f"{brief(key)} appears twice; expected each key once")
         known.add(key)
         if value == "":
             _open(reader, _Block(depth, key, number), number)
@@ -133,7 +133,7 @@ def _closed(reader: _Reader, depth: int, *, is_item: bool) -> Iterator[tuple[int
 
 def _open(reader: _Reader, block: _Block, line: int) -> None:
     if len(reader.around) >= DEEPEST:
-        raise reader.document.error(line, f"within {DEEPEST} other lines; expected fewer")
+        raise reader.document.error(line, f"nested deeper than {DEEPEST} levels")
     if reader.around:
         reader.around[-1].is_empty = False
     reader.around.append(block)
@@ -165,11 +165,11 @@ def _without_comment(text: str) -> str:
 
 
 def _scalar(document: Document, line: int, text: str) -> str:
-    """A value without quotes."""
+    """Returns a value without its quotes."""
     if text[:1] in ("'", '"'):
         value, end, rest = text[1:].partition(text[0])
         if not end or (rest.strip() and not rest.strip().startswith("#")):
-            raise document.error(line, f"{brief(text)}: a quote without its partner")
+            raise document.error(line, f"{brief(text)}: an unmatched quote")
         return value
     if text.startswith((*_NO_SCALAR, "{")):
         raise document.error(line, f"{brief(text)}: expected a plain or quoted value, as NVUE writes it")

@@ -1,14 +1,14 @@
 """Running configuration of Cisco NX-OS (Nexus 9000 and 3000): classification, queues, PFC, ECN and links.
 
-A qos-group is a queue. Policies of type qos map CoS and DSCP to it, policies of type network-qos make it
-lossless (`pause pfc-cos`), and policies of type queuing set its scheduling and marking. A policy applies
-where a `service-policy` of the interface or of `system qos` names it.
+A qos-group is a queue. Policies of type qos map CoS and DSCP to qos-groups, policies of type network-qos make
+queues lossless (`pause pfc-cos`), and policies of type queuing set scheduling and marking. A policy applies
+if a `service-policy` of the interface or of `system qos` refers to it.
 
 Source: Cisco Nexus 9000 Series NX-OS Quality of Service Configuration Guide, Release 10.5(x): classification,
 queuing and scheduling, network QoS, priority flow control. By default the watchdog has an interval of 100 ms,
 a shutdown multiplier of 1 and an auto-restore multiplier of 10.
 
-Not read, and reported by line: limits of queues (`queue-limit`), whose dynamic form depends on the chip,
+Not imported, but reported by line: limits of queues (`queue-limit`), whose dynamic form depends on the chip,
 shapers, rewriting, access lists, `hardware qos`, and asymmetric PFC (`receive`).
 """
 
@@ -41,7 +41,7 @@ _SIGNS = (
 INTERVAL_MS, SHUTDOWN, RESTORE = 100, 1, 10
 SYSTEM = "default-"
 """Prefix of the names of predefined policies."""
-_ELSE = "no setting of queues, flow control or links"
+_ELSE = "not a setting of queues, flow control or links"
 COMMANDS = Commands(
     watchdog="priority-flow-control watch-dog-interval on",
     marks="class type queuing c-out-8q-q{queue}: random-detect minimum-threshold {least} bytes "
@@ -49,36 +49,36 @@ COMMANDS = Commands(
 )
 MEANINGS = {
     "queue-limit": "limits of queues depend on the chip; set [switch.buffer]",
-    "shape": "queues have no highest rate",
-    "match": "a scenario classifies by CoS, DSCP and qos-group alone",
-    "set": "no switch rewrites a mark; maps.remap does",
-    "random-detect": "its thresholds are no bytes",
-    "congestion-control": "drops of a class follow from its queue",
-    "pause": "PFC of a scenario has both directions, and its thresholds are of a priority",
-    "hardware": "a setting of the chip",
+    "shape": "queues have no maximum rate",
+    "match": "a scenario classifies by CoS, DSCP and qos-group only",
+    "set": "rewriting is not imported; set maps.remap",
+    "random-detect": "its thresholds are not in bytes",
+    "congestion-control": "dropping is a setting of the queue",
+    "pause": "PFC of a scenario works in both directions, with thresholds per priority",
+    "hardware": "chip-specific",
 }
 """Consequence of leaving out a statement, by its first word."""
 
 
 def recognises(document: Document) -> bool:
-    """Returns true if a line is one of the modular QoS CLI of NX-OS."""
+    """Returns true if a line is an NX-OS MQC statement."""
     return document.has_line(*_SIGNS)
 
 
 def switch(document: Document) -> SwitchText:
-    """The settings of the ports.
+    """Reads the settings of the ports.
 
     Raises
     ------
     InputError
-        If a value is wrong or a reference leads nowhere; the message names the line.
+        If a value is invalid or a reference is undefined; the message names the line.
     """
     return _Config(indented(document, BELONGS)).text("class-map and policy-map", COMMANDS)
 
 
 @dataclass
 class _Read:
-    """Policies that were read, by line."""
+    """Policies that have been read, by line."""
 
     marks: dict[int, Deferred[Marks]] = field(default_factory=dict)
     queues: dict[int, Deferred[Queuing]] = field(default_factory=dict)
@@ -86,12 +86,12 @@ class _Read:
     buffers: dict[int, Deferred[dict[int, Assigned]]] = field(default_factory=dict)
 
     def lines(self) -> set[int]:
-        """Lines of all policies that were read."""
+        """Lines of all policies that have been read."""
         return {*self.marks, *self.queues, *self.networks, *self.buffers}
 
 
 class _Config(InterfaceConfig):
-    """The parts of a configuration, each read once."""
+    """The parts of a configuration; each is read once."""
 
     def __init__(self, statements: Statements) -> None:
         super().__init__(statements)
@@ -123,9 +123,9 @@ class _Config(InterfaceConfig):
         """The consequence of leaving out a statement."""
         outer = one.outermost
         if outer.begins("policy-map") and outer.line not in self._read.lines():
-            return "no service-policy that is read names it"
+            return "no imported service-policy refers to it"
         if outer.begins("class-map") and not any(self._was_read(line) for line in outer.children):
-            return "no policy that is read names it, or it matches neither CoS, DSCP nor a qos-group"
+            return "no imported policy refers to it, or it matches neither CoS, DSCP nor a qos-group"
         return MEANINGS.get(one.words[0], _ELSE)
 
     def _was_read(self, one: Statement) -> bool:
@@ -189,7 +189,7 @@ class _Config(InterfaceConfig):
         without: T,
         made: Callable[[Statement], T],
     ) -> Deferred[T]:
-        """Reads the policy of this type and direction that the interface, or else the system, names."""
+        """Reads the policy of this type and direction for the interface, or else for the system."""
         named = self.statements.deferred(lambda: self._applied([*lines, *self._system], kind, way))
         policy = named.value
         if policy is None:
@@ -205,7 +205,7 @@ class _Config(InterfaceConfig):
                 name = self.statements.read(line)[len(wanted)]
                 if name.startswith(SYSTEM) and (kind, name) not in self._policies:
                     self.statements.report(
-                        f"{line.line}", f"assumed: {brief(name)} has no settings of its own"
+                        f"{line.line}", f"assumed: {brief(name)} has the predefined settings"
                     )
                     return None
                 if (kind, name) not in self._policies:
@@ -218,7 +218,7 @@ class _Config(InterfaceConfig):
         return None
 
     def _mode(self, lines: Iterable[Statement]) -> bool:
-        """Returns true if a port has PFC: its mode is on, or auto and no port has mode on."""
+        """Returns true if PFC is enabled: its mode is on, or is auto and no port has mode on."""
         for line in lines:
             if line.begins("priority-flow-control", "mode") and len(line.words) > 2:
                 mode = self.statements.read(line)[2]
@@ -227,7 +227,7 @@ class _Config(InterfaceConfig):
                 if mode != "auto":
                     return mode == "on"
         if not self._is_chosen:
-            message = "assumed: mode auto, and DCBX agrees on the priorities with pause pfc-cos"
+            message = "assumed: mode auto, with DCBX agreement on the priorities with pause pfc-cos"
             self.statements.report("priority-flow-control", message)
         return not self._is_chosen
 
@@ -253,7 +253,7 @@ class _Config(InterfaceConfig):
         restore = self._watchdog_number(RESTORE, 0, 100, "auto-restore", "multiplier")
         if restore == 0:
             self.statements.report(
-                "priority-flow-control", "a queue is never restored: here after 1,000 intervals"
+                "priority-flow-control", "queues are never restored: taken as 1,000 intervals"
             )
         return interval * shutdown, interval * (restore or 1_000), "drop"
 

@@ -20,12 +20,12 @@ _SYSTEM = {
     "queuing": re.compile(r"c-(?:in|out)(?:-8q)?-q(?:(\d)|-default)"),
     "network-qos": re.compile(r"c-(?:8q-)?nq(?:(\d)|-default)"),
 }
-"""Names of system classes, with their qos-group."""
+"""Names of system classes, mapped to their qos-groups."""
 
 
 @dataclass(frozen=True)
 class Marks:
-    """Queues by the marking of frames.
+    """Queues by CoS and DSCP of frames.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class NamedClasses:
         self._statements.put_once(self._maps, (one.words[2], one.words[-1]), one, "each class")
 
     def matches(self, of: Statement, kind: str) -> Iterator[Statement]:
-        """The statements within the class map that a class of a policy names.
+        """Returns the statements of the class map that a policy refers to.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class NamedClasses:
 
 
 def classification(statements: Statements, classes: NamedClasses, policy: Statement) -> Marks:
-    """The queues of a policy of type qos. If several classes match the same frames, the first applies."""
+    """Reads the queues of a policy of type qos; if several classes match a frame, the first one applies."""
     marks, default = Marks({}, {}), 0
     for one in policy.children:
         group = _group_of(statements, one)
@@ -128,7 +128,8 @@ def classification(statements: Statements, classes: NamedClasses, policy: Statem
                 own.setdefault(number, group)
         if kinds == {"cos", "dscp"} and classes.is_all(one):
             statements.report(
-                f"{one.line}", f"class {one.words[-1]} matches CoS and DSCP together; here either is enough"
+                f"{one.line}",
+                f"class {one.words[-1]} requires both CoS and DSCP to match; here either is enough",
             )
     return Marks(marks.cos, marks.dscp, default)
 
@@ -142,7 +143,7 @@ def _group_of(statements: Statements, one: Statement) -> int | None:
 
 
 def _matched(statements: Statements, match: Statement) -> tuple[str, list[int]]:
-    """The field, "cos" or "dscp", and the numbers that a statement matches; empty for other fields."""
+    """The field, "cos" or "dscp", and the numbers that a statement matches; empty for any other field."""
     words = [word for word in match.words[1:] if word != "ip"]
     if len(words) < 2 or words[0] not in ("cos", "dscp", "precedence"):
         return "", []
@@ -157,6 +158,6 @@ def _matched(statements: Statements, match: Statement) -> tuple[str, list[int]]:
 
 
 def _as_numbers(words: list[str]) -> list[str]:
-    """Code points as numbers, where they have names."""
+    """Replaces the names of code points by their numbers."""
     every = ",".join(words).split(",")
     return [str(NAMES.get(one.lower(), one)) for one in every]

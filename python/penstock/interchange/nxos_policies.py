@@ -1,6 +1,6 @@
 """Policies of type queuing and network-qos of Cisco NX-OS.
 
-WRED drops frames without ECN, but never those of a no-drop class. Without `ecn` it drops all frames.
+WRED without `ecn` drops all frames. With `ecn` it drops frames without ECN, but never in a no-drop class.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Queuing:
 
 @dataclass(frozen=True)
 class Network:
-    """Lossless queues by priority, pause buffers of queues, and the largest MTU."""
+    """Lossless queues by priority, pause buffers of queues, and the largest MTU of any class."""
 
     pauses: Mapping[int, int] = field(default_factory=dict)
     buffers: Mapping[int, Assigned] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Network:
 
 
 def queuing(statements: Statements, classes: NamedClasses, policy: Statement) -> Queuing:
-    """The queues of a policy of type queuing for the output."""
+    """Reads the queues of an output policy of type queuing."""
     schedulers: dict[int, Scheduler] = {}
     wred: dict[int, Wred] = {}
     levels: dict[int, int] = {}
@@ -46,7 +46,7 @@ def queuing(statements: Statements, classes: NamedClasses, policy: Statement) ->
         statements.read(one)
         queue = classes.group(one, "queuing")
         if queue in schedulers:
-            raise statements.error(one, f"queue {queue} is there twice; expected each queue once")
+            raise statements.error(one, f"queue {queue} appears twice; expected each queue once")
         schedulers[queue] = Scheduler(0)  # a class without a share gets the remainder
         for line in one.children:
             if line.begins("priority"):
@@ -66,7 +66,8 @@ def queuing(statements: Statements, classes: NamedClasses, policy: Statement) ->
     if order != sorted(levels, reverse=True):
         named = ", ".join(map(str, order))
         statements.report(
-            "priority level", f"queues {named} go first in this order; here the higher queue does"
+            "priority level",
+            f"queues {named} have strict priority in this order; here a higher queue precedes",
         )
     return Queuing(schedulers, wred)
 
@@ -78,7 +79,7 @@ def _random_detect(statements: Statements, line: Statement) -> Wred | None:
         number = line.after(word)
         unit = None if number is None else line.after(word, number)
         if number is not None and unit in ("packets", "percent"):
-            statements.drop(line, f"{unit} of a queue are no bytes of a scenario")
+            statements.drop(line, f"{unit} of a queue cannot be converted to bytes")
             return None
         if number is None:
             return None
@@ -104,7 +105,7 @@ def _random_detect(statements: Statements, line: Statement) -> Wred | None:
 
 
 def network(statements: Statements, classes: NamedClasses, policy: Statement) -> Network:
-    """The classes of a policy of type network-qos."""
+    """Reads the classes of a policy of type network-qos."""
     pauses: dict[int, int] = {}
     buffers: dict[int, Assigned] = {}
     mtus: dict[int, int] = {}
@@ -118,13 +119,13 @@ def network(statements: Statements, classes: NamedClasses, policy: Statement) ->
             elif line.begins("pause") and "receive" not in line.words:
                 for priority in _pause(statements, line, queue):
                     if pauses.setdefault(priority, queue) != queue:
-                        message = f"pfc-cos {priority} is that of queue {pauses[priority]} as well"
+                        message = f"pfc-cos {priority} is already used by queue {pauses[priority]}"
                         raise statements.error(line, f"{message}; expected one queue for each")
                 if "buffer-size" in line.words:
                     buffers[queue] = _pause_buffer(statements, line)
     if len({*mtus.values()}) > 1:
         statements.report(
-            "network-qos", f"mtu of classes differs: all have the longest, {max(mtus.values())}"
+            "network-qos", f"classes have different mtu: all get the largest, {max(mtus.values())}"
         )
     return Network(pauses, buffers, max(mtus.values(), default=None))
 
@@ -146,7 +147,7 @@ def _pause(statements: Statements, line: Statement, queue: int) -> list[int]:
 
 
 def pause_buffers(statements: Statements, classes: NamedClasses, policy: Statement) -> dict[int, Assigned]:
-    """The pause buffers of a policy of type queuing for the input."""
+    """Reads the pause buffers of an input policy of type queuing."""
     return {
         classes.group(one, "queuing"): _pause_buffer(statements, line)
         for one in policy.children
@@ -169,8 +170,8 @@ def _pause_buffer(statements: Statements, line: Statement) -> Assigned:
     if not xon <= xoff <= size:
         raise statements.error(
             line,
-            f"buffer-size {size}, pause-threshold {xoff} and resume-threshold {xon}: expected that the "
-            "buffer is the largest, and resume not above pause",
+            f"buffer-size {size}, pause-threshold {xoff} and resume-threshold {xon}: expected the "
+            "buffer to be the largest, and resume at most pause",
         )
     profile = Profile(0, xon, size - xoff, None, None, xoff, f"pause buffer of line {line.line}")
     return profile, DEDICATED

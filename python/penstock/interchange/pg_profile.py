@@ -1,10 +1,10 @@
-"""Headroom of a switch model in SONiC's `pg_profile_lookup.ini`: a row for each speed and cable.
+"""Headroom of a switch model from SONiC's `pg_profile_lookup.ini`: one row per speed and cable length.
 
 Columns: speed in Mb/s, cable such as 40m, size, xon, xoff, threshold, and, on some chips, xon_offset, in
-octets. XOFF is the headroom above the threshold. A threshold from -8 to 7 is an exponent of two: the share of
-the free memory that a queue may use. Any other value is a threshold in octets.
+octets. XOFF is the headroom above the threshold. A threshold from -8 to 7 is an exponent of two, the factor
+applied to the free memory. Any other value is a threshold in octets.
 
-Not imported: rows for links other than that of `--rate` and `--length`.
+Not imported: rows for links other than the one given by `--rate` and `--length`.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class Row:
 
     @property
     def profile(self) -> Profile:
-        """The profile of a group with this row."""
+        """Returns the profile of a group with the values of this row."""
         exponent = self.threshold if self.threshold in EXPONENTS else None
         static = self.threshold if exponent is None else None
         return Profile(self.size, self.xon, self.xoff, self.xon_offset, exponent, static)
 
 
 def recognises(document: Document) -> bool:
-    """Returns true if the first line with content begins with a speed, a cable and a size."""
+    """Returns true if the first line with content starts with a speed, a cable and a size."""
     words = (document.first_lines(1) or [""])[0].split()
     return (
         len(words) >= len(COLUMNS[:3])
@@ -58,12 +58,12 @@ def recognises(document: Document) -> bool:
 
 
 def read(document: Document) -> Piece:
-    """Reads the thresholds for the link of the document.
+    """Reads the thresholds for the link given on the command line.
 
     Raises
     ------
     InputError
-        If a row is invalid, or no row is for the link; the message names the line.
+        If a row is invalid, or no row matches the link; the message names the line.
     """
     rows = rows_of(document)
     row = _chosen(document, rows)
@@ -79,14 +79,14 @@ def read(document: Document) -> Piece:
         threshold, reported = profile.dynamic()
         keys = {"switch": {"buffer": {"dynamic_threshold": threshold}}, "flow_control": {"pfc": pfc}}
         memory = SharedMemory(headroom_bytes=row.xoff)
-        reported.append(f"xoff is {row.xoff}: the groups of a switch share the headroom of all")
+        reported.append(f"xoff is {row.xoff}: all groups of a switch share the total headroom")
     remarks += [f"{document.file}:{row.line}: {one}" for one in reported]
     remarks += other_rows(document, rows, row)
     return Piece(keys=keys, remarks=remarks, memory=memory, notes=notes)
 
 
 def rows_of(document: Document) -> list[Row]:
-    """All rows.
+    """Reads all rows.
 
     Raises
     ------
@@ -96,12 +96,12 @@ def rows_of(document: Document) -> list[Row]:
     rows = [_row(document, line, words.split()) for line, words in document.lines()]
     if not rows:
         columns = " ".join(COLUMNS[:LEAST_COLUMNS])
-        raise document.error(1, f"there is no row, only comments; expected {columns}")
+        raise document.error(1, f"no rows, only comments; expected {columns}")
     return rows
 
 
 def other_rows(document: Document, rows: Sequence[Row], row: Row) -> list[str]:
-    """Report of the rows that are not used."""
+    """Remark on the rows that are not used."""
     lines = ", ".join(str(one.line) for one in rows if one is not row)
     return [f"{document.file}: not read: rows of other links, lines {brief(lines)}"] if lines else []
 
@@ -115,7 +115,7 @@ def row_for(rows: Sequence[Row], speed: int, metres: int) -> Row | None:
 def _row(document: Document, line: int, cells: list[str]) -> Row:
     if not LEAST_COLUMNS <= len(cells) <= len(COLUMNS):
         columns = " ".join(COLUMNS[:LEAST_COLUMNS])
-        raise document.error(line, f"{len(cells)} columns; expected {columns}, and perhaps xon_offset")
+        raise document.error(line, f"{len(cells)} columns; expected {columns}, and optionally xon_offset")
     named = dict(zip(COLUMNS, cells, strict=False))
     if _CABLE.fullmatch(named["cable"]) is None:
         raise document.error(line, f"cable is {named['cable']}; expected metres, such as 40m")
@@ -137,18 +137,20 @@ def _chosen(document: Document, rows: list[Row]) -> Row:
     if document.rate is None or document.length is None:
         if len(rows) == 1:
             return rows[0]
-        raise document.error(rows[0].line, f"{len(rows)} rows; name one by --rate and --length: {known}")
+        raise document.error(rows[0].line, f"{len(rows)} rows; select one with --rate and --length: {known}")
     speed = _amount(document, "--rate", document.rate, "rate", "100 Gb/s") // 10**6
     metres = -(-_amount(document, "--length", document.length, "length", "40 m") // 1_000)
     fitting = [row for row in rows if row.speed == speed and row.cable >= metres]
     if not fitting:
         wanted = f"{document.rate} and {document.length}"
-        raise document.error(rows[-1].line, f"no row up to here is for {wanted}; there are {known}")
+        raise document.error(rows[-1].line, f"no row matches {wanted}; there are {known}")
     shortest = min(row.cable for row in fitting)
     first, *others = (row for row in fitting if row.cable == shortest)
     if others and others[0].profile != first.profile:
         line = others[0].line
-        raise document.error(line, f"another row of {speed} Mb/s and {shortest} m than in line {first.line}")
+        raise document.error(
+            line, f"the row for {speed} Mb/s and {shortest} m differs from line {first.line}"
+        )
     return first
 
 

@@ -1,4 +1,4 @@
-"""Input and output of the readers of formats: a document, and a piece of a scenario."""
+"""Input and output of format readers: a document, and a piece of a scenario."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 PS_PER_S = UNITS["time"]["s"]
 MOST_BPS = 1_600 * 10**9
-"""Highest rate of a link in a scenario."""
+"""Maximum rate of a link in a scenario."""
 LATEST_PS = 9_000_000 * PS_PER_S
 """Latest start of a transfer: a little less than 2^63 ps."""
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _UNFIT = re.compile(r"[\s*\"'\[\]{},]|\.\.|[\x00-\x1f\x7f]")
 _LONGEST_NAME = 200
 HEAD_CHARACTERS = 1 << 20
-"""Characters at the beginning of a document that are used to detect its format."""
+"""Number of characters at the beginning of a document that are used to detect its format."""
 _PER_SECOND = re.compile(r"([kMGT]?)bps$")
 
 _BRIEF = 80
 
 
 def brief(value: object) -> str:
-    """A foreign text shortened for a message: its beginning, on one line."""
+    """Returns the beginning of a foreign text on one line, for a message."""
     text = str(value)
     shown = text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in shown)
@@ -42,12 +42,12 @@ def brief(value: object) -> str:
 
 @lru_cache(maxsize=32)
 def _beginnings(texts: tuple[str, ...]) -> re.Pattern[str]:
-    """A pattern of the beginnings of lines, matched in one pass over the text."""
+    """Pattern that matches the beginnings of lines in one pass over the text."""
     return re.compile(rf"^[ \t]*(?:{'|'.join(map(re.escape, texts))})", re.MULTILINE)
 
 
 Place = int | str
-"""A line of a document, counted from 1; or a place in a document without lines."""
+"""A line number of a document, from 1, or the name of a place in a document without lines."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Document:
     interface : str, optional
         The port to read, if the file describes several.
     cell, buffer : str, optional
-        Size of a cell of a switch's memory, and of its shared memory, if the file has counts of cells or
+        Size of a memory cell of a switch, and of its shared memory, for files with sizes in cells or in
         shares of the memory.
     """
 
@@ -84,7 +84,7 @@ class Document:
 
     @cached_property
     def _newlines(self) -> list[int]:
-        """Offsets of all line feeds."""
+        """Offsets of all line feeds in the text."""
         found, at = [], self.text.find("\n")
         while at >= 0:
             found.append(at)
@@ -92,7 +92,7 @@ class Document:
         return found
 
     def head(self) -> Document:
-        """The first `HEAD_CHARACTERS`, whole lines only; the document itself if it is not longer."""
+        """The first `HEAD_CHARACTERS`, cut to whole lines; the document itself if it is not longer."""
         if len(self.text) <= HEAD_CHARACTERS:
             return self
         begin = self.text[:HEAD_CHARACTERS]
@@ -111,7 +111,7 @@ class Document:
         return _beginnings(beginnings).search(self.text) is not None
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """The lines with content, numbered from 1; blank lines and those that begin with # are skipped."""
+        """Yields the lines with content and their numbers; skips blank lines and lines that begin with #."""
         for number, line in enumerate(self.text.splitlines(), 1):
             if (words := line.strip()) and not words.startswith("#"):
                 self.ledger.lines_read = max(self.ledger.lines_read, number)
@@ -124,24 +124,24 @@ class Document:
         return found
 
     def put_back(self, line: int) -> None:
-        """Marks a line, and all lines after it, as not read."""
+        """Marks a line and all following lines as not read."""
         self.ledger.lines_read = line - 1
 
     def fresh(self) -> Document:
-        """The document with a new ledger, in which nothing is read."""
+        """Returns the document with a new ledger, in which nothing counts as read."""
         return replace(self, ledger=Ledger())
 
     def unread_lines(self) -> list[tuple[int, str]]:
-        """The lines after the last one that `lines` returned."""
+        """Returns the lines after the last one that `lines` yielded."""
         read = self.ledger.lines_read
         return [one for one in self.fresh().lines() if one[0] > read > 0]
 
     def error(self, line: Place, message: str) -> InputError:
-        """The error for a line."""
+        """Returns the error for a line."""
         return InputError(f"{self.file}:{line}: {message}")
 
     def whole(self, line: Place, what: str, text: str, least: int = 0, most: int = 2**63 - 1) -> int:
-        """A whole number.
+        """Converts text to a whole number.
 
         Raises
         ------
@@ -154,7 +154,7 @@ class Document:
         return int(text)
 
     def decimal(self, line: Place, what: str, text: str) -> Fraction:
-        """A number of at least 0, exactly as it is written.
+        """Converts text to an exact number of at least 0.
 
         Raises
         ------
@@ -166,7 +166,7 @@ class Document:
         return Fraction(text)
 
     def instant(self, line: Place, what: str, text: str, unit_ps: int) -> Fraction:
-        """A time in ps, from a number of units.
+        """Converts a number of units to a time in ps.
 
         Raises
         ------
@@ -179,7 +179,7 @@ class Document:
         return found
 
     def quantity(self, line: Place, what: str, text: str, dimension: str, example: str) -> str:
-        """A quantity with a unit, in the form of scenarios.
+        """Converts a quantity with a unit to the form of scenarios.
 
         Raises
         ------
@@ -195,7 +195,7 @@ class Document:
         return plainest(found.amount, found.dimension)
 
     def given_bytes(self, option: str) -> int | None:
-        """The size of a cell or the buffer from the command line; ``None`` without one.
+        """Returns the size of a cell or the buffer from the command line; ``None`` if it is not set.
 
         Raises
         ------
@@ -209,7 +209,7 @@ class Document:
         return None if found is None else int(found.amount)
 
     def name(self, line: Place, text: str) -> str:
-        """A valid name of a host or switch.
+        """Checks that text is a valid name of a host or switch, and returns it.
 
         Raises
         ------
@@ -219,7 +219,7 @@ class Document:
         if not text or text == "all" or _UNFIT.search(text) or len(text.encode()) > _LONGEST_NAME:
             expected = 'letters without spaces, "..", *, quotes, brackets, commas or "all"'
             raise self.error(
-                line, f'the name "{brief(text)}" cannot be that of a host or switch; expected {expected}'
+                line, f'the name "{brief(text)}" is not valid for a host or switch; expected {expected}'
             )
         return text
 
@@ -240,7 +240,7 @@ class Transfer(NamedTuple):
     priority : int or None
         Priority, 0 to 7; ``None`` if the format has none.
     note : str
-        Other content of the line, such as "port 100"; it becomes a comment.
+        Other content of the line, such as "port 100", which becomes a comment.
     after : tuple of int
         Lines of the transfers that it waits for; then `start_ps` has no effect.
     """
@@ -320,7 +320,7 @@ class LinkClass(NamedTuple):
 
 
 def link_classes(link: Mapping[str, str]) -> list[LinkClass]:
-    """The class of links whose ``rate`` or ``length`` a document gives; empty if it gives neither."""
+    """The link class whose ``rate`` or ``length`` a document sets; empty if it sets neither."""
     return [LinkClass(link.get("rate"), link.get("length"))] if link else []
 
 
@@ -337,19 +337,19 @@ class Piece:
     numbers : mapping
         Host of each number, if the format numbers its nodes.
     remarks : sequence of str
-        Settings that Penstock cannot express and that were left out.
+        Settings that Penstock cannot express, which were left out.
     notes : sequence of Note
         Settings that were read, with their lines.
     memory : SharedMemory, optional
-        Memory of a switch whose size depends on the fabric.
+        Memory of a switch, where its size depends on the fabric.
     links : sequence of LinkClass
-        Rates and lengths of the ports that the document describes; the class with most ports first.
+        Rates and lengths of the ports in the document; the class with the most ports first.
     alone : dict
-        The keys of a fabric with these ports, for a scenario that has no other; empty if there is none.
+        The keys of a fabric with these ports, for a scenario without another one; empty if there is none.
     points : sequence
         Points of a size distribution: bytes, and the cumulative share as it is written.
     assumed : Assumed, optional
-        Parts of a memory in pools that the document leaves open.
+        Parts of a memory in pools that the document does not specify.
     transfer_keys : dict
         Keys of all transfers of the scenario.
     simulated : object, optional
@@ -373,21 +373,21 @@ class Piece:
 def explicit(
     hosts: Sequence[str], switches: Sequence[str], links: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """The keys of a fabric that is described link by link."""
+    """Returns the keys of a fabric that is described link by link."""
     named = {"hosts": list(hosts), "switches": list(switches), "links": [dict(link) for link in links]}
     return {"topology": {"explicit": named}}
 
 
 def trunk(bps: int) -> dict[str, Any]:
-    """The keys of a link of `bps` b/s; several parallel links if one cannot be as fast."""
+    """Keys of a link of `bps` b/s; several parallel links if one cannot have this rate."""
     count = -(-bps // MOST_BPS)
-    # A fraction of a rate may have more digits than a link can have: whole kb/s.
+    # A rate may have more digits than a link accepts once it is divided, so it is rounded to kb/s.
     each = bps if count == 1 else round(Fraction(bps, count * 1_000)) * 1_000
     return {"rate": plainest(each, "rate")} | ({"count": count} if count > 1 else {})
 
 
 def size(number: int) -> str:
-    """Bytes in the form of scenarios, exactly: `1024` as "1 KiB"."""
+    """Formats bytes exactly in the form of scenarios, such as 1024 as "1 KiB"."""
     for unit in ("GiB", "MiB", "KiB"):
         if number and number % UNITS["size"][unit] == 0:
             return f"{number // UNITS['size'][unit]} {unit}"
@@ -395,7 +395,7 @@ def size(number: int) -> str:
 
 
 def plainest(amount: int | Fraction, dimension: str) -> str:
-    """An amount in the largest unit of which it is at least one, if it has few digits there."""
+    """Formats an amount in the largest unit that gives at least 1, if that needs few digits."""
     fitting = [unit for unit, size in UNITS[dimension].items() if size <= amount]
     unit = fitting[-1] if fitting else next(iter(UNITS[dimension]))
     return str(Quantity(Fraction(amount), dimension, unit))

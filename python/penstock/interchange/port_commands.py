@@ -1,4 +1,4 @@
-"""Settings of a port as commands of `dcb` and `mlnx_qos`, and as `mlnx_qos -i PORT` prints them.
+"""Settings of a port from `dcb` and `mlnx_qos` commands, and from the output of `mlnx_qos -i PORT`.
 
 They are converted to the object that `dcb -j` would print for the port (`dcb_json`).
 
@@ -51,19 +51,19 @@ _LONGEST_COMMAND = 10_000
 
 
 def recognises(document: Document) -> bool:
-    """Returns true if a text begins with a command, or as the output of `mlnx_qos`."""
+    """Returns true if a text begins with a command, or like the output of `mlnx_qos`."""
     first = (document.first_lines(1) or [""])[0]
     return _program(first.split()) in _PROGRAMS or first.startswith(_HEADS)
 
 
 def _program(words: Sequence[str]) -> str:
-    """The program that a command calls, even with a path, a prompt or sudo."""
+    """Name of the program in a command, without path, prompt and sudo."""
     own = _without_sudo(words)
     return own[0].rpartition("/")[2] if own else ""
 
 
 def _without_sudo(words: Sequence[str]) -> list[str]:
-    """The words of a command, without a prompt, sudo and the options of sudo."""
+    """Words of a command, without prompt, sudo and its options."""
     rest = [*words]
     if rest and (rest[0] in ("$", "#") or rest[0].endswith(("$", "#", ">"))):
         rest = rest[1:]
@@ -75,12 +75,12 @@ def _without_sudo(words: Sequence[str]) -> list[str]:
 
 
 def read(document: Document) -> Piece:
-    """Reads the settings, as those of all switches of a scenario.
+    """Reads the settings of a port; they apply to all switches of the scenario.
 
     Raises
     ------
     InputError
-        If it is something else, or a scenario cannot express a setting; the message names the line.
+        If the text is something else, or a scenario cannot express a setting; the message names the line.
     """
     keys: dict[str, Any] = {}
     remarks: list[str] = []
@@ -91,7 +91,7 @@ def read(document: Document) -> Piece:
     for part in found:
         for key in part.table:
             if key in seen:
-                raise document.error(part.line, f"{key} is there twice: in line {seen[key]} as well")
+                raise document.error(part.line, f"{key} is already set in line {seen[key]}")
             seen[key] = part.line
         dcb_json.settings(part, keys, remarks)
         notes += dcb_json.notes_of(part)
@@ -109,7 +109,7 @@ def _has_commands(document: Document) -> bool:
 
 
 def _commands(document: Document, remarks: list[str]) -> Iterator[Part]:
-    """An object for each command."""
+    """Yields an object for each command."""
     starts = [0]
     for line in document.text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -120,7 +120,7 @@ def _commands(document: Document, remarks: list[str]) -> Iterator[Part]:
         try:
             words = _without_sudo(shlex.split(line))
         except ValueError as error:
-            raise document.error(number, f"this is not a command: {error}") from None
+            raise document.error(number, f"not a command: {error}") from None
         if _program(words) == "dcb":
             table = _dcb(document, number, words, remarks)
         elif _program(words) == "mlnx_qos":
@@ -141,10 +141,10 @@ def _commands(document: Document, remarks: list[str]) -> Iterator[Part]:
 
 
 def _dcb(document: Document, line: int, words: list[str], remarks: list[str]) -> dict[str, Any]:
-    """Settings of ``dcb ets set dev eth0 prio-tc 0:0 1:1``: a list begins at a word without a colon."""
+    """Settings of ``dcb ets set dev eth0 prio-tc 0:0 1:1``; a list begins at a word without a colon."""
     what = words[1] if len(words) > 1 else ""
     if what == "dcbx":
-        remarks.append(f"{document.file}:{line}: who answers DCBX is left out")
+        remarks.append(f"{document.file}:{line}: the owner of DCBX is left out")
         return {}
     verbs = ("add", "replace") if what == "app" else ("set",)
     if (
@@ -164,7 +164,7 @@ def _dcb(document: Document, line: int, words: list[str], remarks: list[str]) ->
             at += 1
         key = name.replace("-", "_")
         if key in table:
-            raise document.error(line, f"{name} is there twice")
+            raise document.error(line, f"{name} appears twice")
         if name in LISTS:
             table[key] = _all_eight(document, line, name, values)
         elif name in PAIRS:
@@ -181,13 +181,13 @@ def _dcb(document: Document, line: int, words: list[str], remarks: list[str]) ->
 
 
 def _all_eight(document: Document, line: int, name: str, values: list[str]) -> list[Any]:
-    """Pairs of a number, or all, and a value; missing ones are 0, off or strict."""
+    """Pairs of a number, or all, and a value; missing numbers are 0, off or strict."""
     found: list[Any] = ["off" if name == "prio-pfc" else "strict" if name.endswith("tsa") else 0] * EIGHT
     seen: set[str] = set()
     for value in values:
         number, _, word = value.partition(":")
         if number in seen:
-            raise document.error(line, f"{name} says {brief(number)} twice")
+            raise document.error(line, f"{name} has {brief(number)} twice")
         seen.add(number)
         if name == "prio-pfc" and word not in ("on", "off"):
             raise document.error(line, f"{name} is {brief(value)}; expected on or off, such as 3:on")
@@ -225,7 +225,7 @@ def _mlnx_qos(document: Document, line: int, words: list[str], remarks: list[str
     for name, value in zip(rest[::2], rest[1::2], strict=False):
         if name in OPTIONS:
             if OPTIONS[name] in table:
-                raise document.error(line, f"{name} is there twice")
+                raise document.error(line, f"{name} appears twice")
             table[OPTIONS[name]] = _comma_list(document, line, OPTIONS[name], value)
         elif name in _IGNORED_OPTIONS:
             if name not in ("-i", "--interface"):
@@ -245,6 +245,6 @@ def _comma_list(document: Document, line: int, key: str, value: str) -> list[Any
     numbers = [document.whole(line, key, word, 0, 100) for word in words]
     if key == "prio_pfc":
         if any(number > 1 for number in numbers):
-            raise document.error(line, f"pfc is {brief(value)}; expected eight of 0 and 1")
+            raise document.error(line, f"pfc is {brief(value)}; expected eight digits 0 or 1")
         return ["on" if number else "off" for number in numbers]
     return numbers + [0] * (EIGHT - len(numbers)) if key == "tc_bw" else numbers

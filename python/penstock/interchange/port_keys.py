@@ -1,8 +1,8 @@
-"""Converts settings of a switch port, from any configuration, to keys of a scenario.
+"""Converts the settings of a switch port, from any configuration, to keys of a scenario.
 
-The settings are in `sonic_port.View`. Priorities of a scenario are traffic classes, its queues are those
-of the switch. A scenario has one set of settings for all ports of a switch, but for buffer profiles, which
-differ by rate and cable.
+The settings are in `sonic_port.View`. Priorities of a scenario are traffic classes, and its queues are the
+queues of the switch. A scenario has one set of settings for all ports of a switch, except for buffer
+profiles, which differ by rate and cable.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .sonic_links import NAMED
 from .sonic_port import ACTIONS, CODE_POINTS, PRIORITIES, View, Wred
 
 FRAME_BYTES = 22
-"""Bytes of a frame that the MTU of a port does not count: addresses, type, VLAN tag and FCS."""
+"""Bytes of a frame that the MTU of a port excludes: addresses, type, VLAN tag and FCS."""
 
 
 class Reporter(Protocol):
-    """A configuration that collects remarks on its differences from the scenario."""
+    """A configuration that collects remarks on differences between it and the scenario."""
 
     def report(self, where: str, message: str) -> None:
         """Reports a difference once."""
@@ -39,8 +39,8 @@ class PortKeys:
     lossless : sequence of int, optional
         Priorities with PFC.
     where : mapping, optional
-        The configuration's terms for "pfc", "watchdog", "remap", "queue", "scheduler" and "wred", which begin
-        the reports. Default: those of CONFIG_DB.
+        The configuration's terms for "pfc", "watchdog", "remap", "queue", "scheduler" and "wred", with which
+        the reports begin. Default: those of CONFIG_DB.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class PortKeys:
         self._reporter.report(self._where[what], message)
 
     def keys(self, buffer: Mapping[str, Any]) -> dict[str, Any]:
-        """All keys; `buffer` has those of ``switch.buffer``."""
+        """All keys; `buffer` contains those of ``switch.buffer``."""
         queues = [*self._queue_of]
         every = [*range(max(queues) + 1)]
         switch: dict[str, Any] = {"queues": "per_priority" if queues == [*PRIORITIES] else queues}
@@ -100,7 +100,7 @@ class PortKeys:
         return keys
 
     def _maps(self) -> dict[str, Any]:
-        """Maps of DSCPs and pauses, if they differ from the defaults."""
+        """Maps of DSCPs and pauses, unless they equal the defaults."""
         maps: dict[str, Any] = {}
         port = self._port
         if (classes := port.class_of_dscp.use()) is not None:
@@ -116,11 +116,11 @@ class PortKeys:
         return maps
 
     def _remap(self) -> dict[str, int]:
-        """The new code point of each one that is rewritten at the egress."""
+        """The new code point of each code point that is rewritten at the egress."""
         port = self._port
         classes = port.class_of_dscp.value
         if port.new_dscp.value and classes is None:
-            self._report("remap", "the port has no map of DSCP: no frame has one that could change")
+            self._report("remap", "the port has no DSCP map, so no DSCP is rewritten")
             return {}
         class_of = dict.fromkeys(CODE_POINTS, 0) | dict(classes or ())
         new = dict(port.new_dscp.use())
@@ -147,7 +147,7 @@ class PortKeys:
             number: found for number in queues if number in own and (found := own[number].use()) is not None
         }
         if not named:
-            self._report("queue", "queues have no scheduler: that of --like, or strict priority")
+            self._report("queue", "queues have no scheduler: taken from --like, or strict priority")
             return None
         without = [number for number in queues if number not in named and number in used]
         if without:
@@ -168,7 +168,7 @@ class PortKeys:
             given_shares = ", ".join(map(str, shares.values()))
             self._report(
                 "scheduler",
-                f"weights {given_weights} beside strict priority: as whole per cent, {given_shares}",
+                f"weights {given_weights} with strict priority: as whole per cent, {given_shares}",
             )
         how: dict[int, dict[str, Any]] = {number: {"percent": shares[number]} for number in weights}
         return {"ets": {"classes": [{"queues": [one], **how.get(one, {"strict": True})} for one in queues]}}
@@ -185,7 +185,7 @@ class PortKeys:
         return weights
 
     def _managers(self, queues: set[int]) -> list[dict[str, Any]]:
-        """Marking and early drops by queue; equal queues share one entry."""
+        """Marking and early drops by queue; queues with equal settings share one entry."""
         alike: dict[Wred, list[int]] = {}
         for number, wred in sorted(self._port.wred.items()):
             if number in queues and (found := wred.use()) is not None:
@@ -195,7 +195,7 @@ class PortKeys:
     def _manager(self, wred: Wred) -> dict[str, Any]:
         if not wred.rises:
             if wred.drops:
-                self._report("wred", f"marks above {wred.most} B; frames without ECN pass there")
+                self._report("wred", f"marks above {wred.most} B; frames without ECN are not dropped there")
             if wred.percent != 100:
                 self._report("wred", f"the probability of {wred.percent} % at {wred.most} B has no effect")
             return {"step": {"threshold": size(wred.most)}}
@@ -227,7 +227,7 @@ def _other(keys: Mapping[str, Any], green: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shortest(named: Mapping[int, int]) -> dict[str, int]:
-    """A map of code points. If it names all, the most frequent value becomes the default."""
+    """A map of code points; if all are mapped, the most frequent value becomes the default."""
     if len(named) < len(CODE_POINTS):
         return {str(dscp): one for dscp, one in named.items()}
     counts = Counter(named.values())

@@ -1,4 +1,4 @@
-"""Commands that repair settings of ports: CONFIG_DB patches, and lines of running configurations."""
+"""Commands that repair port settings: CONFIG_DB patches, and lines of running configurations."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ DETECTION_MS, RESTORATION_MS = 200, 400
 
 
 class Repairs(Protocol):
-    """Repair commands of a configuration; a command is empty if there is none."""
+    """Repair commands of a configuration; a command is empty if it is not available."""
 
     def larger(self, profile: str, headroom: int, more: int, /) -> str:
         """Increases the headroom of a profile by `more`."""
 
     def marks(self, port: str, queue: int, level: int, /) -> str:
-        """Makes a queue mark below a level, in bytes."""
+        """Makes a queue mark below a level in bytes."""
 
     def watchdog(self, ports: Sequence[str], others: int, /) -> str:
-        """Starts the watchdog at ports; `others` is the number of further ports."""
+        """Starts the watchdog at the named ports; `others` is the number of further ports."""
 
     def mapped(self, key: str, table: str, number: int, value: int, /) -> str:
         """Changes an entry of a map."""
@@ -39,7 +39,7 @@ class Repairs(Protocol):
 
 
 def _patch(*changes: tuple[str, str]) -> str:
-    """The command that changes fields of CONFIG_DB by path."""
+    """The command that sets fields of CONFIG_DB, given by path."""
     patch = [{"op": "replace", "path": path, "value": value} for path, value in changes]
     return f"echo '{json.dumps(patch)}' | sudo config apply-patch /dev/stdin"
 
@@ -67,7 +67,7 @@ class SonicRepairs:
         pool = tables.entry("BUFFER_POOL", (entry.text("pool") or "").strip("[]").rpartition("|")[2])
         changes = [(f"{path}/xoff", str(xoff + more))]
         if pool is not None and not pool.whole("xoff", 0, 2**62) and size >= xoff:
-            # Without shared headroom the size includes it.
+            # Without shared headroom, the size includes the group's headroom.
             changes.append((f"{path}/size", str(size + more)))
         return _patch(*changes)
 
@@ -86,7 +86,7 @@ class SonicRepairs:
         return f"sudo config pfcwd start --action drop {named} {times}"
 
     def mapped(self, key: str, table: str, number: int, value: int, /) -> str:
-        """Changes an entry of the map that most ports use."""
+        """Changes an entry of the map that the most ports use."""
         tables, port = self._switch.tables, self._switch.chosen.port
         for name in tables.table("PORT_QOS_MAP"):
             entry = tables.entry("PORT_QOS_MAP", name)

@@ -1,7 +1,7 @@
-"""Finds ports of a switch whose configuration does not keep lossless priorities lossless.
+"""Finds ports of a switch whose configuration can lose frames of lossless priorities.
 
-Thresholds and headroom are computed for the switch alone, with a host at each port: cables as configured,
-the slowest PHY of each rate, frames of the MTU.
+Thresholds and headroom are computed for the switch alone, with a host at each port, the configured cables,
+the slowest PHY of each rate, and frames of the MTU.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .switch_piece import described
 from .toml import scenario
 
 TEXTS = (eos, junos, nxos)
-"""Readers of running configurations, in the order in which they are tried."""
+"""Readers of running configurations, in detection order."""
 Severity = Literal["red", "yellow"]
 
 
@@ -60,7 +60,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class PriorityRow:
-    """A lossless priority at a class of equal ports. Sizes are in bytes, times in ns.
+    """A lossless priority at a class of equal ports, with sizes in bytes and times in ns.
 
     Attributes
     ----------
@@ -69,10 +69,10 @@ class PriorityRow:
     profile, pool : str
         Profile and pool of the group; empty if it has none.
     headroom_bytes, needed_bytes : int or None
-        Headroom of the group, and bytes in flight on its link after XOFF.
+        Headroom of the group, and bytes that arrive on its link after XOFF.
     xoff_bytes, xoff_all_busy_bytes, xon_bytes : int or None
-        Levels at which the group pauses when alone and when all others are busy, and level at which it
-        resumes.
+        Levels at which the group sends XOFF while it is alone and while all others are busy, and level at
+        which it sends XON.
     xoff_ns, xon_ns : float or None
         Transmission times of these levels on the link.
     marks_from_bytes, marks_all_from_bytes : int or None
@@ -112,7 +112,7 @@ class ClassRows:
 
 @dataclass(frozen=True)
 class Risks:
-    """The ports of a switch, and their problems.
+    """The ports of a switch, and the problems found.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class Risks:
 
 @dataclass(frozen=True)
 class Ports:
-    """A switch: its piece of a scenario, its ports, the representative ports, and its repairs."""
+    """A switch: its piece of a scenario, its ports, their representatives, and its repair commands."""
 
     piece: Piece
     views: Mapping[str, View]
@@ -149,12 +149,12 @@ class Ports:
 
 
 def recognises(document: Document) -> bool:
-    """Returns true if a text is a configuration of a switch whose ports can be listed."""
+    """Returns true if a text is a switch configuration whose ports can be listed."""
     return sonic_config.recognises(document) or any(one.recognises(document) for one in TEXTS)
 
 
 def _ports(document: Document) -> Ports:
-    """The switch of a document."""
+    """Returns the switch that a document describes."""
     known = next((one for one in TEXTS if one.recognises(document)), None)
     if known is None or sonic_config.recognises(document):
         switch = sonic_config.ports_of([document.fresh()])
@@ -175,13 +175,13 @@ def risks(document: Document) -> Risks:
     InputError
         If the text is neither, or its ports have no speed.
     ScenarioError
-        If a switch with these settings cannot be simulated, and no finding says why.
+        If a switch with these settings cannot be simulated, and no finding explains why.
     """
     switch = _ports(document)
     piece, own = switch.piece, switch.views[switch.chosen.port]
     found = [*_maps(switch, own)]
     if not own.lossless.value and piece.keys.get("flow_control", "off") == "off":
-        nothing = Finding("yellow", (), "PFC", "no port has a lossless priority: nothing is paused")
+        nothing = Finding("yellow", (), "PFC", "no port has a lossless priority, so no pauses are sent")
         return Risks([], [*found, nothing], list(piece.remarks))
     if not piece.alone:
         raise InputError(f'{document.file}: no port has a speed; expected one, or --rate, such as "100 Gb/s"')
@@ -201,12 +201,12 @@ def risks(document: Document) -> Risks:
         )
         for one in switch.chosen.classes
     ]
-    # Penstock computes the lossless minimum: the switch may have more, and marks then come earlier.
+    # Penstock computes the minimum lossless headroom; if the switch has more, its marks come earlier.
     is_computed = (
         "memory" not in keys["switch"].get("buffer", {}) and "xoff" not in keys["flow_control"]["pfc"]
     )
     if is_computed:
-        note = "XOFF, XON and headroom are left to the switch: those shown are computed from the links"
+        note = "the switch computes XOFF, XON and headroom; the values shown are computed from the links"
         joined.remarks.append(f"{document.file}: assumed: {note}")
     for one in classes:
         for row in one.rows:
@@ -217,7 +217,7 @@ def risks(document: Document) -> Risks:
 
 
 def _with_traffic(text: str, own: View, alone: Mapping[str, Any]) -> str:
-    """The scenario with a flow of MTU-sized frames, since the frame size affects the bytes in flight."""
+    """The scenario with a flow of MTU-sized frames, since the frame size determines the bytes in flight."""
     keys = toml(text, "switch.toml")
     names = alone["topology"]["explicit"]["hosts"]
     lossless = keys["flow_control"]["pfc"]["priorities"]
@@ -229,13 +229,13 @@ def _with_traffic(text: str, own: View, alone: Mapping[str, Any]) -> str:
 
 
 class _Thresholds:
-    """Thresholds of the switch, indexed by port and by the queue or group they apply to."""
+    """Thresholds of the switch by port and by queue or group."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
         self._rows = {(name.rpartition("->")[2], row["what"]): row for row in rows for name in row["ports"]}
 
     def verdict(self, port: str, queue: int) -> str:
-        """Verdict on the marking threshold of a queue."""
+        """Assessment of the marking threshold of a queue."""
         return str(self._rows.get((port, f"queue {queue}"), {}).get("verdict", ""))
 
     def rows(self, link: LinkClass, port: str, view: View, own: View) -> Iterator[PriorityRow]:
@@ -284,11 +284,9 @@ def _of_row(switch: Ports, ports: Sequence[str], row: PriorityRow, marks: str) -
         text = f"headroom of {given} B is {needed - given} B short of the {needed} B in flight after XOFF"
         yield Finding("red", ports, what, text, switch.repairs.larger(row.profile, given, needed - given))
     elif not row.profile and row.xoff_bytes is None:
-        yield Finding("red", ports, what, "no profile: its senders are never paused")
+        yield Finding("red", ports, what, "no profile, so its senders are never paused")
     if row.marks_from_bytes is None:
-        yield Finding(
-            "yellow", ports, f"queue {row.queue}", "marks nothing: senders slow down for pauses alone"
-        )
+        yield Finding("yellow", ports, f"queue {row.queue}", "no ECN marking: only pauses slow senders down")
     elif marks and not marks.startswith("marks before"):
         level = row.xoff_bytes or 0
         repair = switch.repairs.marks(ports[0], row.queue, level) if level else ""
@@ -296,11 +294,11 @@ def _of_row(switch: Ports, ports: Sequence[str], row: PriorityRow, marks: str) -
         yield Finding(severity, ports, f"queue {row.queue}", marks, repair)
     if not row.watchdog:
         repair = switch.repairs.watchdog(ports, len({*switch.views} - {*ports}))
-        yield Finding("yellow", ports, what, "no PFC watchdog: a storm of pauses is never ended", repair)
+        yield Finding("yellow", ports, what, "no PFC watchdog: a pause storm is never ended", repair)
 
 
 def _pools(switch: Ports, classes: Sequence[ClassRows]) -> Iterator[Finding]:
-    """Checks headroom that groups share against the bytes in flight on their links."""
+    """Checks shared headroom against the bytes in flight on the links of the groups."""
     pools: dict[str, list[tuple[int, int, int]]] = {}
     for one in classes:
         for row in one.rows:
@@ -341,15 +339,15 @@ def _maps(switch: Ports, own: View) -> Iterator[Finding]:
         points = ranges(of_class.get(number, ()))
         what = f"DSCP {points}" if points else f"priority {number}"
         if group in groups:
-            text = f"fills lossless group {group} and waits in queue {queue}, which no pause stops"
+            text = f"fills lossless group {group}, but waits in queue {queue}, which no pause stops"
             right = switch.repairs.mapped(
                 "tc_to_queue_map", "TC_TO_QUEUE_MAP", number, own.stops.value[groups[group]]
             )
         else:
-            text = f"waits in lossless queue {queue} and fills group {group}, which sends no pauses"
+            text = f"waits in lossless queue {queue}, but fills group {group}, which sends no pauses"
             target = own.pause_group.value[queues[queue]]
             right = switch.repairs.mapped("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP", number, target)
         yield Finding("red", (), what, text, right)
     for priority in lossless if own.class_of_dscp.value is not None else ():
         if priority not in of_class:
-            yield Finding("yellow", (), f"priority {priority}", "is lossless, and no DSCP is mapped to it")
+            yield Finding("yellow", (), f"priority {priority}", "is lossless, but no DSCP is mapped to it")

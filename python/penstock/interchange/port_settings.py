@@ -1,4 +1,4 @@
-"""Classes and PFC of a port, common to all formats of settings."""
+"""Traffic classes and PFC of a port, common to all formats of settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class PortSettings:
     algorithms : list of str
         Algorithm of each traffic class: "strict" or "ets".
     percent : list of int
-        Share of each traffic class in percent; 0 for strict ones.
+        Share of each traffic class in percent; 0 for strict classes.
     lossless : list of int
         Priorities with PFC.
     """

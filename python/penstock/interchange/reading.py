@@ -1,11 +1,11 @@
-"""A record of what a reader consumed of a document.
+"""Records which parts of a document a reader has consumed.
 
-Readers get the contents of a document through `Fields` (objects of JSON, attributes of XML) or through
-`Document.lines`. Both record each access in the `Ledger` of the document, and `formats.Format.read` reports
-everything that was never accessed. A reader cannot drop a field without a line in the report.
+Readers access a document through `Fields` (JSON objects, XML attributes) or `Document.lines`. Both record
+each access in the `Ledger` of the document, and `formats.Format.read` reports everything that was never
+accessed. A reader therefore cannot drop a field without a line in the report.
 
-A reader that accesses more than it uses, for example to compare ports, reads with `Ledger.deferred`: the
-accessed fields count as read once the value is used.
+A reader that accesses more than it uses, for example to compare ports, reads with `Ledger.deferred`. The
+accessed fields then count as read only when the value is used.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 _NAMED = 3
 Path = tuple[str, ...]
-"""Keys from the outermost object to a field."""
+"""Keys on the path from the outermost object to a field."""
 
 
 class Fields(Mapping[str, Any]):
-    """An object whose fields count as read once their values are looked up.
+    """An object whose fields count as read when their values are looked up.
 
-    Names and the number of fields are not recorded, only values. A value that is an object, or a list of
-    objects, is recorded field by field.
+    Only values are recorded, not names or the number of fields. A value that is an object or a list of
+    objects is recorded field by field.
 
     Parameters
     ----------
     table : mapping
         The plain object.
-    path : tuple of str
+    Its path in the document.
         Its place in the document.
     ledger : Ledger
         The record.
@@ -64,14 +64,14 @@ class Fields(Mapping[str, Any]):
 
 @dataclass(frozen=True)
 class Deferred(Generic[T]):
-    """A value and the fields it was computed from; they count as read once the value is used."""
+    """A value and the fields from which it was computed; they count as read once the value is used."""
 
     value: T
     paths: frozenset[Path] = field(compare=False)
     ledger: Ledger = field(compare=False, repr=False)
 
     def use(self) -> T:
-        """The value; its fields count as read."""
+        """The value; marks its fields as read."""
         for path in self.paths:
             self.ledger.record(path)
         return self.value
@@ -79,12 +79,12 @@ class Deferred(Generic[T]):
 
 @dataclass
 class Ledger:
-    """The fields of a document, and which of them were read.
+    """The fields of a document, and a record of those that were read.
 
     Attributes
     ----------
     read : dict
-        Paths of the fields that were looked up, in that order; the values are unused.
+        Paths of the fields that were looked up, in that order, as keys; the values have no meaning.
     dropped : dict
         Paths of fields that were looked up and have no effect, with the reason.
     lines_read : int
@@ -98,22 +98,22 @@ class Ledger:
     _deferred: set[Path] | None = None
 
     def fields(self, table: Mapping[str, Any], path: Path = ()) -> Fields:
-        """An object of the document, recorded from here on; `path` is its place if there are several."""
+        """Starts to record an object of the document; `path` is its place if there are several."""
         self._roots.append((path, table))
         return Fields(table, path, self)
 
     def restart(self, table: Mapping[str, Any]) -> Fields:
-        """Replaces the objects of the document by another form of them, in which nothing is read."""
+        """Replaces the objects of the document by a converted form, in which nothing counts as read."""
         self._roots.clear()
         self.read.clear()
         return self.fields(table)
 
     def offer(self, path: Path) -> None:
-        """Records that a document has a field that its reader leaves out."""
+        """Records the existence of a field that the reader leaves out."""
         self._roots.append((path[:-1], {path[-1]: None}))
 
     def look_up(self, value: Any, path: Path) -> Any:
-        """A value; objects within it are recorded field by field, anything else counts as read."""
+        """Returns a value; objects are recorded field by field, anything else counts as read."""
         if isinstance(value, Mapping):
             return Fields(value, path, self)
         if _are_objects(value):
@@ -129,7 +129,7 @@ class Ledger:
         self.read[path] = None
 
     def deferred(self, read: Callable[[], T]) -> Deferred[T]:
-        """The value of a call; the fields that it looks up count as read once the value is used."""
+        """Calls a function; the fields that it looks up count as read once the returned value is used."""
         outer, self._deferred = self._deferred, set()
         try:
             value = read()
@@ -142,14 +142,14 @@ class Ledger:
         self.dropped.setdefault(path, reason)
 
     def unread(self) -> Iterator[Path]:
-        """Paths of the fields that were not looked up, or were dropped, in their order."""
+        """Paths of the fields that were not looked up, or were dropped, in document order."""
         for path, table in self._roots:
             for one in _leaves(table, path):
                 if one not in self.read or one in self.dropped:
                     yield one
 
     def report(self, meaning: Callable[[Path], str]) -> list[str]:
-        """A line for each table and reason, with the names of the fields that were not read.
+        """One line per table and reason, with the names of the fields that were not read.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class Ledger:
 
 
 class Joint(Ledger):
-    """A joint record for objects of several documents; if several have a field, the last one wins.
+    """A combined record for objects of several documents; if several have a field, the last one applies.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class Joint(Ledger):
         super().__init__()
         self.owner: dict[Path, int] = {}
         self.conflicts: list[tuple[Path, int, int]] = []
-        """Fields with several values: path, and indexes of the losing and the winning document."""
+        """Fields with several values: path, and indexes of the overridden and the applied document."""
         self._ledgers = [ledger for ledger, _ in parts]
         plain: dict[str, Any] = {}
         for number, (_, table) in enumerate(parts):
@@ -213,20 +213,20 @@ class Joint(Ledger):
             self.owner[own] = number
 
     def record(self, path: Path) -> None:
-        """Records that a field was read, for the document that has it."""
+        """Records that a field was read, in the document that defines it."""
         super().record(path)
         if path in self.owner:
             self._ledgers[self.owner[path]].record(path)
 
     def drop(self, path: Path, reason: str) -> None:
-        """Reports a field as not read, for the document that has it."""
+        """Reports a field as not read, in the document that defines it."""
         super().drop(path, reason)
         if path in self.owner:
             self._ledgers[self.owner[path]].drop(path, reason)
 
 
 def _of_entries(names: Sequence[str]) -> str:
-    """The entries of a table in parentheses; only the first ones of many."""
+    """The entries of a table in parentheses; if there are many, only the first ones."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f" ({', '.join(names[:_NAMED])}{more})" if names else ""
 
@@ -236,7 +236,7 @@ def _are_objects(value: object) -> bool:
 
 
 def _leaves(table: Mapping[str, Any], path: Path) -> Iterable[Path]:
-    """Paths of the values that are not objects, and of objects without fields."""
+    """Paths of all values other than objects, and of objects without fields."""
     for key, value in table.items():
         own = (*path, key)
         if isinstance(value, Mapping) and value:

@@ -1,4 +1,4 @@
-"""Shares of classes in the form of other programs' schedulers."""
+"""Converts shares of classes to the form of other programs' schedulers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Distributions of flow sizes: bytes, and the cumulative share of flows, in percent or from 0 to 1.
 
-Source: `traffic_gen/*.txt` of the HPCC fork and the CDF files of its relatives and of web-search generators.
-Penstock reads them as `sizes = { points = FILE }` of transfers.
+Source: `traffic_gen/*.txt` of the HPCC fork, the CDF files of its derivatives, and web-search generators.
+A scenario refers to the written list with `sizes = { points = FILE }` in its transfers.
 
 Not read: lists with a third column, such as those of ns-2's generators, which count packets.
 """
@@ -20,7 +20,7 @@ WHOLE = {100: "per cent", 1: "shares"}
 
 
 def recognises(document: Document) -> bool:
-    """Returns true if all lines are two numbers, and the second ones rise to 100 or 1."""
+    """Returns true if every line consists of two numbers, the second of which rises to 100 or 1."""
     last, count = "", 0
     for _, line in document.lines():
         words = line.split()
@@ -34,7 +34,7 @@ def recognises(document: Document) -> bool:
 
 
 def read(document: Document) -> Piece:
-    """Reads the points of a distribution; they are written to a list beside the scenario.
+    """Reads the points of a distribution, which are written to a list beside the scenario.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def read(document: Document) -> Piece:
         words = text.split()
         if len(words) != 2:
             raise document.error(
-                line, f"{len(words)} words; expected bytes and the share of flows up to them"
+                line, f"{len(words)} words; expected a size in bytes and its cumulative share of flows"
             )
         size = document.decimal(line, "the size", words[0])
         share = document.decimal(line, "the share", words[1])
@@ -57,7 +57,7 @@ def read(document: Document) -> Piece:
             )
         if points and (size < points[-1][0] or share < Fraction(points[-1][1])):
             raise document.error(
-                line, "size or share is less than in the line above; expected that both grow"
+                line, "size or share is less than in the line above; expected increasing values"
             )
         points.append((int(size), words[1]))
         last = line

@@ -1,9 +1,9 @@
-"""Ports of a scenario's switches as CONFIG_DB of SONiC.
+"""Exports ports of a scenario's switches as CONFIG_DB of SONiC.
 
 Source: the schema of SONiC's CONFIG_DB (tables BUFFER_POOL, BUFFER_PROFILE, BUFFER_PG, PORT_QOS_MAP,
-SCHEDULER, QUEUE, WRED_PROFILE, PFC_WD, PORT, SWITCH_TRIMMING) and its YANG models for the ranges. With a
-dynamic threshold the size of a pool is its shared part, and the size of a profile its reserve. With a static
-threshold the size of a profile is the sum of XON and headroom, as with NVIDIA.
+SCHEDULER, QUEUE, WRED_PROFILE, PFC_WD, PORT, SWITCH_TRIMMING), and its YANG models for the ranges. With a
+dynamic threshold, the size of a pool is its shared part, and the size of a profile is its reserve. With a
+static threshold, the size of a profile is the sum of XON and headroom, as on NVIDIA switches.
 
 Not written, but reported: colors by DSCP, and a change of DSCP for some neighbors only.
 """
@@ -25,13 +25,13 @@ from .sonic_port import CODE_POINTS, COLORS
 from .wred import OF_WRED, WredLine, class_of_queue, managers, whole_amount, whole_bytes, wred_line
 
 MAP = "PENSTOCK"
-"""Name of all maps."""
+"""Name of all exported maps."""
 POOL = "ingress_lossless_pool"
 POLL_MS = 200
 DETECTION_MS, RESTORATION_MS, LEAST_MS = 5_000, 60_000, 100
 ACTIONS = {"report": "alert", "drop": "drop", "forward": "forward"}
 MTU_BYTES = (68 + 22, 9_216 + 22)
-"""Range of frame sizes for the MTUs of a port, which exclude 22 bytes of a frame."""
+"""Range of frame sizes for port MTUs, which exclude 22 bytes of a frame."""
 Database = dict[str, dict[str, Any]]
 
 
@@ -60,7 +60,7 @@ class Port:
 
 
 def config_db(effective: Mapping[str, Any], port: Port) -> tuple[Database, list[str]]:
-    """The tables for one port, and remarks on what they cannot express.
+    """Returns the tables for one port, and remarks on settings that they cannot express.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def config_db(effective: Mapping[str, Any], port: Port) -> tuple[Database, list[
 
 
 def _maps(effective: Mapping[str, Any], port: Port, reported: list[str]) -> Database:
-    """Maps of DSCP or priority to traffic class, group and queue. SONiC's classes are our priorities."""
+    """Maps of DSCP or priority to traffic class, group and queue; priorities become SONiC's classes."""
     keys = effective["switch"].get("maps", {})
     priorities = range(8)
     lossy = next((one for one in priorities if one not in port.settings.lossless), 0)
@@ -99,7 +99,7 @@ def _maps(effective: Mapping[str, Any], port: Port, reported: list[str]) -> Data
         "pfc_to_queue_map": ("MAP_PFC_PRIORITY_TO_QUEUE", stops),
     }
     if (found := keys.get("dscp_to_tc")) is not None:
-        # A port trusts exactly one of them.
+        # A port trusts either DSCP or priority.
         del maps["dot1p_to_tc_map"]
         maps["dscp_to_tc_map"] = ("DSCP_TO_TC_MAP", _code_points(found))
         new = _new_code_points(found, keys.get("remap", ()), reported)
@@ -120,7 +120,7 @@ def _maps(effective: Mapping[str, Any], port: Port, reported: list[str]) -> Data
 
 
 def _stops(effective: Mapping[str, Any], port: Port) -> Sequence[int]:
-    """The queue that a pause of each priority stops, in SONiC's numbering of queues."""
+    """The queue that a pause of each priority stops, by SONiC's queue numbers."""
     switch = effective["switch"]
     found = switch.get("maps", {}).get("pfc_to_queue")
     if found is None:
@@ -130,7 +130,7 @@ def _stops(effective: Mapping[str, Any], port: Port) -> Sequence[int]:
 
 
 def _code_points(named: Mapping[str, int]) -> dict[str, str]:
-    """A map of code points in the form of SONiC; missing code points have class 0."""
+    """A map of code points in SONiC's form; unmapped code points have class 0."""
     other = named.get("other", 0)
     every = {str(dscp): other for dscp in CODE_POINTS} if other else {}
     found = every | {dscp: one for dscp, one in named.items() if dscp != "other"}
@@ -148,7 +148,7 @@ def _new_code_points(
     if len(remap) > 1 or "*" not in remap[0]["to"]:
         to = ", ".join(name for entry in remap for name in entry["to"])
         reported.append(
-            f"switch.maps.remap is left out: it is for {to}; for all neighbours (*) it can be exported"
+            f"switch.maps.remap is left out: it is for {to}; only a map for all neighbours (*) is exported"
         )
         return {}
     found: dict[int, set[int]] = {}
@@ -161,7 +161,7 @@ def _new_code_points(
     }
     if missed := sorted({*remap[0]["dscp"]} - code_points, key=int):
         reported.append(
-            f"switch.maps.remap of DSCP {', '.join(missed)} is left out: SONiC has one new DSCP for a class"
+            f"switch.maps.remap of DSCP {', '.join(missed)} is left out: SONiC has one new DSCP per class"
         )
     return {str(number): str(*points) for number, points in sorted(new.items())}
 
@@ -217,7 +217,7 @@ def _profile(key: str, kind: str, keys: Mapping[str, Any], reported: list[str]) 
         raise InputError(f"{key}: only red and step can be exported")
     for name, value in OF_WRED.items():
         if keys[name] != value:
-            reported.append(f"{key}.{name} is {keys[name]}: WRED of SONiC has {value}")
+            reported.append(f"{key}.{name} is {keys[name]}: SONiC uses {value}")
     lines = {color: wred_line(key, {**keys, **keys.get(color, {})}) for color in COLORS}
     if any(line.marks for line in lines.values()) and not keys["mark_above_max"]:
         reported.append(f"{key}.mark_above_max is false: ECN of SONiC marks all frames above max")
@@ -245,13 +245,11 @@ def _buffers(effective: Mapping[str, Any], port: Port, reported: list[str]) -> D
     threshold = buffer.get("dynamic_threshold")
     computed = "computed" in (pfc["xoff"], pfc["xon"])
     if not threshold and computed and buffer.get("total", "unlimited") == "unlimited":
-        reported.append(
-            "switch.buffer has no total and thresholds are computed: buffers are left to the switch"
-        )
+        reported.append("switch.buffer has no total and thresholds are computed: buffers are not exported")
         return {}
     limits = {name: buffer.get(name, "unlimited") for name in ("port", "class", "queue")}
     reported += [
-        f"switch.buffer.{name} is {limit}: limits of the egress are left out"
+        f"switch.buffer.{name} is {limit}: egress limits are left out"
         for name, limit in limits.items()
         if limit != "unlimited"
     ]
@@ -260,7 +258,7 @@ def _buffers(effective: Mapping[str, Any], port: Port, reported: list[str]) -> D
     if pfc["headroom"] != "computed":
         room = whole_bytes("flow_control.pfc.headroom", pfc["headroom"])
     if threshold:
-        # With dynamic thresholds the watermark only preserves the value of the configuration.
+        # With dynamic thresholds, the watermark only preserves the value of the original configuration.
         xon = None if computed else whole_bytes("flow_control.pfc.xon", pfc["xon"])
         pool, profile = _dynamic(effective, threshold, total, room, xon)
     else:
@@ -303,7 +301,7 @@ def _pools(memory: Mapping[str, Any], port: Port, reported: list[str]) -> Databa
 
 
 def _breadth(entry: Mapping[str, Any]) -> tuple[int, int]:
-    """Sort key by precedence: attachments with more conditions, or for shorter cables, come first."""
+    """Sort key by precedence: attachments with more conditions first, then shorter cables."""
     conditions = {"to", "ports", "rate", "length", "groups", "queues"} & entry.keys()
     longest = whole_amount("length", entry["length"], "length", 1, "mm") if "length" in entry else 0
     return -len(conditions), longest
@@ -339,7 +337,7 @@ def _pool(key: str, pool: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _buffer_profile(key: str, profile: Mapping[str, Any], pool: Mapping[str, Any]) -> dict[str, str]:
-    """A profile; if a group has its own headroom, the size includes it."""
+    """A profile; if a group has its own headroom, the size of the profile includes it."""
     reserved, headroom = (whole_bytes(f"{key}.{name}", profile[name]) for name in ("reserved", "headroom"))
     own = headroom if "headroom" not in pool else 0
     fields = {"pool": profile["pool"], "size": str(reserved + own)}
@@ -397,7 +395,7 @@ def _watchdog(effective: Mapping[str, Any], port: Port) -> Database:
 
 
 def _exponent(alpha: float, key: str = "switch.buffer.dynamic_threshold.alpha") -> int:
-    """The exponent of two of a factor."""
+    """Exponent of two of a factor."""
     exponent = math.log2(alpha)
     if not exponent.is_integer() or int(exponent) not in EXPONENTS:
         raise InputError(f"{key} is {alpha:g}; powers of two from 1/256 to 128 can be exported")

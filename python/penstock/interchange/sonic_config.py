@@ -1,12 +1,12 @@
-"""CONFIG_DB of SONiC (`config_db.json`): settings of a switch, taken from its ports with PFC.
+"""CONFIG_DB of SONiC (`config_db.json`): settings of a switch, taken from its lossless ports.
 
-`sonic_port` reads the settings of a port, `sonic_tables` the tables; `sonic_memory` writes pools and
-profiles. This module converts everything else to keys of a scenario, which has one set of settings for all
-ports of a switch; ports that differ are reported. Several files of a switch, such as `buffers.json`,
+`sonic_port` reads the settings of a port, `sonic_tables` the tables, and `sonic_memory` converts pools and
+profiles. This module converts everything else to keys of a scenario. A scenario has one set of settings for
+all ports of a switch; ports that differ are reported. Several files of a switch, such as `buffers.json`,
 `qos.json` and `pg_profile_lookup.ini`, are read as one.
 
-Source: the schema of SONiC's CONFIG_DB. The size of a pool is its shared part, without reserves and the
-pool's headroom.
+Source: the schema of SONiC's CONFIG_DB. The size of a pool is its shared part, which excludes reserves and
+the headroom of the pool.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from .sonic_tables import Tables, nested
 
 KNOWN = ("PORT_QOS_MAP", "BUFFER_PG", "BUFFER_POOL", "BUFFER_QUEUE", "QUEUE")
 MOST_PORTS = 1_024
-"""Ports of a switch, at most."""
+"""Maximum number of ports of a switch."""
 
 
 def recognises(document: Document) -> bool:
-    """Returns true if a text is JSON with a table of queues, buffers or maps of ports."""
+    """Returns true if a text is JSON with a table of queues, buffers or port maps."""
     names = [f'"{name}{end}' for name in KNOWN for end in ('"', "|")]
     return document.text.lstrip().startswith("{") and any(name in document.text for name in names)
 
@@ -42,10 +42,10 @@ def read(document: Document) -> Piece:
 
 
 def read_together(documents: Sequence[Document], lookups: Sequence[Document] = ()) -> list[Piece]:
-    """Reads the settings of the ports with lossless priorities; without such ports, of all ports.
+    """Reads the settings of the ports with lossless priorities; if there are none, of all ports.
 
-    Ports may differ by speed, cable and buffer profiles. For everything else, the most common settings are
-    taken, or those of `document.interface`.
+    Ports may differ by speed, cable and buffer profiles. Everything else is taken from the most common
+    settings, or from the port `document.interface`.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def _name_and_ports_down(tables: Tables, views: Mapping[str, View]) -> tuple[str
 
 @dataclass(frozen=True)
 class Switch:
-    """A configuration, the settings of its ports, and the classes of ports that are read."""
+    """A configuration, the settings of its ports, and the classes of ports that are imported."""
 
     tables: Tables
     views: Mapping[str, View]
@@ -101,12 +101,12 @@ class Switch:
 
 
 def ports_of(documents: Sequence[Document]) -> Switch:
-    """The ports of a configuration in one file or several.
+    """Reads the ports of a configuration in one or more files.
 
     Raises
     ------
     InputError
-        If a text is not a CONFIG_DB, has no ports, or has more than a switch can have.
+        If a text is not a CONFIG_DB, has no ports, or has more ports than a switch can have.
     """
     parts = [nested(whole(document, "the tables of CONFIG_DB")) for document in documents]
     for document, part in zip(documents, parts, strict=True):
@@ -139,7 +139,7 @@ class _Settings:
         self.memory = Memory(tables, classes, self.lossless or (), headrooms)
 
     def _with_headroom(self) -> tuple[int, ...] | None:
-        """Priorities whose groups have headroom, if the configuration does not list lossless ones."""
+        """Priorities whose groups have headroom, used if the configuration lists no lossless ones."""
         groups = self.port.pause_group.value
         own = self.port.groups
         found = tuple(
@@ -152,7 +152,7 @@ class _Settings:
         named = ", ".join(map(str, found))
         self.tables.report(
             "PORT_QOS_MAP",
-            f"assumed: no pfc_enable: priorities {named} are lossless, as xoff of groups says",
+            f"assumed: no pfc_enable: priorities {named} are lossless, because their groups have xoff",
         )
         return found
 
@@ -166,7 +166,7 @@ class _Settings:
         return keys
 
     def _trimming(self, buffer: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Keys of packet trimming; reports mismatches between the switch's setting and its queues."""
+        """Keys of packet trimming; reports mismatches between the switch settings and its queues."""
         port = self.port
         class_of = dict(port.class_of_dscp.value or ())
         trims = [
@@ -185,11 +185,11 @@ class _Settings:
         if found is None and trims:
             self.tables.report(
                 "BUFFER_PROFILE",
-                f"{', '.join(trims)} trims, and there is no SWITCH_TRIMMING: frames are dropped",
+                f"{', '.join(trims)} trims, but there is no SWITCH_TRIMMING: frames are dropped",
             )
         elif found is not None and not trims:
             self.tables.report(
                 sonic_trimming.TABLE,
-                "no profile of a queue has packet_discard_action trim: no frame is trimmed",
+                "no queue profile has packet_discard_action trim: no frame is trimmed",
             )
         return found

@@ -1,10 +1,10 @@
-"""A fabric from one folder: a CONFIG_DB for each switch, and the links between them.
+"""Imports a fabric from one folder: a CONFIG_DB for each switch, and the links between them.
 
-A folder has, for each switch, `NAME.json` or a folder with `config_db.json`; optionally also its headroom
-table, `pg_profile_lookup.ini`, the output of `show lldp table`, and its `minigraph.xml`. A switch may have a
-minigraph alone. Links are those of LLDP, `DEVICE_NEIGHBOR` and the minigraphs. A neighbour without a
-configuration is a switch if it has the type of one, or by LLDP is a bridge, and a host otherwise. A port that
-is up and has no neighbour gets a host of its own. The table `switch` has the most common settings; each
+For each switch, a folder has `NAME.json` or a subfolder with `config_db.json`. Optionally it also has a
+headroom table, `pg_profile_lookup.ini`, the output of `show lldp table`, and `minigraph.xml`. A minigraph
+alone is sufficient. Links come from LLDP, `DEVICE_NEIGHBOR` and the minigraphs. A neighbour without a
+configuration is a switch if its type is that of a switch or LLDP reports a bridge, and a host otherwise. A
+port that is up and has no neighbour gets its own host. The table `switch` has the most common settings; each
 switch that differs has a table `switches.NAME`.
 """
 
@@ -60,7 +60,7 @@ def read_folder(
     remarks += [line for one in found if one.minigraph is not None for line in one.minigraph.remarks]
     for one in found:
         if one.config is None:
-            remarks.append(f"{one.name}: has no CONFIG_DB here: set up as most switches are")
+            remarks.append(f"{one.name}: has no CONFIG_DB here: gets the most common settings")
             continue
         scenario, own = _alone(one, made, out)
         texts[one.name] = scenario
@@ -74,7 +74,7 @@ def read_folder(
 
 
 def _alone(one: Member, made: Wiring, out: Path) -> tuple[str, list[str]]:
-    """The scenario of a switch with its own links, and remarks on settings that were not read."""
+    """The scenario of one switch with its own links, and remarks on settings that were not read."""
     kinds = {kind.name: kind for kind in FORMATS}
     named = [(kinds["sonic" if nth == 0 else "pg-profile"], doc) for nth, doc in enumerate(one.documents)]
     pieces = list(zip(one.documents, read_all(named), strict=True))
@@ -93,7 +93,7 @@ def _alone(one: Member, made: Wiring, out: Path) -> tuple[str, list[str]]:
 
 
 def _grouped(remarks: Sequence[str]) -> list[str]:
-    """Remarks, with those that several switches share merged and counted."""
+    """Remarks; those that several switches share are merged and counted."""
     bare = [re.sub(r"^\S+?\.(?:json|ini)(?::\d+)?: ", "", line) for line in remarks]
     counted = Counter(bare)
     first = dict(zip(reversed(bare), reversed(remarks), strict=True))
@@ -101,7 +101,7 @@ def _grouped(remarks: Sequence[str]) -> list[str]:
 
 
 def together(named: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
-    """Merges the scenarios of all switches: the most common settings, and the differences of other switches.
+    """Merges the scenarios of all switches into the most common settings and the differences of each switch.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def together(named: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
         keys["switches"] = {name: _instead(usual, one) for name, one in different.items()}
     of_fabric = {*keys} - {"switch", "switches", "flow_control", "topology"}
     remarks = [
-        f"{name}: {key} is not that of {model}, which holds for the fabric"
+        f"{name}: {key} differs from {model}, whose value applies to the fabric"
         for name, one in each.items()
         for key in sorted({*one, *of_fabric} - {"switch", "flow_control", "topology", "simulation"})
         if one.get(key) != each[model].get(key)

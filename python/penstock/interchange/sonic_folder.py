@@ -1,4 +1,4 @@
-"""The files of a folder with the configurations of switches: which file belongs to which switch.
+"""Assigns the files of a folder to switches.
 
 Source: the schema of SONiC's CONFIG_DB (`DEVICE_METADATA`, `PORT`, `CABLE_LENGTH`, `PORTCHANNEL_MEMBER`).
 """
@@ -27,7 +27,7 @@ CONFIG = "config_db.json"
 LOOKUP = "pg_profile_lookup.ini"
 MAX_SWITCHES = 1_024
 _TABLES = ("PORT", "DEVICE_METADATA", "BUFFER_POOL", "BUFFER_PROFILE", "DEVICE_NEIGHBOR", "PORT_QOS_MAP")
-"""Tables of which a CONFIG_DB has at least one."""
+"""Tables, at least one of which is in every CONFIG_DB."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Member:
     name : str
         Hostname of the switch; without one, the name of its file or folder.
     config : Part, optional
-        Its CONFIG_DB. Without one, `minigraph` is there.
+        Its CONFIG_DB; ``None`` if there is only a minigraph.
     documents : list of Document
         Its CONFIG_DB, and its headroom table if there is one.
     lldp : Document, optional
@@ -68,7 +68,7 @@ class Member:
         return found
 
     def place(self, *keys: str) -> str:
-        """File, line and name of a table, an entry or a field, for messages."""
+        """File, line and name of a table, entry or field, for messages."""
         if self.config is not None:
             return f"{self.config.document.file}:{self.config.line_of(*keys)}: {'|'.join(keys)}"
         return f"{self.file}: {'|'.join(keys)}"
@@ -105,7 +105,7 @@ class Member:
         return {alias: port for port in self.ports if (alias := self.field(port, "alias"))}
 
     def named(self, label: str) -> list[str]:
-        """Ports with this name or alias; two if the name of one port is the alias of another."""
+        """Ports with this name or alias; there are two if one port's name is another's alias."""
         found = [label] if label in self.ports else []
         alias = self.by_alias.get(label)
         return [*found, alias] if alias is not None and alias not in found else found
@@ -128,7 +128,7 @@ class Member:
         Raises
         ------
         InputError
-            If it is no speed of a link.
+            If it is not a valid link speed.
         """
         text = self.field(port, "speed")
         if not text:
@@ -145,7 +145,7 @@ class Member:
         Raises
         ------
         InputError
-            If it is no length.
+            If it is not a valid length.
         """
         for name, entry in self.table("CABLE_LENGTH").items():
             if isinstance(entry, Mapping) and port in entry:
@@ -188,7 +188,7 @@ class Member:
                 raise InputError(f"{where}: there is no port {brief(label) or '(none)'}; {near}")
             if channel_of.setdefault(ports[0], channel) != channel:
                 other = f"{ports[0]} is also a member of {channel_of[ports[0]]}"
-                raise InputError(f"{where}: {other}; expected one port channel a port")
+                raise InputError(f"{where}: {other}; expected one port channel per port")
             if ports[0] not in found.setdefault(channel, []):
                 found[channel].append(ports[0])
         return found
@@ -207,7 +207,7 @@ def members(directory: Path, read: Callable[[Path], Document]) -> list[Member]:
         one = _member(label, paths, read)
         if (first := found.get(one.name)) is not None:
             raise InputError(
-                f"{one.file}: its hostname is {one.name}, as that of {first.file}; expected one switch a file"
+                f"{one.file}: its hostname is {one.name}, as in {first.file}; expected one switch per file"
             )
         found[one.name] = one
     if not found:
@@ -225,7 +225,7 @@ def _member(label: str, paths: list[Path], read: Callable[[Path], Document]) -> 
     Raises
     ------
     InputError
-        If a file is none of those that a switch may have, or one kind is there twice.
+        If a file is not one of those of a switch, or two files are of the same kind.
     """
     one = Member(label)
     for path in paths:
@@ -249,7 +249,7 @@ def _member(label: str, paths: list[Path], read: Callable[[Path], Document]) -> 
     described = one.minigraph.hostname if one.minigraph is not None else ""
     if hostname and described and hostname.lower() != described.lower():
         raise InputError(
-            f"{one.file}: its hostname is {hostname}, but its minigraph is that of {described}; "
+            f"{one.file}: its hostname is {hostname}, but its minigraph describes {described}; "
             "expected the files of one switch"
         )
     one.name = hostname or described or label
@@ -271,12 +271,12 @@ def _config(document: Document) -> Part:
 
 
 def _files_of_switches(directory: Path) -> Iterator[tuple[str, list[Path]]]:
-    """Name and files of each switch, those with its configuration first.
+    """Name and files of each switch; the configuration comes first.
 
     Raises
     ------
     InputError
-        If a file belongs to no switch, or a folder has several configurations.
+        If a file cannot be assigned to a switch, or a folder has several configurations.
     """
     entries = sorted(one for one in directory.iterdir() if not one.name.startswith("."))
     files = [one for one in entries if not one.is_dir()]
@@ -303,7 +303,7 @@ def _files_of_folder(folder: Path) -> list[Path]:
         more = ", ".join(one.name for one in configs if one.name != CONFIG)
         raise InputError(
             f"{folder}: has several configurations ({more}); expected {CONFIG} alone. "
-            "Import each ASIC of a chassis from a folder of its own"
+            "Import each ASIC of a chassis from its own folder"
         )
     if not configs and not any(one.suffix == ".xml" for one in own):
         raise InputError(f"{folder}: has no {CONFIG} and no minigraph.xml; expected one of them")
@@ -315,6 +315,6 @@ def _stem(head: Path) -> str:
 
 
 def _owner(one: Path, heads: Sequence[Path]) -> Path | None:
-    """The configuration whose name begins the name of a file; the longest, if several do."""
+    """The configuration whose name is a prefix of a file's name; the longest, if there are several."""
     fitting = [head for head in heads if one.name.startswith(f"{_stem(head)}.")]
     return max(fitting, key=lambda head: len(head.name), default=None)

@@ -1,4 +1,4 @@
-"""Ports of a CONFIG_DB that differ by speed, cable, and the resulting profiles.
+"""Ports of a CONFIG_DB grouped by speed and cable, and the resulting profiles.
 
 A switch has a buffer profile for each speed and cable length (buffermgrd uses names such as
 `pg_lossless_100000_5m_profile`). Ports with the same speed and cable form a class; a scenario attaches the
@@ -17,9 +17,9 @@ from .reading import Deferred
 from .sonic_port import View
 
 NAMED = 4
-"""Ports that a message names, at most."""
+"""Maximum number of ports that a message names."""
 BY_LINK = ("speed", "cable", "groups", "queues")
-"""Settings that may differ between classes of ports; all others apply to the whole switch."""
+"""Settings in which the ports of a class may differ from each other; others apply to the whole switch."""
 ABOUT = {
     "queue_of": "queues of priorities",
     "lossless": "pfc_enable",
@@ -60,12 +60,12 @@ class PortClass:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Classes of ports that are read.
+    """The classes of ports that are imported.
 
     Attributes
     ----------
     classes : sequence of PortClass
-        Classes, the largest first: the settings of its port apply to the switch.
+        Classes, the largest first; the settings of its port apply to the switch.
     reported : list of str
         Remarks on ports that differ from their representative.
     """
@@ -79,12 +79,12 @@ class Chosen:
         return self.classes[0].port
 
     def port_of(self, name: str) -> str:
-        """The representative of a port, whose settings are read."""
+        """The port whose settings are read in place of another port."""
         return next((one.port for one in self.classes if name in one.names), self.port)
 
 
 def choose(document: Document, views: Mapping[str, View]) -> Chosen:
-    """Chooses the ports to read: one for each speed and cable length, or only `document.interface`.
+    """Chooses the ports to import: one for each speed and cable length, or only `document.interface`.
 
     If settings of ports differ, those of the majority apply. Ports with lossless priorities take precedence
     over all others.
@@ -142,14 +142,14 @@ def _differences(views: Mapping[str, View], port: str, settings: Sequence[str]) 
         if differ:
             more = f" and {len(differ) - NAMED} more" if len(differ) > NAMED else ""
             entries.append(
-                f"{', '.join(differ[:NAMED])}{more} set up otherwise than {port} ({ABOUT[setting]}): "
-                f"taken as {port}; --interface names another"
+                f"{', '.join(differ[:NAMED])}{more} differ from {port} ({ABOUT[setting]}): "
+                f"treated like {port}; select another with --interface"
             )
     return entries
 
 
 def link_of(view: View, names: tuple[str, ...]) -> LinkClass:
-    """Rate and length of a port's link, as far as they are known."""
+    """Rate and length of a port's link, if known."""
     speed, cable = view.speed.value, view.cable.value
     rate = None
     if speed is not None:
@@ -184,7 +184,7 @@ def count_others_as_read(tables: Record, views: Mapping[str, View], chosen: Chos
 
 
 MOST_MBPS = 1_600 * 10**3
-"""Highest rate of a link in a scenario, in Mb/s."""
+"""Maximum rate of a link in a scenario, in Mb/s."""
 
 
 def star(views: Mapping[str, View], switch: str, down: Collection[str]) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Converts pools, profiles and groups of CONFIG_DB to the memory of a switch in a scenario.
 
-A lossless group without a profile gets the one that buffermgrd creates for the speed and the cable of its
-port, from the row of `pg_profile_lookup.ini` if that file is read as well. Without it, and for pools
-without a size, `memory.assume` chooses values and reports them.
+A lossless group without a profile gets the profile that buffermgrd creates for the speed and the cable of
+its port, from a row of `pg_profile_lookup.ini`. If that file is missing, and for pools without a size,
+`memory.assume` chooses values and reports them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .sonic_tables import Tables
 
 
 class Headrooms:
-    """Headroom tables, `pg_profile_lookup.ini`, that are read together with a configuration.
+    """Headroom tables (`pg_profile_lookup.ini`) that accompany a configuration.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Headrooms:
     def __init__(self, tables: Sequence[tuple[Document, list[Row]]]) -> None:
         self.tables = tables
         self._used: dict[int, tuple[Row, str]] = {}
-        """By index of the document: the row that was looked up, and its outcome."""
+        """The row that was used and its outcome, by index of the document."""
 
     def find(self, speed: int | None, cable: str | None) -> tuple[int, Row] | None:
         """The row of a link, with the index of its document."""
@@ -46,7 +46,7 @@ class Headrooms:
         return None
 
     def use(self, number: int, row: Row, outcome: str) -> None:
-        """Records the outcome of a row; empty if it was imported."""
+        """Records the outcome of a row; an empty text means that it was imported."""
         self._used[number] = (row, outcome)
 
     def name(self, number: int) -> str:
@@ -128,7 +128,7 @@ class Memory:
         if not any(groups or of_queues for _, groups, of_queues in found):
             if self._tables.has("BUFFER_PG") or self._lossless:
                 self._tables.report(
-                    "BUFFER_PG", "assumed: no profile of lossless groups: thresholds are computed"
+                    "BUFFER_PG", "assumed: lossless groups have no profile: thresholds are computed"
                 )
             return {}
         memory = self._memory(found)
@@ -179,7 +179,7 @@ class Memory:
                 named = ", ".join(map(str, missing))
                 tables.report(
                     "BUFFER_PG",
-                    f"assumed: groups {named} have no profile: theirs is {other[0].name}, as of other "
+                    f"assumed: groups {named} have no profile: they get {other[0].name}, like other "
                     "lossless groups",
                 )
                 made = other
@@ -190,7 +190,7 @@ class Memory:
         return found
 
     def _published(self, found: tuple[int, Row] | None) -> Assigned | None:
-        """The profile that a switch creates from a row of its headroom table."""
+        """The profile that a switch creates from a row of the headroom table."""
         pool = lossless_pool(self._tables)
         if found is None or pool.value is None:
             return None
@@ -201,7 +201,7 @@ class Memory:
         self._headrooms.use(number, row, "")
         self._tables.report(
             "BUFFER_PG",
-            f"lossless groups have no profile: {profile.name} is made of {self._headrooms.name(number)}, "
+            f"lossless groups have no profile: {profile.name} is from {self._headrooms.name(number)}, "
             f"line {row.line}",
         )
         return (
@@ -214,7 +214,7 @@ class Memory:
         )
 
     def _compare(self, found: tuple[int, Row], own: Assigned) -> None:
-        """Reports a headroom table's row for a link that also has a profile in CONFIG_DB."""
+        """Reports a headroom row for a link that also has a profile in CONFIG_DB."""
         number, row = found
         profile, _ = own
         limit = profile.static if profile.exponent is None else profile.exponent
@@ -226,7 +226,7 @@ class Memory:
             "threshold": (limit, row.threshold),
         }
         differ = [f"{name} {a} there and {b} here" for name, (a, b) in pairs.items() if a != b]
-        outcome = f"BUFFER_PROFILE|{profile.name} of CONFIG_DB wins"
+        outcome = f"BUFFER_PROFILE|{profile.name} of CONFIG_DB takes precedence"
         if differ:
             outcome += f": {', '.join(differ)}"
         self._headrooms.use(number, row, outcome)
@@ -253,7 +253,7 @@ class Memory:
         for what in ("groups", "queues"):
             made = [(one.link, self._members(getattr(one, what), what, pools, profiles)) for one in classes]
             if all(members == made[0][1] for _, members in made):
-                # All ports are equal in this respect.
+                # Pools are the same for all ports.
                 attach += [{"profile": name, what: numbers} for name, numbers in made[0][1].items()]
                 continue
             for link, members in sorted(made, key=lambda one: _narrowness(one[0])):
@@ -261,8 +261,8 @@ class Memory:
                 attach += [{"profile": name, what: numbers, **where} for name, numbers in members.items()]
         self._tables.report(
             "BUFFER_POOL",
-            "size is read as the part that is shared, headroom and reserves as beside it; static templates "
-            "of NVIDIA may count them within",
+            "size is taken as the shared part, without headroom and reserves; static templates "
+            "of NVIDIA may include them",
         )
         memory: dict[str, Any] = {"pools": pools, "profiles": profiles, "attach": attach}
         if (group_of := self._classes[0][1].group_of.use()) != tuple(PRIORITIES):

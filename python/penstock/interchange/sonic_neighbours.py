@@ -1,7 +1,7 @@
-"""Neighbours of a switch's ports, from LLDP, DEVICE_NEIGHBOR and the minigraph.
+"""Neighbours of switch ports, from LLDP, DEVICE_NEIGHBOR and the minigraph.
 
 LLDP takes precedence, since it was observed; then DEVICE_NEIGHBOR, then the minigraph. Each contradiction is
-reported, because it is a cable in the wrong port or a record that is out of date.
+reported, because it means a cable in the wrong port or an outdated record.
 
 Source: sonic-device_neighbor.yang and the documentation of CONFIG_DB, where an entry is named after the port
 or, with `local_port`, after the neighbour; lldpmgrd, which sends the alias of a port as its port ID.
@@ -22,9 +22,9 @@ from .piece import Document, brief
 from .sonic_folder import Member
 
 _MANAGEMENT = re.compile(r"(?:eth|mgmt|ma|Management)\d", re.IGNORECASE)
-"""Names of management ports, which carry no traffic of the fabric."""
+"""Names of management ports, which carry no fabric traffic."""
 _SWITCH_TYPE = re.compile(r"Router$|Fabric|Switch$|Hub$")
-"""Types of neighbours that are switches: ToRRouter, LeafRouter, SpineRouter, RegionalHub, ..."""
+"""Neighbour types that are switches: ToRRouter, LeafRouter, SpineRouter, RegionalHub, ..."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Neighbour:
     kind : str
         "LLDP", "DEVICE_NEIGHBOR" or "minigraph".
     is_switch : bool, optional
-        Whether the device is a switch; ``None`` if the entry has neither its type nor its capabilities.
+        True if the device is a switch; ``None`` if the entry has neither its type nor its capabilities.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Neighbour:
 
     @property
     def port(self) -> str:
-        """The name of the far port that is printed."""
+        """The name of the far port for messages."""
         return self.labels[0] if self.labels else ""
 
 
@@ -85,7 +85,7 @@ class Neighbours:
 
 
 class Names:
-    """Switches of the folder by the names that neighbours have for them: hostnames, in any case, or FQDNs."""
+    """Switches of the folder by the names that neighbours use: hostnames, in any case, or FQDNs."""
 
     def __init__(self, members: Sequence[Member]) -> None:
         self.members = {one.name: one for one in members}
@@ -95,7 +95,7 @@ class Names:
                 self._short.setdefault(form, []).append(name)
 
     def find(self, device: str) -> str | None:
-        """The name of the switch; ``None`` if it is not in the folder, or the name fits several."""
+        """The name of the switch; ``None`` if it is not in the folder, or the name is ambiguous."""
         if device in self.members:
             return device
         for form in (device.lower(), device.lower().partition(".")[0]):
@@ -123,7 +123,7 @@ def neighbours(names: Names) -> Neighbours:
                 if (names.find(first.name) or first.name) != (names.find(other.name) or other.name):
                     made.remarks.append(
                         f"{one.name} {port}: {first.kind} has {first.name}, {other.kind} has {other.name}: "
-                        f"{first.kind} holds; check the cable"
+                        f"{first.kind} takes precedence; check the cable"
                     )
             kind = types.get(first.name)
             is_switch = first.is_switch if kind is None else bool(_SWITCH_TYPE.search(kind))
@@ -144,7 +144,7 @@ def _types(one: Member) -> dict[str, str]:
 
 
 def _configured(one: Member) -> Iterator[tuple[str, Neighbour]]:
-    """Neighbours from DEVICE_NEIGHBOR by port; an entry of a port channel holds for each of its members.
+    """Neighbours from DEVICE_NEIGHBOR by port; an entry of a port channel applies to each of its members.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def _name_of(key: str, entry: Any, where: str) -> str:
 
 
 def _valid(name: str, where: str) -> str:
-    """A name that a host or switch can have; the error names the place."""
+    """Checks that a name is valid for a host or switch; the error names the place."""
     file, _, place = where.partition(":")
     return Document(file, "").name(place, name) if file else name
 
@@ -199,16 +199,16 @@ def _described(one: Member) -> Iterator[tuple[str, Neighbour]]:
     for link in one.minigraph.links:
         where = f"{one.minigraph.document.file}:{link.line}"
         name = _valid(link.device, where)
-        # Names of ports are aliases, except on platforms without them.
+        # The minigraph names ports by their aliases, except on platforms without aliases.
         for port in one.named(link.port)[::-1][:1] or _own_ports(one, link.port, where):
             yield port, Neighbour(name, (link.device_port,), where, "minigraph")
 
 
 def _lldp(one: Member, names: Names, made: Neighbours) -> Iterator[tuple[str, Neighbour]]:
-    """Neighbours from the LLDP table, by port. A device without a name is none.
+    """Neighbours from the LLDP table, by port. Devices without a name are ignored.
 
-    A port may have rows of several devices, such as a host and its DPU: that of DEVICE_NEIGHBOR holds, or
-    the only one that is a switch of the folder.
+    A port may have rows for several devices, such as a host and its DPU. The device in DEVICE_NEIGHBOR then
+    applies, or else the only one that is a switch of the folder.
 
     Raises
     ------
@@ -237,11 +237,11 @@ def _lldp(one: Member, names: Names, made: Neighbours) -> Iterator[tuple[str, Ne
             if len({far.name for far in chosen}) != 1:
                 both = " and ".join(sorted(devices))
                 raise InputError(
-                    f"{found[1].source}: {port} has the neighbours {both}; expected one. "
+                    f"{found[1].source}: {port} has several neighbours, {both}; expected one. "
                     "Remove the row of the device that is not at the far end of the cable"
                 )
             made.remarks.append(
-                f"{one.name} {port}: LLDP has {' and '.join(sorted(devices))}: {chosen[0].name} holds"
+                f"{one.name} {port}: LLDP has {' and '.join(sorted(devices))}: {chosen[0].name} applies"
             )
             found = chosen
         yield port, found[0]

@@ -1,8 +1,8 @@
-"""Converts changes of a scenario to changes of the CONFIG_DB that it was imported from.
+"""Converts changes of a scenario to changes of its original CONFIG_DB.
 
-The settings of the original configuration, and those of the scenario, are exported for a port of each class.
-Fields that differ are changed in the entries that the ports refer to. Names, and everything that a scenario
-cannot express, are kept. An entry that other ports or queues also refer to is copied, not changed.
+For one port of each class, the imported scenario and the changed scenario are exported. Fields that differ
+are changed in the entries that the ports refer to. Names, and everything that a scenario cannot express, are
+kept. An entry that other ports or queues also refer to is copied instead of changed.
 
 The result is a JSON patch (RFC 6902) for `config apply-patch`.
 """
@@ -21,7 +21,7 @@ Database = dict[str, dict[str, Any]]
 Change = dict[str, str | None]
 """New values of fields; ``None`` removes the field."""
 Slot = tuple[str, int]
-"""A port and the number of a queue or group; -1 for the port as a whole."""
+"""A port and a queue or group number, or -1 for the port as a whole."""
 WHOLE = -1
 MAPS = {
     "dscp_to_tc_map": ("DSCP_TO_TC_MAP", "class_of_dscp"),
@@ -32,9 +32,9 @@ MAPS = {
     "pfc_to_pg_map": ("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "pause_group"),
     "tc_to_dscp_map": ("TC_TO_DSCP_MAP", "new_dscp"),
 }
-"""Fields of PORT_QOS_MAP that refer to a map, with its table and the port setting that it determines."""
+"""Fields of PORT_QOS_MAP that refer to a map, with the map's table and the port setting it determines."""
 Export = Callable[[str, LinkClass], Database]
-"""Tables for a port by name, with the links of its class."""
+"""Function that returns the tables for a port by name, with the links of its class."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Patched:
     operations : list of dict
         The JSON patch from the previous configuration to these tables.
     reported : list of str
-        Remarks on changes that are not made, or not everywhere.
+        Remarks on changes that were not made, or were made only at some ports.
     """
 
     tables: Database
@@ -77,7 +77,7 @@ def patched(switch: Switch, before: Export, after: Export) -> Patched:
 
 
 class _Editor:
-    """The tables of a configuration during the changes."""
+    """The tables of a configuration while they are changed."""
 
     def __init__(self, switch: Switch, db: Database) -> None:
         self.switch = switch
@@ -85,7 +85,7 @@ class _Editor:
         self.reported: list[str] = []
 
     def of_switch(self, port: str, old: Database, new: Database) -> None:
-        """Changes settings that all ports share."""
+        """Applies the settings that all ports share."""
         for table in ("PORT", "PFC_WD"):
             setting = {"PORT": "mtu", "PFC_WD": "watchdog"}[table]
             change = _change(old.get(table, {}).get(port, {}), new.get(table, {}).get(port, {}))
@@ -113,7 +113,7 @@ class _Editor:
             self._refer("PORT_QOS_MAP", field, table, self._alike(port, setting), *kinds)
 
     def profiles(self, port: str, names: Iterable[str], old: Database, new: Database) -> None:
-        """Changes pools and profiles, and the groups and queues that use them in a class of ports."""
+        """Applies pools and profiles, and their assignment to groups and queues in a class of ports."""
         for table in ("BUFFER_POOL", "BUFFER_PROFILE"):
             for name in {**old.get(table, {}), **new.get(table, {})}:
                 change = _change(old.get(table, {}).get(name, {}), new.get(table, {}).get(name, {}))
@@ -123,7 +123,7 @@ class _Editor:
                 if own not in self.db.get(table, {}):
                     change = dict(new[table][name])
                 elif "size" in change and table == "BUFFER_POOL" and "size" not in self.db[table][own]:
-                    # The size of a pool that the switch computes is an assumption.
+                    # If the switch computes the size of a pool, the imported size is an assumption.
                     del change["size"]
                 if "pool" in change and change["pool"] is not None:
                     change["pool"] = self._own_name("BUFFER_POOL", change["pool"])
@@ -147,21 +147,21 @@ class _Editor:
                     self._set_reference(table, slots, "profile", self._own_name("BUFFER_PROFILE", profile))
 
     def _own_name(self, table: str, name: str) -> str:
-        """The name of an entry in the configuration; a scenario may have one for each side."""
+        """The name of an entry in the configuration; the scenario may have one per side."""
         for side in (" ingress", " egress", " groups", " queues"):
             if name not in self.db.get(table, {}) and name.endswith(side):
                 return name.removesuffix(side)
         return name
 
     def _alike(self, port: str, setting: str) -> list[str]:
-        """Ports with the same setting as a port. Others keep theirs."""
+        """Ports that have the same setting as a port; other ports keep theirs."""
         views = self.switch.views
         return [name for name, one in views.items() if getattr(one, setting) == getattr(views[port], setting)]
 
     def _weighted(
         self, port: str, old: dict[int, dict[str, Any]], new: dict[int, dict[str, Any]]
     ) -> list[dict[int, dict[str, Any]]]:
-        """Weights on the scale of the configuration; a scenario may have them as percentages."""
+        """Weights on the scale of the configuration; the scenario may have them as percentages."""
         own = self.switch.views[port].schedulers
         raw = {
             number: one.value.weight
@@ -180,7 +180,7 @@ class _Editor:
         }
         if any(one is None or one != int(one) for one in scaled.values()):
             self.reported.append(
-                "SCHEDULER: weights are per cent now: those before have no whole scale for them"
+                "SCHEDULER: weights are now in per cent: the previous scale cannot express them as integers"
             )
             for number in shares:
                 old[number]["weight"] = str(raw.get(number, ""))
@@ -200,7 +200,7 @@ class _Editor:
         old: Mapping[int, Mapping[str, Any]],
         new: Mapping[int, Mapping[str, Any]],
     ) -> None:
-        """Changes the entries of queues or ports; entries with other users are copied first."""
+        """Changes the entries of queues or ports; shared entries are copied first."""
         changes = {number: _change(old.get(number, {}), new.get(number, {})) for number in {*old, *new}}
         changes = {number: change for number, change in sorted(changes.items()) if change}
         if not changes:
@@ -262,7 +262,7 @@ class _Editor:
         }
 
     def _set_reference(self, table: str, slots: set[Slot], field: str, name: str | None) -> None:
-        """Makes slots refer to an entry; keys that cover other slots as well are split."""
+        """Makes slots refer to an entry; keys that also cover other slots are split."""
         missing = set(slots)
         for key in [*self.db.get(table, {})]:
             covered = self._slots(table, key)

@@ -11,7 +11,7 @@ from .sonic_tables import Entry, Tables
 
 PRIORITIES = range(8)
 CLASSES = range(16)
-"""Traffic classes of SONiC. A scenario has only the first eight."""
+"""Number of traffic classes in SONiC. A scenario has only the first eight."""
 ACTIONS = {"alert": "report", "drop": "drop", "forward": "forward"}
 ECN = (
     "ecn_none",
@@ -23,11 +23,11 @@ ECN = (
     "ecn_yellow_red",
     "ecn_all",
 )
-"""Values of the ECN field, which name the colors that are marked: "ecn_green_red" for green and red."""
+"""Values of the ECN field with the colors that are marked: "ecn_green_red" marks green and red."""
 COLORS = ("green", "yellow", "red")
 CODE_POINTS = range(64)
 _MAY_LACK = ("DSCP_TO_TC_MAP", "TC_TO_DSCP_MAP", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP")
-"""Tables that a part of a configuration may leave out: without them, numbers map to themselves."""
+"""Tables that may be missing; without one, each number maps to itself."""
 LARGEST = 2**62
 WEIGHTS = (1, 1_000_000)
 LONGEST_MTU = 9_216
@@ -75,7 +75,7 @@ class Wred:
 
 @dataclass(frozen=True)
 class Pool:
-    """A pool: its size, and the shared headroom of groups; ``None`` if the switch computes it."""
+    """A pool: its size, and the shared headroom of its groups; ``None`` if the switch computes it."""
 
     size: int | None
     headroom: int | None
@@ -85,12 +85,12 @@ class Pool:
 
 
 Assigned = tuple[Profile, Pool]
-"""A profile with its pool."""
+"""A profile and its pool."""
 
 
 @dataclass(frozen=True)
 class View:
-    """The settings of a port. Their fields count as read once a value is used.
+    """The settings of a port; their fields count as read once a value is used.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ def view(tables: Tables, port: str) -> View:
     Raises
     ------
     InputError
-        If a field is wrong, or a reference is undefined; the message names the table, key and line.
+        If a field is invalid or a reference is undefined; the message names the table, key and line.
     """
     reader = _Reader(tables, port)
     own = tables.entry("PORT", port)
@@ -175,7 +175,7 @@ class _Reader:
         self.maps = _maps_of(tables, port)
         self.trusts_dscp = tables.deferred(self._by_dscp).value is not None
         if self.trusts_dscp and tables.deferred(self._classes).value != [*CLASSES]:
-            tables.report("PORT_QOS_MAP", "the port has a map of DSCP: dot1p_to_tc_map has no effect")
+            tables.report("PORT_QOS_MAP", "the port has a DSCP map, so dot1p_to_tc_map has no effect")
         self.queue_of = tables.deferred(lambda: self._of_priorities("queue", *_QUEUES))
         self.group_of = tables.deferred(lambda: self._of_priorities("group", *_GROUPS))
 
@@ -187,7 +187,7 @@ class _Reader:
         return _named(self.tables, self.maps, "dscp_to_tc_map", "DSCP_TO_TC_MAP", CODE_POINTS, classes)
 
     def _map(self, key: str, table: str, most: int = 63) -> list[int]:
-        """The target of each number; the number itself if there is no map."""
+        """The target of each number, or the number itself if there is no map."""
         named = self._mapped(key, table, CLASSES, most)
         return [named.get(number, number) for number in CLASSES]
 
@@ -195,7 +195,7 @@ class _Reader:
         return _named(self.tables, self.maps, key, table, numbers, most) or {}
 
     def _of_priorities(self, what: str, key: str, table: str) -> tuple[int, ...]:
-        """The queue or group of each priority, by its traffic class."""
+        """The queue or group of each priority, from its traffic class."""
         classes = [*CLASSES] if self.trusts_dscp else self._classes()
         targets = self._map(key, table)
         found = tuple(targets[classes[priority]] for priority in PRIORITIES)
@@ -210,7 +210,7 @@ class _Reader:
         return tuple(own.get(priority, self.queue_of.value[priority]) for priority in PRIORITIES)
 
     def pause_group(self) -> tuple[int, ...]:
-        """The priority group that pauses each priority."""
+        """The priority group for which each priority is paused."""
         own = self._mapped("pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", PRIORITIES, 7)
         return tuple(own.get(priority, self.group_of.value[priority]) for priority in PRIORITIES)
 
@@ -239,7 +239,7 @@ _GROUPS = ("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP")
 
 
 def ports(tables: Tables) -> list[str]:
-    """The ports with maps, in order; if there are none, those that have buffers, queues or a speed."""
+    """The ports with maps, in order; if there are none, the ports with buffers, queues or a speed."""
     names = [name.strip() for key in tables.table("PORT_QOS_MAP") for name in key.split(",")]
     found = [name for name in dict.fromkeys(names) if name and name != "global"]
     if found or tables.has("PORT_QOS_MAP"):
@@ -283,14 +283,14 @@ def _named(
 
 
 def _class_like(tables: Tables, number: int, queues: list[int], groups: list[int]) -> int:
-    """A scenario's traffic class for one of SONiC: itself, or one with the same queue and group."""
+    """The scenario's traffic class for one of SONiC: itself, or one with the same queue and group."""
     if number in PRIORITIES:
         return number
     table = "TC_TO_QUEUE_MAP"
     alike = [one for one in PRIORITIES if (queues[one], groups[one]) == (queues[number], groups[number])]
     in_queue = [one for one in PRIORITIES if queues[one] == queues[number]]
     if not in_queue:
-        message = f"traffic class {number} has queue {queues[number]}, as no other; expected classes 0 to 7"
+        message = f"traffic class {number} has queue {queues[number]} to itself; expected classes 0 to 7"
         raise tables.error(table, message, table)
     found = (alike or in_queue)[0]
     what = "queue and group" if alike else "queue"
@@ -337,7 +337,7 @@ def _wred(tables: Tables, queue: Entry) -> Wred | None:
     where = f"WRED_PROFILE|{entry.key}"
     if green is None:
         if named := [color for color, one in others.items() if one]:
-            tables.report(where, f"is of {' and '.join(named)} frames alone: left out")
+            tables.report(where, f"applies only to {' and '.join(named)} frames: left out")
         return None
     different = []
     for color, one in others.items():
@@ -345,13 +345,14 @@ def _wred(tables: Tables, queue: Entry) -> Wred | None:
             continue
         fields = [name for name in entry.fields if color in name and name != "ecn"]
         if one is None:
-            tables.report(where, f"spares {color} frames: they are taken as green")
-            entry.drop(fields, f"{color} frames are taken as green")
+            tables.report(where, f"does not apply to {color} frames: they are treated as green")
+            entry.drop(fields, f"{color} frames are treated as green")
         elif not (green.rises and one.rises):
             tables.report(
-                where, f"is other for {color} frames, and not a line for all: they are taken as green"
+                where,
+                f"has {color} settings that a scenario cannot express: {color} is treated as green",
             )
-            entry.drop(fields, f"{color} frames are taken as green")
+            entry.drop(fields, f"{color} frames are treated as green")
         else:
             different.append((color, one))
     return replace(green, others=tuple(different))
@@ -387,10 +388,10 @@ def _profile(tables: Tables, group: Entry | None, *, side: str = "ingress") -> t
     pool = tables.named("BUFFER_POOL", reference, entry, "pool")
     exponent, static = entry.whole("dynamic_th", -8, 8), entry.whole("static_th", 0, LARGEST)
     if exponent is not None and static is not None:
-        raise entry.error("dynamic_th", "has both of dynamic_th and static_th; expected one of them")
+        raise entry.error("dynamic_th", "has both dynamic_th and static_th; expected one of them")
     found = _pool(tables, pool, side, entry)
     if exponent is None and static is None:
-        limit = "the size of the pool" if found.mode == "static" else "as much as is free in the pool"
+        limit = "the size of the pool" if found.mode == "static" else "the free memory of the pool"
         tables.report(
             f"BUFFER_PROFILE|{entry.key}",
             f"assumed: has neither dynamic_th nor static_th: its limit is {limit}, by the mode of the pool",
@@ -399,8 +400,8 @@ def _profile(tables: Tables, group: Entry | None, *, side: str = "ingress") -> t
     offset = entry.whole("xon_offset", 0, LARGEST)
     trims = entry.choice("packet_discard_action", "drop", "trim") == "trim"
     if trims and side == "ingress":
-        message = "packet_discard_action is trim, and a priority group has the profile"
-        raise entry.error("packet_discard_action", f"{message}; expected it in a profile of BUFFER_QUEUE")
+        message = "packet_discard_action is trim in a profile of a priority group"
+        raise entry.error("packet_discard_action", f"{message}; expected it in profiles of BUFFER_QUEUE only")
     return Profile(size, xon, xoff, offset, exponent, static, entry.key, trims), found
 
 
@@ -409,11 +410,9 @@ def _pool(tables: Tables, pool: Entry, side: str, by: Entry | None = None) -> Po
     kind = pool.choice("type", "ingress", "egress", "both") or side
     if by is not None and kind not in (side, "both"):
         what = "a priority group" if side == "ingress" else "a queue"
-        raise by.error("pool", f"is of {what}, and its pool {pool.key} of the {kind}")
+        raise by.error("pool", f"is used by {what}, but its pool {pool.key} is of type {kind}")
     if kind == "both":
-        tables.report(
-            f"BUFFER_POOL|{pool.key}", f"type is both: its {side} counts here, the other side apart"
-        )
+        tables.report(f"BUFFER_POOL|{pool.key}", f"type is both: taken as a pool for the {side} only")
     # The field of a profile sets its kind of limit; the mode of a pool applies to profiles without one (SAI).
     mode = pool.choice("mode", "dynamic", "static") or "dynamic"
     name = pool.key if kind == side else f"{pool.key} {side}"
@@ -443,7 +442,7 @@ def lossless_pool(tables: Tables) -> Deferred[Pool | None]:
 
 
 def default_exponent(tables: Tables) -> int | None:
-    """The exponent of profiles that a switch computes, if the configuration has one."""
+    """The exponent of the profiles that a switch computes, if the configuration sets one."""
     for key in tables.table(DEFAULTS):
         entry = tables.entry(DEFAULTS, key)
         found = entry.whole("default_dynamic_th", -8, 8) if entry else None

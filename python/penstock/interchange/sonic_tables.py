@@ -1,7 +1,7 @@
-"""Tables of CONFIG_DB, from one or several files, read field by field.
+"""Tables of CONFIG_DB, from one or more files, read field by field.
 
-The ledgers of the documents record what was read (`reading`); `meaning` is the consequence of leaving out
-anything else.
+The ledgers of the documents record what was read (`reading`); `meaning` returns the consequence of leaving
+out any other field.
 
 Source: the schema of sonic-swss (`doc/swss-schema.md`) and the templates of sonic-buildimage, which write
 numbers as text, sometimes surrounded by spaces.
@@ -23,39 +23,39 @@ from .reading import Deferred, Joint, Path
 T = TypeVar("T")
 
 IGNORED: dict[tuple[str, str | None], str] = {
-    ("PORT_QOS_MAP", "pfcwd_sw_enable"): "PFC_WD says which ports have a watchdog",
-    ("PORT_QOS_MAP", "scheduler"): "a port is not shaped",
+    ("PORT_QOS_MAP", "pfcwd_sw_enable"): "PFC_WD defines which ports have a watchdog",
+    ("PORT_QOS_MAP", "scheduler"): "ports are not shaped",
     **{
-        (table, None): "no port that is read uses it"
+        (table, None): "no imported port uses it"
         for table in ("DSCP_TO_TC_MAP", "TC_TO_DSCP_MAP", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP")
     },
-    ("MPLS_TC_TO_TC_MAP", None): "frames have no label",
-    ("DOT1P_TO_TC_MAP", None): "no port that is read uses it",
-    ("TC_TO_QUEUE_MAP", None): "no port that is read uses it",
-    ("TC_TO_PRIORITY_GROUP_MAP", None): "no port that is read uses it",
-    ("MAP_PFC_PRIORITY_TO_QUEUE", None): "no port that is read uses it",
-    ("SCHEDULER", "pir"): "a queue has no highest rate",
-    ("SCHEDULER", "cir"): "a queue has no rate that it is certain of",
-    ("SCHEDULER", "meter_type"): "a queue has no rate",
-    ("QUEUE", None): "of a port or queue that is not read",
-    ("BUFFER_POOL", "percentage"): "the size is that of the pool",
-    ("BUFFER_POOL", None): "no priority group or queue that is read uses it",
-    ("SWITCH_TRIMMING", None): "trimming has size, dscp_value, tc_value and queue_index",
-    ("BUFFER_PROFILE", None): "no priority group or queue that is read uses it",
-    ("BUFFER_PG", None): "of a port or group that is not read",
-    ("BUFFER_QUEUE", None): "of a port or queue that is not read",
-    ("BUFFER_PORT_INGRESS_PROFILE_LIST", None): "a port as a whole has no limit",
-    ("BUFFER_PORT_EGRESS_PROFILE_LIST", None): "a port as a whole has no limit",
-    ("WRED_PROFILE", None): "no queue that is read uses it",
-    ("PFC_WD", "POLL_INTERVAL"): "a watchdog sees a storm at once",
-    ("PFC_WD", "pfc_stat_history"): "a run has all statistics",
-    ("PORT", None): "of a port, its speed and MTU are read",
-    ("CABLE_LENGTH", None): "of a port that is not read",
-    ("DEVICE_NEIGHBOR", None): "links need all switches: import the folder of their files",
-    ("DEVICE_NEIGHBOR_METADATA", None): "links need all switches: import the folder of their files",
+    ("MPLS_TC_TO_TC_MAP", None): "frames have no MPLS label",
+    ("DOT1P_TO_TC_MAP", None): "no imported port uses it",
+    ("TC_TO_QUEUE_MAP", None): "no imported port uses it",
+    ("TC_TO_PRIORITY_GROUP_MAP", None): "no imported port uses it",
+    ("MAP_PFC_PRIORITY_TO_QUEUE", None): "no imported port uses it",
+    ("SCHEDULER", "pir"): "a queue has no maximum rate",
+    ("SCHEDULER", "cir"): "queues have no guaranteed rate",
+    ("SCHEDULER", "meter_type"): "queues have no rate",
+    ("QUEUE", None): "its port or queue is not imported",
+    ("BUFFER_POOL", "percentage"): "the size of the pool is used",
+    ("BUFFER_POOL", None): "no imported priority group or queue uses it",
+    ("SWITCH_TRIMMING", None): "only size, dscp_value, tc_value and queue_index are supported",
+    ("BUFFER_PROFILE", None): "no imported priority group or queue uses it",
+    ("BUFFER_PG", None): "its port or group is not imported",
+    ("BUFFER_QUEUE", None): "its port or queue is not imported",
+    ("BUFFER_PORT_INGRESS_PROFILE_LIST", None): "ports have no total limit",
+    ("BUFFER_PORT_EGRESS_PROFILE_LIST", None): "ports have no total limit",
+    ("WRED_PROFILE", None): "no imported queue uses it",
+    ("PFC_WD", "POLL_INTERVAL"): "the watchdog detects a storm immediately",
+    ("PFC_WD", "pfc_stat_history"): "runs record all statistics",
+    ("PORT", None): "only speed and MTU of ports are read",
+    ("CABLE_LENGTH", None): "its port is not imported",
+    ("DEVICE_NEIGHBOR", None): "links require all switches: import the folder with their files",
+    ("DEVICE_NEIGHBOR_METADATA", None): "links require all switches: import the folder with their files",
 }
 """Consequence of leaving out a field; ``None`` stands for any other field of the table."""
-ELSE = "no part of a scenario"
+ELSE = "not part of a scenario"
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class _FlatPart(Part):
 
 
 def nested(part: Part) -> Part:
-    """Nests the tables of a flat document, such as a database dump: "TABLE|entry" with its fields.
+    """Nests the tables of a flat document, such as a database dump with "TABLE|entry" keys.
 
-    Some dumps have the fields below "value".
+    In some dumps, the fields of an entry are below "value".
     """
     if not any("|" in key for key in part.plain):
         return part
@@ -94,7 +94,7 @@ def meaning(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of a table."""
+    """An entry of a table, with typed access to its fields."""
 
     tables: Tables
     table: str
@@ -124,14 +124,14 @@ class Entry:
         return int(text)
 
     def choice(self, name: str, *known: str) -> str | None:
-        """One of several words; ``None`` if it is missing."""
+        """A field that must be one of several words; ``None`` if it is missing."""
         text = self.text(name)
         if text is None or text in known:
             return text
         raise self.error(name, f"{name} is {brief(text)}; expected {', '.join(known)}")
 
     def drop(self, names: Sequence[str], reason: str) -> None:
-        """Reports fields as not read, since they have no effect."""
+        """Reports fields as not read, because they have no effect."""
         for name in names:
             if name in self.fields:
                 self.tables.drop((self.table, self.key, name), reason)
@@ -143,12 +143,12 @@ class Entry:
 
 @dataclass
 class Tables:
-    """The tables of one or several documents; if several have a field, the last document wins.
+    """The tables of one or more documents; if several set a field, the last document applies.
 
     Attributes
     ----------
     parts : sequence of Part
-        The object with all tables of each document.
+        For each document, the object with all its tables.
     reported : list of str
         Differences between the scenario and the documents.
     """
@@ -166,7 +166,7 @@ class Tables:
             self.report(
                 where,
                 f"{path[-1]} is {brief(before)} in {files[loser]} and {brief(after)} in {files[winner]}: "
-                f"{files[winner]}, which is named later, wins",
+                f"{files[winner]}, which is named later, takes precedence",
             )
             reason = f"{files[winner]}, which is named later, has another value"
             self.parts[loser].document.ledger.drop(path, reason)
@@ -184,7 +184,7 @@ class Tables:
         return self.parts[0].document
 
     def deferred(self, read: Callable[[], T]) -> Deferred[T]:
-        """Defers a value: the fields it is computed from count as read once it is used."""
+        """Defers a value: the fields from which it is computed count as read once it is used."""
         return self._joint.deferred(read)
 
     def was_used(self, one: Deferred[Any]) -> bool:
@@ -192,11 +192,11 @@ class Tables:
         return all(path in self._joint.read for path in one.paths)
 
     def drop(self, path: Path, reason: str) -> None:
-        """Reports a field as not read, since it has no effect."""
+        """Reports a field as not read, because it has no effect."""
         self._joint.drop(path, reason)
 
     def drop_if_there(self, path: Path, reason: str) -> None:
-        """Reports a field as not read, since it has no effect; does nothing if it is missing."""
+        """Reports a field as not read, because it has no effect; does nothing if it is missing."""
         if path in self._joint.owner:
             self.drop(path, reason)
 
@@ -206,20 +206,20 @@ class Tables:
             self.reported.append(line)
 
     def error(self, where: str, message: str, *keys: str) -> InputError:
-        """The error, with the line of the innermost key that is found."""
+        """Returns the error, with the line of the innermost key that is found."""
         part = self._part_of(keys)
         line = f"{part.line_of(*keys)}: " if keys and "\n" in part.document.text.strip() else ""
         return InputError(f"{part.document.file}:{line}{where}: {message}")
 
     def _part_of(self, keys: tuple[str, ...]) -> Part:
-        """The document that has a field or, if it is missing, its entry or table."""
+        """The document that has a field or, if the field is missing, its entry or table."""
         for count in range(len(keys), 0, -1):
             if (number := self._joint.owner.get(keys[:count])) is not None:
                 return self.parts[number]
         return self.parts[0]
 
     def has(self, table: str) -> bool:
-        """Returns true if there is such a table."""
+        """Returns true if the table exists."""
         return isinstance(self._joint.table.get(table), Mapping)
 
     def table(self, name: str) -> Mapping[str, Any]:
@@ -248,7 +248,7 @@ class Tables:
         return found
 
     def of_port(self, table: str, port: str) -> Iterator[tuple[int, Entry]]:
-        """The entries of a port by number: keys are "Ethernet0,Ethernet4|3-4", or "host|asic|Ethernet0|3"."""
+        """The entries of a port by number, from keys "Ethernet0,Ethernet4|3-4" or "host|asic|Ethernet0|3"."""
         seen: dict[int, str] = {}
         for key in self._keys_by_port(table).get(port, ()):
             entry = self.entry(table, key)
@@ -256,7 +256,7 @@ class Tables:
                 continue
             for number in self._numbers(entry, key.rpartition("|")[2]):
                 if number in seen:
-                    raise entry.error("", f"{seen[number]} says {number} of {port} as well")
+                    raise entry.error("", f"{seen[number]} also defines {number} of {port}")
                 seen[number] = key
                 yield number, entry
 
@@ -273,14 +273,14 @@ class Tables:
         first, dash, last = text.partition("-")
         ends = (first, last if dash else first)
         if not all(one.isascii() and one.isdigit() and len(one) < 3 for one in ends):
-            raise entry.error("", f"{brief(text)} is not a number; expected such as 3 or 3-4")
+            raise entry.error("", f"{brief(text)} is not a number; expected, for example, 3 or 3-4")
         least, most = map(int, ends)
         if not least <= most <= 63:
-            raise entry.error("", f"{brief(text)} are no numbers from 0 to 63")
+            raise entry.error("", f"{brief(text)} are not numbers from 0 to 63")
         return range(least, most + 1)
 
     def notes(self, part: Part) -> list[Note]:
-        """Settings that were read from a document, one line for each entry."""
+        """The settings that were read from a document, one line per entry."""
         entries: dict[tuple[str, ...], list[str]] = {}
         ledger = part.document.ledger
         for path in ledger.read:

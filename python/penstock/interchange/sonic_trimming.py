@@ -1,12 +1,12 @@
 """Converts packet trimming of SONiC, `SWITCH_TRIMMING|GLOBAL`, to keys of a scenario and back.
 
-A switch trims to `size`, and trimmed frames have the code point `dscp_value`. With "from-tc" it is the entry
-for `tc_value` in the `TC_TO_DSCP_MAP` of the egress port. `queue_index` is the queue of trimmed frames, or
-"dynamic": that of their code point, which is the only queue that a scenario has for them. The profiles of
-BUFFER_QUEUE determine which queues trim (`packet_discard_action`).
+A switch trims frames to `size`, and trimmed frames have the code point `dscp_value`. If it is "from-tc", the
+code point is the entry for `tc_value` in the `TC_TO_DSCP_MAP` of the egress port. `queue_index` is the queue
+of trimmed frames, or "dynamic": the queue of their code point, the only queue that a scenario has for them.
+The profiles of BUFFER_QUEUE determine which queues trim (`packet_discard_action`).
 
-Source: the schema of sonic-swss and the YANG model sonic-trimming: at least one field; ranges of SAI. Sizes
-of a scenario are 64 B to 4,088 B, DA to FCS.
+Source: the schema of sonic-swss and the YANG model sonic-trimming; at least one field; ranges of SAI. Sizes
+in a scenario are 64 B to 4,088 B, from DA to FCS.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ SIZES = range(64, 4_089)
 FROM_TC = "from-tc"
 DYNAMIC = "dynamic"
 QUEUES = 20
-"""Queues of a port that SAI may number, including those of multicast."""
+"""Number of queues that a port may have in SAI, including multicast queues."""
 PRESET_SIZES = {"sonic": 128, "uec": 66, "htsim": 64}
-"""Bytes to which each preset of `switch.trimming` trims."""
+"""Bytes to which frames are trimmed, by preset of `switch.trimming`."""
 USUAL_DSCP = 48
 
 
@@ -78,13 +78,13 @@ def _dscp(tables: Tables, entry: Entry, new_dscp: Callable[[], Mapping[int, int]
     if entry.text("dscp_value") == FROM_TC:
         number = entry.whole("tc_value", 0, 15)
         if number is None:
-            message = f"dscp_value is {FROM_TC}, and there is no tc_value; expected 0 to 15"
+            message = f"dscp_value is {FROM_TC}, but there is no tc_value; expected 0 to 15"
             raise entry.error("tc_value", message)
         if number not in (dscp_of := new_dscp()):
             known = ", ".join(map(str, dscp_of))
-            message = f"tc_value is {number}, which the TC_TO_DSCP_MAP of the port does not have"
+            message = f"tc_value is {number}, which is not in the TC_TO_DSCP_MAP of the port"
             raise entry.error("tc_value", f"{message}; expected {f'one of {known}' if known else 'a map'}")
-        tables.report(where, f"traffic class {number} has DSCP {dscp_of[number]} at the port that is read")
+        tables.report(where, f"traffic class {number} has DSCP {dscp_of[number]} at the imported port")
         return dscp_of[number]
     if entry.text("tc_value"):
         tables.report(where, f"tc_value has no effect: dscp_value is not {FROM_TC}")
@@ -93,19 +93,19 @@ def _dscp(tables: Tables, entry: Entry, new_dscp: Callable[[], Mapping[int, int]
 
 
 def _queue(tables: Tables, entry: Entry, usual: int) -> None:
-    """Compares the queue of trimmed frames with that of their code point."""
+    """Compares the queue of trimmed frames with the queue of their code point."""
     text = entry.text("queue_index")
     if text is None or text == DYNAMIC:
         return
     if (number := entry.whole("queue_index", 0, QUEUES - 1)) is not None and number != usual:
         tables.report(
             f"{TABLE}|{KEY}",
-            f"assumed: queue_index is {number}: trimmed frames wait in queue {usual}, that of their DSCP",
+            f"assumed: queue_index is {number}: trimmed frames use queue {usual}, the queue of their DSCP",
         )
 
 
 def written(effective: Mapping[str, Any], reported: list[str]) -> dict[str, dict[str, Any]]:
-    """The table for an effective scenario; empty if its switches do not trim."""
+    """The SWITCH_TRIMMING table of an effective scenario; empty if its switches do not trim."""
     keys = effective["switch"].get("trimming")
     if keys is None:
         return {}
@@ -121,12 +121,10 @@ def written(effective: Mapping[str, Any], reported: list[str]) -> dict[str, dict
         f"switch.trimming.{name} is left out: SONiC has no field for it" for name in others if name in keys
     ]
     if preset != "sonic":
-        reported.append(
-            f"switch.trimming.preset is {preset}: SONiC trims what finds no room, not above a threshold"
-        )
+        reported.append(f"switch.trimming.preset is {preset}: SONiC trims frames that find no room only")
     if "queues" in keys or "memory" not in effective["switch"].get("buffer", {}):
         reported.append(
-            "switch.trimming: the queues that trim are left out: SONiC has them as packet_discard_action of "
+            "switch.trimming: the queues that trim are left out: SONiC sets them by packet_discard_action in "
             "the profiles of switch.buffer.memory"
         )
     return {TABLE: {KEY: entry}}

@@ -1,7 +1,7 @@
-"""Links of a fabric, from the neighbours that its switches have.
+"""Derives the links of a fabric from the neighbours of its switches.
 
-The two ends of a link may both describe it, or only one of them. Members of a port channel are parallel
-links; members without a neighbour lead to that of the others.
+One or both ends of a link may describe it. Members of a port channel are parallel links; members without a
+neighbour lead to the neighbour of the other members.
 
 Source: the schema of SONiC's CONFIG_DB (`PORT`, `CABLE_LENGTH` and `PORTCHANNEL_MEMBER`).
 """
@@ -45,7 +45,7 @@ class Wiring:
 
 
 def wiring(members: Sequence[Member]) -> Wiring:
-    """Derives the links of a fabric from the neighbours of its switches.
+    """Returns the links of a fabric, derived from the neighbours of its switches.
 
     Raises
     ------
@@ -67,13 +67,13 @@ def wiring(members: Sequence[Member]) -> Wiring:
 
 
 def shortened(names: Sequence[str]) -> str:
-    """The first names of a list, and the number of others."""
+    """The first names of a list, and the number of the remaining ones."""
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
 
 
 class _Builder:
-    """Links that were made so far, and the ports that have one."""
+    """The links found so far, and the ports that have one."""
 
     def __init__(self, names: Names) -> None:
         found = neighbours(names)
@@ -90,16 +90,16 @@ class _Builder:
         self._switches_without: list[str] = []
 
     def assumptions(self) -> list[str]:
-        """Remarks that hold for several links, one line each."""
+        """Remarks that apply to several links, one line each."""
         about = (
-            (self._lengths, "cable lengths differ ({}): the longer one counts"),
+            (self._lengths, "cable lengths differ ({}): the longer one is used"),
             (self._down, "left out: links of ports that are down ({})"),
-            (self._switches_without, "no configuration here, set up as most switches are: {}"),
+            (self._switches_without, "no configuration here, so they get the most common settings: {}"),
         )
         return [text.format(shortened(names)) for names, text in about if names]
 
     def connect(self, near: End) -> None:
-        """Adds the link of a port that has a neighbour."""
+        """Adds the link of a port with a neighbour."""
         if near in self._done:
             return
         self._done.add(near)
@@ -108,7 +108,7 @@ class _Builder:
             other = self._far_end(near, far)
             if other in self._done:
                 raise InputError(
-                    f"{far.source}: {near} leads to {other}, as another port does; expected one link. "
+                    f"{far.source}: {near} leads to {other}, like another port; expected one link. "
                     f"If {other} is broken out, add each of its ports to PORT"
                 )
             self._done.add(other)
@@ -129,18 +129,18 @@ class _Builder:
             self.made.hosts.append(far.name)
 
     def _far_end(self, near: End, far: Neighbour) -> End:
-        """The port at the other switch; both ends must agree."""
+        """The port at the other switch; both ends must name each other."""
         if far.name == near.switch:
             raise InputError(f"{far.source}: {near} leads to its own switch; expected another device")
         ends = [End(far.name, port) for port in self._far_ports(near, far)]
-        # Members of a port channel are taken one after the other.
+        # Members of a port channel are assigned in order.
         ends.sort(key=self._done.__contains__)
         fitting = [end for end in ends if end in self.neighbours and self._leads_to(end, near)]
         end = next(iter([*fitting, *(one for one in ends if one not in self.neighbours), *ends]))
         answer = self.neighbours.get(end)
         if answer is not None and not self._leads_to(end, near):
             raise InputError(
-                f"{far.source}: {near} leads to {end}, but by {answer.source} {end} leads to "
+                f"{far.source}: {near} leads to {end}, but according to {answer.source} {end} leads to "
                 f"{answer.name} {answer.port}".rstrip()
                 + "; expected both to name each other"
             )
@@ -158,7 +158,7 @@ class _Builder:
         return not ports or near.port in ports
 
     def _far_ports(self, near: End, far: Neighbour) -> list[str]:
-        """Ports at the other switch that the entry may mean, the most likely first; never empty."""
+        """Candidates for the port at the other switch, the most likely first; never empty."""
         other = self.names.members[far.name]
         ports = [port for label in far.labels for port in _ports_of(other, label, far.kind)]
         if ports:
@@ -181,7 +181,7 @@ class _Builder:
         self.made.ports.append(text)
 
     def _link(self, near: End, far: End, ends: Sequence[End]) -> dict[str, Any]:
-        """The keys of a link, with the speed and the cable that its ends have."""
+        """The keys of a link, with the speed and the cable of its ends."""
         members = self.names.members
         speeds = {end: mbps for end in ends if (mbps := members[end.switch].mbps(end.port)) is not None}
         where = members[near.switch].place("PORT", near.port)
@@ -199,19 +199,19 @@ class _Builder:
         return {"between": [near.switch, far.switch], "rate": rate, **length}
 
     def _free(self, switch: str, channel: str) -> list[End]:
-        """Members of a port channel that are up and have no link."""
+        """Members of a port channel that are up and have no link yet."""
         one = self.names.members[switch]
         ends = [End(switch, port) for port in one.channels[channel]]
         return [end for end in ends if end not in self._done and not one.is_down(end.port)]
 
     def complete_channels(self, one: Member) -> None:
-        """Connects members of port channels that have no neighbour to that of the other members."""
+        """Connects members of port channels that have no neighbour to the neighbour of the other members."""
         for channel, ports in one.channels.items():
             speeds = {one.mbps(port) for port in ports} - {None}
             if len(speeds) > 1:
                 listed = " and ".join(f"{mbps} Mb/s" for mbps in sorted(filter(None, speeds)))
                 raise InputError(
-                    f"{one.file}: {channel} has members of {listed}; expected one speed, as LACP does"
+                    f"{one.file}: {channel} has members of {listed}; expected one speed, as LACP requires"
                 )
             ends = [End(one.name, port) for port in ports]
             devices = {self.neighbours[end].name for end in ends if end in self.neighbours}
@@ -230,11 +230,11 @@ class _Builder:
                     self._done.add(end)
                     self._add(end, End(device, ""), f"{end} to {device}")
             self.made.remarks.append(
-                f"{one.name} {channel}: no neighbour at {listed}: {device}, as at its other members"
+                f"{one.name} {channel}: no neighbour at {listed}: using {device}, as for its other members"
             )
 
     def _pair(self, one: Member, channel: str, device: str, free: Sequence[End]) -> None:
-        """Connects free members of a port channel, in order, to those of the channel at the other switch."""
+        """Connects free members of a port channel, in order, to the free members at the other switch."""
         other = self.names.members[device]
         far_ports = {end.port for end in self._back.get((device, one.name), [])}
         far_ports |= {
@@ -257,7 +257,7 @@ class _Builder:
             self._add(near, far, f"{near} to {far}")
 
     def add_hosts(self, one: Member) -> None:
-        """Adds a host for each port that is up and has no neighbour; one for all members of a channel."""
+        """Adds a host for each port that is up and has no neighbour; channel members share one host."""
         channel_of = {port: channel for channel, ports in one.channels.items() for port in ports}
         alone = [
             port
@@ -271,14 +271,14 @@ class _Builder:
             self._add(End(one.name, port), End(host, ""), f"{one.name} {port} to {host}")
         if alone:
             self.made.remarks.append(
-                f"{one.name}: no neighbour at {shortened(alone)}: a host {one.name}-PORT at each"
+                f"{one.name}: no neighbour at {shortened(alone)}: adding a host {one.name}-PORT at each"
             )
 
 
 def _ports_of(one: Member, label: str, kind: str) -> list[str]:
-    """Ports that a neighbour's name of a port may mean; a port channel stands for its members.
+    """Ports that match a neighbour's name of a port; a port channel matches its members.
 
-    LLDP and minigraphs have aliases, so an alias takes precedence there.
+    Aliases take precedence, since LLDP and minigraphs use them.
     """
     named = one.named(label)
     return (named if kind == "DEVICE_NEIGHBOR" else named[::-1]) or one.channels.get(label, [])

@@ -1,8 +1,8 @@
-"""Lines of a switch's running configuration, and a record of which of them were read.
+"""Lines of a switch's running configuration, with a record of those that were read.
 
-A line is a statement; nested statements are indented further, or in braces. Readers access the words of a
-statement through `Statements.read`, which records its line in the ledger of the document. Every other line
-is reported with its number.
+A line is a statement; nested statements are indented further, or are in braces. Readers access the words of
+a statement through `Statements.read`, which records its line in the ledger of the document. All other lines
+are reported by number.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .reading import Deferred
 K = TypeVar("K")
 T = TypeVar("T")
 DEEPEST = 24
-"""Nesting depth of statements, at most."""
+"""Maximum nesting depth of statements."""
 MOST_PORTS = 1_024
-"""Ports of a switch, at most."""
+"""Maximum number of ports of a switch."""
 _NAMED = 4
 _BYTES = {"bytes": 1, "kbytes": 1_000, "mbytes": 1_000_000, "gbytes": 1_000_000_000}
 _NO_STATEMENT: tuple[tuple[str, ...], ...] = (("end",), ("exit",))
@@ -51,7 +51,7 @@ class Statement:
 
     @property
     def text(self) -> str:
-        """The words of the statement, as a line."""
+        """The words of the statement, joined to a line."""
         return " ".join(self.words)
 
     def begins(self, *words: str) -> bool:
@@ -59,7 +59,7 @@ class Statement:
         return self.words[: len(words)] == words
 
     def after(self, *words: str) -> str | None:
-        """The word after this sequence of words; ``None`` without it."""
+        """Returns the word after this sequence of words, or ``None``."""
         count = len(words)
         for at in range(len(self.words) - count):
             if self.words[at : at + count] == words:
@@ -81,7 +81,7 @@ class Statements:
     Parameters
     ----------
     document : Document
-        The document, with a ledger in which nothing is read.
+        The document, with a ledger in which nothing counts as read.
     roots : list of Statement
         Top-level statements.
 
@@ -97,7 +97,7 @@ class Statements:
         self.reported: list[str] = []
 
     def every(self) -> Iterator[Statement]:
-        """All statements, in their order."""
+        """All statements, in document order."""
         waiting = self.roots[::-1]
         while waiting:
             one = waiting.pop()
@@ -105,7 +105,7 @@ class Statements:
             waiting += one.children[::-1]
 
     def read(self, statement: Statement) -> tuple[str, ...]:
-        """The words of a statement; it counts as read, and so do the enclosing statements."""
+        """Returns the words of a statement; it and its enclosing statements then count as read."""
         around: Statement | None = statement
         while around is not None:
             self.document.ledger.look_up(around.words, _path(around))
@@ -113,11 +113,11 @@ class Statements:
         return statement.words
 
     def deferred(self, read: Callable[[], T]) -> Deferred[T]:
-        """Defers a value: the statements it is computed from count as read once it is used."""
+        """Defers a value: the statements from which it is computed count as read once it is used."""
         return self.document.ledger.deferred(read)
 
     def joined(self, value: T, *parts: Deferred[Any] | None) -> Deferred[T]:
-        """A deferred value that depends on others."""
+        """Returns a deferred value that depends on other deferred values."""
         paths = (part.paths for part in parts if part is not None)
         return Deferred(value, frozenset().union(*paths), self.document.ledger)
 
@@ -139,15 +139,15 @@ class Statements:
             self.reported.append(line)
 
     def put_once(self, found: dict[K, Statement], key: K, one: Statement, what: str) -> None:
-        """Files a statement under a key.
+        """Adds a statement to a dictionary under a key.
 
         Raises
         ------
         InputError
-            If the key is taken; `what` names what is expected once, such as "each policy".
+            If the key exists; `what` names the thing that is expected once, such as "each policy".
         """
         if key in found:
-            raise self.error(one, f"{brief(one.text)} is there twice; expected {what} once")
+            raise self.error(one, f"{brief(one.text)} appears twice; expected {what} once")
         found[key] = one
 
     def error(self, statement: Statement, message: str) -> InputError:
@@ -155,7 +155,7 @@ class Statements:
         return self.document.error(statement.line, message)
 
     def whole(self, statement: Statement, what: str, text: str | None, least: int, most: int) -> int:
-        """A whole number within limits.
+        """Parses a whole number within limits.
 
         Raises
         ------
@@ -167,7 +167,7 @@ class Statements:
         return self.document.whole(statement.line, what, text, least, most)
 
     def numbers(self, statement: Statement, what: str, words: Iterable[str], most: int) -> list[int]:
-        """Whole numbers from 0, such as ``3,5 8-15``.
+        """Parses whole numbers from 0, such as ``3,5 8-15``.
 
         Raises
         ------
@@ -182,12 +182,12 @@ class Statements:
         return found
 
     def amount(self, statement: Statement, what: str, number: str | None, unit: str | None) -> int:
-        """A size in bytes, from a number and its unit.
+        """Parses a size in bytes from a number and its unit.
 
         Raises
         ------
         InputError
-            If it is not a size, or its unit is not one of bytes.
+            If it is not a size, or its unit is not a unit of bytes.
         """
         if number is None or unit not in _BYTES:
             given = brief(f"{number or ''} {unit or ''}".strip())
@@ -218,7 +218,7 @@ class Statements:
         ]
 
     def remarks(self, meaning: Callable[[Statement], str]) -> list[str]:
-        """Differences, and a line for each reason why statements were not read.
+        """Returns the differences, and one line for each reason why statements were not read.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ def _path(statement: Statement) -> tuple[str, ...]:
 
 
 def _names(found: Collection[Statement]) -> str:
-    """The first statements; if there are many, their first words."""
+    """The first statements, or their first words if there are many."""
     few = len(found) <= _NAMED
     named = dict.fromkeys(brief(one.text if few else " ".join(one.words[:2])) for one in found)
     more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
@@ -265,15 +265,15 @@ def _lines(found: Collection[Statement]) -> str:
 
 
 def indented(document: Document, belongs: Mapping[str, Collection[str]]) -> Statements:
-    """The statements of a configuration whose blocks are indented, with comments after ``!``.
+    """Parses a configuration with indented blocks, in which ``!`` starts a comment.
 
     Parameters
     ----------
     document : Document
         The document.
     belongs : mapping
-        First words of statements, mapped to those of the statements that enclose them even without further
-        indentation.
+        First words of statements, mapped to the first words of the statements that enclose them even without
+        further indentation.
 
     Raises
     ------
@@ -293,7 +293,7 @@ def indented(document: Document, belongs: Mapping[str, Collection[str]]) -> Stat
         while around and not _holds(around[-1], depth, belongs.get(first, ())):
             around.pop()
         if len(around) >= DEEPEST:
-            raise document.error(number, f"within {DEEPEST} other lines; expected fewer")
+            raise document.error(number, f"nested deeper than {DEEPEST} levels")
         one = Statement(number, words, around[-1][1] if around else None)
         (around[-1][1].children if around else roots).append(one)
         around.append((depth, one))
@@ -311,7 +311,7 @@ def port_names(statements: Statements, statement: Statement, text: str) -> list[
     Raises
     ------
     InputError
-        If there are more than a switch has.
+        If there are more ports than a switch can have.
     """
     found: list[str] = []
     for one in text.split(","):

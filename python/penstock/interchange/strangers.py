@@ -1,4 +1,4 @@
-"""Identifies known file types that `penstock import` does not read."""
+"""Identifies known file types that `penstock import` cannot read."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ BINARY = (
     (b"\xa1\xb2\xc3\xd4", "a capture (pcap): see penstock decode"),
     (b"\x4d\x3c\xb2\xa1", "a capture (pcap): see penstock decode"),
     (b"\xa1\xb2\x3c\x4d", "a capture (pcap): see penstock decode"),
-    (b"\x1f\x8b", "packed by gzip; expected its content"),
-    (b"PK\x03\x04", "packed by zip; expected its content"),
+    (b"\x1f\x8b", "compressed with gzip; unpack it first"),
+    (b"PK\x03\x04", "compressed with zip; unpack it first"),
     (b"PAR1", "a Parquet file; expected CSV"),
-    (b"\x7f\x10\x00\x00\x00\x00\x00\x00", "a schedule of GOAL in binary, which is not imported"),
+    (b"\x7f\x10\x00\x00\x00\x00\x00\x00", "a binary GOAL schedule, which is not imported"),
 )
-"""First octets of binary file types, with a description."""
+"""First octets of binary file types, with descriptions."""
 _CHARACTERS = 20_000
-"""Length of the beginning that is examined."""
+"""Number of characters at the beginning that are examined."""
 
 
 class _Beginning:
-    """The beginning of a text: stripped, as lines, and its first line with content."""
+    """The beginning of a text: the stripped text, its lines, and its first line with content."""
 
     def __init__(self, text: str) -> None:
         self.text = text[:_CHARACTERS].strip()
@@ -35,7 +35,7 @@ class _Beginning:
         return self.text.startswith("{") and any(f'"{name}"' in self.text for name in names)
 
     def has_line(self, *words: str) -> bool:
-        """Returns true if a line begins with these words, possibly after the prefix of a job's output."""
+        """Returns true if a line begins with these words, possibly after the prefix of an MPI job."""
         wanted = [*words]
         return any(
             line[: len(words)] == wanted
@@ -44,7 +44,7 @@ class _Beginning:
         )
 
     def is_template(self) -> bool:
-        """Returns true if the text has a statement of Jinja."""
+        """Returns true if the text contains a Jinja statement."""
         statements = (piece[:40].lstrip("-").split(maxsplit=1) for piece in self.text.split("{%")[1:])
         words = {piece[0] for piece in statements if piece}
         return self.text.startswith(("{%", "{#")) or bool(words & {"set", "macro", "include", "import"})
@@ -57,12 +57,12 @@ class _Beginning:
 
 
 TEXTS: tuple[tuple[Callable[[_Beginning], bool], str], ...] = (
-    (_Beginning.is_template, "a template of Jinja: expected what it renders"),
+    (_Beginning.is_template, "a Jinja template: import its rendered output"),
     (
         lambda one: one.first[:1] == ["num_ranks"] and one.first[1:2] != [],
-        "a schedule of GOAL: penstock trace check reads it",
+        "a GOAL schedule: penstock trace check reads it",
     ),
-    (lambda one: one.has_line("[simulation]"), "a scenario of Penstock: run it, or name it by --like"),
+    (lambda one: one.has_line("[simulation]"), "a scenario of Penstock: run it, or name it with --like"),
     (
         lambda one: one.text.startswith(("<algo ", "<algo>")),
         "an algorithm of MSCCL: penstock trace check reads it",
@@ -74,7 +74,7 @@ TEXTS: tuple[tuple[Callable[[_Beginning], bool], str], ...] = (
     ),
     (
         lambda one: one.has_line("#", "size", "count", "type"),
-        "what nccl-tests print: penstock calibrate reads it",
+        "output of nccl-tests: penstock calibrate reads it",
     ),
     (
         lambda one: one.has_json_key("scheduling-policy", "all-reduce-implementation"),
@@ -99,7 +99,7 @@ TEXTS: tuple[tuple[Callable[[_Beginning], bool], str], ...] = (
         "a table of measured bandwidths of SimAI, which is not imported",
     ),
 )
-"""Tests of the beginning of a text, with a description of the file type."""
+"""Tests of the beginning of a text, with descriptions of the file types."""
 
 
 def of_octets(data: bytes) -> str | None:

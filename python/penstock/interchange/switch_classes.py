@@ -1,7 +1,7 @@
-"""Traffic classes of a scenario for a switch that maps queues, PFC priorities and DSCPs separately.
+"""Traffic classes of a scenario for a switch with separate maps for CoS, DSCP and PFC priorities.
 
-A priority of a scenario is the traffic class of a frame, the priority in its tag and the one in pauses. A
-switch may map each of them to queues: CoS and DSCP at the ingress, and a pause to the queue that it stops.
+In a scenario, one number is the traffic class of a frame, the priority in its tag and the priority in pauses.
+A switch may map each of them to queues: CoS and DSCP at the ingress, and a pause to the queue that it stops.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Classes:
     Attributes
     ----------
     queue_of : tuple of int
-        The queue of each traffic class.
+        The queue for each traffic class.
     class_of_dscp : tuple of (int, int), optional
         The traffic class of each code point; ``None`` if the port does not trust DSCP.
     """
@@ -52,9 +52,9 @@ def classes_of(
     Parameters
     ----------
     reporter : Reporter
-        The configuration, to report differences to.
+        The configuration that collects the differences.
     default : int
-        The queue of all other frames.
+        The queue for all other frames.
     cos : mapping
         Queues by CoS.
     dscp : mapping, optional
@@ -67,7 +67,7 @@ def classes_of(
         if queue_of.setdefault(number, queue) != queue:
             reporter.report(
                 f"CoS {number}",
-                f"waits in queue {queue}, and its pauses stop queue {queue_of[number]}: taken as the latter",
+                f"waits in queue {queue}, but its pauses stop queue {queue_of[number]}: taken as the latter",
             )
     if dscp is None:
         return Classes(tuple(queue_of.get(one, default) for one in PRIORITIES), None)
@@ -82,7 +82,7 @@ def classes_of(
         else:
             known[queue] = next(iter(known.values()))
             reporter.report(
-                f"queue {queue}", f"no traffic class is left: its frames wait in queue {known[queue]}"
+                f"queue {queue}", f"no traffic class is left, so its frames wait in queue {known[queue]}"
             )
     classes = tuple((one, known[dscp.get(one, default)]) for one in CODE_POINTS)
     return Classes(tuple(queue_of.get(one, default) for one in PRIORITIES), classes)

@@ -1,4 +1,4 @@
-"""Converts a switch's running configuration to a piece of a scenario, from the settings of its ports."""
+"""Converts a switch's running configuration to a piece of a scenario."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class PortSet:
     groups, queues : mapping
         Buffer profiles of priorities at the ingress, and of queues.
     speed_mbps, mtu, watchdog : Deferred
-        Rate, bytes of a frame without `port_keys.FRAME_BYTES`, and times of the watchdog in ms with its
+        Rate, MTU in bytes (a frame without `port_keys.FRAME_BYTES`), and times of the watchdog in ms with its
         action.
     length_m : Deferred, optional
         Length of the cable in metres.
@@ -56,12 +56,12 @@ class PortSet:
 
 @dataclass(frozen=True)
 class Commands:
-    """Lines that repair a configuration, with placeholders for names and bytes; empty if there is none.
+    """Lines that repair a configuration, with placeholders for names and bytes; empty if not available.
 
     Attributes
     ----------
     watchdog : str
-        Starts the watchdog of PFC.
+        Starts the PFC watchdog.
     headroom : str
         Sets the headroom of a ``{profile}`` to ``{headroom}`` bytes.
     marks : str
@@ -90,7 +90,7 @@ class SwitchText:
         Name of the switch.
     down : collection of str
         Ports that are shut down.
-    words : str
+    Ports that are administratively down.
         The vendor's term for settings of queues, for reports.
     meaning : callable
         Returns the consequence of leaving out a statement.
@@ -113,7 +113,7 @@ class SwitchText:
 
 @dataclass(frozen=True)
 class Described:
-    """A configuration as a piece of a scenario, with all ports and the representative ones."""
+    """A configuration as a piece of a scenario, with all its ports and their representatives."""
 
     piece: Piece
     views: Mapping[str, View]
@@ -121,12 +121,12 @@ class Described:
 
 
 def described(text: SwitchText) -> Described:
-    """Converts the settings of the ports; the majority applies if more than rate and cable differ.
+    """Converts the settings of the ports; the majority applies where they differ by more than rate and cable.
 
     Raises
     ------
     InputError
-        If there is no port, or `document.interface` is not one of them.
+        If there are no ports, or `document.interface` is not one of them.
     """
     statements, document = text.statements, text.statements.document
     if not text.ports:
@@ -164,14 +164,14 @@ def described(text: SwitchText) -> Described:
 
 
 def reader_of(switch: Callable[[Document], SwitchText]) -> Callable[[Document], Piece]:
-    """Reader of a format whose configurations `switch` reads: makes them the settings of all switches."""
+    """Returns a reader for a format that `switch` parses; the settings apply to all switches."""
     return lambda document: described(switch(document)).piece
 
 
 def lossless_wred(
     statements: Statements, wred: Mapping[int, Wred], read: Deferred[Any], lossless: Collection[int]
 ) -> dict[int, Deferred[Wred | None]]:
-    """WRED of queues; on a lossless queue it marks without dropping."""
+    """WRED of queues; a lossless queue marks without dropping."""
     return {
         queue: statements.joined(replace(one, drops=False) if queue in lossless and one.marks else one, read)
         for queue, one in wred.items()
@@ -179,7 +179,7 @@ def lossless_wred(
 
 
 def _view(statements: Statements, one: PortSet) -> View:
-    """The settings of a port, with the command line's values for its link."""
+    """The settings of a port; the command line sets missing values of its link."""
     document = statements.document
     nothing: Deferred[Any] = statements.joined(None)
     identity = statements.joined(tuple(PRIORITIES))
@@ -255,7 +255,7 @@ class _Memory:
                 statements.report(profiles[0].name, line)
             if len({(one.size, one.xon, one.xoff, one.static) for one in profiles}) > 1:
                 statements.report(
-                    profiles[0].name, f"its thresholds hold for all of {_names_of(profiles)}, which differ"
+                    profiles[0].name, f"its thresholds apply to all of {_names_of(profiles)}, which differ"
                 )
             made = [(link, {}, queues) for link, _, queues in made]
         if any(groups or queues for _, groups, queues in made):
@@ -297,7 +297,7 @@ class _Memory:
         self._pools[pool.name] = own
 
     def _profile(self, profile: Profile, pool: Pool, what: str) -> str:
-        """The name of a profile; adds the profile and its pool."""
+        """Returns the name of a profile, after adding the profile and its pool."""
         self._pool(pool)
         keys, reported = profile.of_pool(pool.name, has_shared_headroom=bool(pool.headroom))
         for line in reported:

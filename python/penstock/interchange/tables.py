@@ -1,4 +1,4 @@
-"""Result tables for other programs: CSV, Parquet, and the text format of Prometheus (OpenMetrics)."""
+"""Exports result tables: CSV, Parquet, and the text format of Prometheus (OpenMetrics)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LEAST_STEP_S = 1e-3
 
 
 def csv_text(table: pa.Table) -> bytes:
-    """A table as CSV with a header; missing values are empty.
+    """Returns a table as CSV with a header; missing values are empty.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def parquet_bytes(table: pa.Table) -> bytes:
 
 
 def stretch_of(result: Measurements) -> float:
-    """The smallest power of ten that puts points of a time series at least a millisecond apart."""
+    """The smallest power of ten that spaces the points of a time series by at least a millisecond."""
     times = sorted(set(result.table("series")["time_ns"].to_pylist())) if _has(result, "series") else []
     steps = [b - a for a, b in pairwise(times)]
     if not steps:
@@ -56,10 +56,10 @@ def stretch_of(result: Measurements) -> float:
 
 
 def openmetrics(result: Measurements, *, stretch: float, epoch_s: float = 0.0) -> Iterator[str]:
-    """The lines of a result in the text format of OpenMetrics 1.0.
+    """Yields a result in the OpenMetrics 1.0 text format.
 
-    Totals have the time of the end of the run, points of time series that of the beginning of their bin.
-    Unknown values are left out.
+    Totals have the time of the end of the run; points of time series have the time of the beginning of their
+    bin. Unknown values are left out.
 
     Parameters
     ----------

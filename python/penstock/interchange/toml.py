@@ -1,4 +1,4 @@
-"""Writes a scenario as readable text: each link is a line, and consecutive names are a range."""
+"""Writes a scenario as readable text: one line per link, and consecutive names as ranges."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>0|[1-9]\d{0,17})")
 
 
 def scenario(keys: Mapping[str, Any]) -> str:
-    """The text of a scenario with these keys, in order; plain values come before the first table."""
+    """The text of a scenario with these keys, in order; plain values precede the first table."""
     plain = {key: value for key, value in keys.items() if not isinstance(value, Mapping | list)}
     parts = [tomli_w.dumps(plain).rstrip("\n")] if plain else []
     for key, value in keys.items():
@@ -40,7 +40,7 @@ def _lines(table: Mapping[str, Any]) -> str:
 
 
 def _inline(value: Any) -> str:
-    """A value on one line."""
+    """A value in TOML on one line."""
     if isinstance(value, Mapping):
         inside = ", ".join(f"{_key(key)} = {_inline(one)}" for key, one in value.items())
         return f"{{ {inside} }}"
@@ -54,7 +54,7 @@ def _key(key: str) -> str:
 
 
 def _ranges(names: Sequence[str]) -> list[str]:
-    """Names in order, with consecutive ones as a range."""
+    """Names in order, with consecutive ones written as a range."""
     found: list[list[str]] = []
     for name in names:
         if found and _follows(found[-1][-1], name):

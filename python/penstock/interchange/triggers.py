@@ -1,11 +1,11 @@
-"""Triggers of htsim: connections that begin when others end, if their host can observe the event.
+"""Triggers of htsim: connections that begin when others end, where their host can observe the event.
 
-A trigger fires when a connection that names it is acknowledged (`send_done_trigger`) or has arrived
-(`recv_done_trigger`), a barrier after a given number of them. In htsim the waiting connections begin at the
-same instant, at any host. Here a host observes only the acknowledgement of its own data and the arrival of
-data sent to it, because hosts may affect each other only by frames. So if the host of a waiting connection is
-the receiver, an acknowledgement is replaced by the arrival. If it is the sender, an arrival is replaced by
-the acknowledgement, with a remark. A dependency on a connection between other hosts is an error.
+A trigger fires when a connection that refers to it is acknowledged (`send_done_trigger`) or has arrived
+(`recv_done_trigger`); a barrier fires after a given number of them. In htsim, the waiting connections begin
+at the same instant, at any host. Here, hosts affect each other only by frames, so a host observes only the
+acknowledgement of its own data and the arrival of data sent to it. If the host of a waiting connection is the
+receiver, an acknowledgement is therefore replaced by the arrival. If it is the sender, an arrival is replaced
+by the acknowledgement. Both are reported. A dependency on a connection between other hosts is an error.
 
 Source: `sim/trigger.cpp` and `sim/datacenter/connection_matrix.cpp` of csg-htsim and uet-htsim.
 """
@@ -43,7 +43,7 @@ class Connection:
 def after(
     document: Document, connections: Sequence[Connection], triggers: Mapping[int, Trigger]
 ) -> tuple[dict[int, tuple[int, ...]], list[str]]:
-    """Lines of the connections that each waiting connection depends on, by its line; and remarks.
+    """For each waiting connection, by line, the lines of the connections that it depends on; and remarks.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def after(
         trigger = triggers[number]
         begins = f"begins when trigger {number} (line {trigger.line}) fires"
         if not fired[number]:
-            raise document.error(own.line, f"{begins}, and no connection fires it")
+            raise document.error(own.line, f"{begins}, but no connection fires it")
         _check_count(document, own, begins, trigger, len(fired[number]))
         for one, word in fired[number]:
             if reason := _unobserved(own, one):
@@ -90,18 +90,18 @@ def after(
 
 
 def check_circles(document: Document, waits: Mapping[int, Sequence[int]]) -> None:
-    """Rejects lines that wait for themselves, directly or indirectly.
+    """Rejects connections that wait for themselves, directly or indirectly.
 
     Raises
     ------
     InputError
-        With the lines of a cycle.
+        If there is a cycle; the message lists its lines.
     """
     try:
         TopologicalSorter(waits).prepare()
     except CycleError as circle:
         lines = " -> ".join(str(line) for line in circle.args[1])
-        raise document.error(min(circle.args[1]), f"waits, over others, for itself: lines {lines}") from None
+        raise document.error(min(circle.args[1]), f"waits for itself indirectly: lines {lines}") from None
 
 
 def _check_count(document: Document, own: Connection, begins: str, trigger: Trigger, fires: int) -> None:

@@ -1,4 +1,4 @@
-"""WRED of switches, from the keys of a queue manager."""
+"""WRED of switches, derived from the keys of a queue manager."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OF_WRED = {
     "counts": "without_frame",
     "at": "enqueue",
 }
-"""Keys of RED that WRED cannot express, and WRED's fixed values for them. It has `min`, `max`,
+"""Keys of RED that WRED cannot express, with WRED's fixed values for them. WRED has `min`, `max`,
 `max_probability` and `action`."""
 
 
@@ -34,7 +34,7 @@ class WredLine:
 
 
 def wred_line(key: str, keys: Mapping[str, Any]) -> WredLine:
-    """The WRED line for keys of RED; `key` is their place, for errors."""
+    """Converts the keys of RED to WRED; `key` is their place, for errors."""
     percent = Fraction(repr(keys["max_probability"])) * 100
     if percent.denominator != 1:
         raise InputError(
@@ -46,10 +46,10 @@ def wred_line(key: str, keys: Mapping[str, Any]) -> WredLine:
 
 
 def leave_out_colors(keys: Mapping[str, Any]) -> list[str]:
-    """Removes WRED settings for colors that the scenario's frames do not have; returns remarks.
+    """Removes WRED settings for colors that no frame of the scenario has; returns remarks.
 
-    A switch has thresholds for all colors, and without a meter all frames are green. Each check would warn
-    of keys without effect.
+    A switch has thresholds for all colors, but without a meter all frames are green. Each unused key would
+    cause a warning.
     """
     used = {*_colors([keys.get(key) for key in ("flows", "transfers", "switch", "switches")])}
     left_out = set()
@@ -61,7 +61,7 @@ def leave_out_colors(keys: Mapping[str, Any]) -> list[str]:
         if all(one.get("action") != "mark" for one in (red, red.get("yellow", {}), red.get("red", {}))):
             red.pop("mark_above_max", None)
     named = " and ".join(sorted(left_out, reverse=True))
-    return [f"WRED of {named} frames is left out: all flows are of other colors"] if left_out else []
+    return [f"WRED of {named} frames is left out: no flow has these colors"] if left_out else []
 
 
 def _colors(keys: object) -> Iterator[str]:
@@ -79,7 +79,7 @@ def _colors(keys: object) -> Iterator[str]:
 
 
 def class_of_queue(effective: Mapping[str, Any], class_of: Sequence[int]) -> dict[int, int]:
-    """The traffic class of each queue of switches, from the classes of the priorities."""
+    """The traffic class of each queue, derived from the classes of the priorities."""
     queues = effective["switch"]["queues"]
     return dict(zip(queues if isinstance(queues, list) else range(len(class_of)), class_of, strict=True))
 
@@ -127,11 +127,13 @@ def managers(effective: Mapping[str, Any], class_of: Sequence[int], reported: li
         own = set(entry.get("classes") or [queue for queue in numbers if queue not in named])
         classes = sorted({numbers[queue] for queue in own if queue in numbers})
         if both := taken.intersection(classes):
-            raise InputError(f"{key}: queues of class {min(both)} have two; one a class can be exported")
+            raise InputError(
+                f"{key}: queues of class {min(both)} have two; only one per class can be exported"
+            )
         taken.update(classes)
         others = [queue for queue, number in numbers.items() if number in classes and queue not in own]
         if others:
-            reported.append(f"{key} is that of all queues of its class, and so of queue {others[0]}")
+            reported.append(f"{key} applies to all queues of its class, including queue {others[0]}")
         yield Managed(place, key, kind, entry[kind], classes)
 
 

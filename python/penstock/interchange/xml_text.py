@@ -1,4 +1,4 @@
-"""XML of other tools: its root, and a parser that rejects entities."""
+"""XML of other tools: the name of its root, and a parser that rejects entities."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .piece import Document
 from .reading import Fields
 
 _SCHEMA = ("schemaLocation", "noNamespaceSchemaLocation")
-"""Attributes that locate a schema and have no effect on the content."""
+"""Attributes that locate a schema and do not affect the content."""
 
 
 class _RootFound(Exception):  # noqa: N818 (ends the parser, and is no error)
-    """Stops the parser at the first element."""
+    """Raised to stop the parser at the first element."""
 
 
 def root_of(document: Document) -> str:
@@ -41,7 +41,7 @@ def parse(
     end: Callable[[str], None],
     characters: Callable[[str, int], bool],
 ) -> None:
-    """Calls `begin` and `end` for each element, with name, attributes and line, and `characters` for text.
+    """Parses XML: calls `begin` and `end` per element with name, attributes and line, `characters` for text.
 
     Attributes that are never looked up are reported as not read, and text for which `characters` returns
     false.
@@ -72,7 +72,7 @@ def parse(
             document.ledger.offer((open_elements[-1], "text"))
 
     def entity(name: str, *_: object) -> None:
-        # With entities, a few bytes can expand to a huge text.
+        # With entities, a few bytes could expand to a huge text.
         message = f"declares the entity {name}; expected XML without entities"
         raise document.error(parser.CurrentLineNumber, message)
 
@@ -81,4 +81,4 @@ def parse(
     try:
         parser.Parse(document.text, True)
     except expat.ExpatError as error:
-        raise document.error(error.lineno, f"this is no XML: {expat.ErrorString(error.code)}") from None
+        raise document.error(error.lineno, f"not valid XML: {expat.ErrorString(error.code)}") from None

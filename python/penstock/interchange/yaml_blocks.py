@@ -1,6 +1,6 @@
 """YAML as written by programs: mappings and lists in blocks, plain and quoted scalars, each with its line.
 
-Not read: anchors, tags, lists and mappings in braces unless they are empty, block scalars.
+Not supported: anchors, tags, nonempty lists and mappings in braces, block scalars.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class Node:
     path: Path = ()
 
     def plain(self) -> Any:
-        """The value without lines."""
+        """Returns the value without lines."""
         if isinstance(self.value, dict):
             return {key: one.plain() for key, one in self.value.items()}
         return [one.plain() for one in self.value] if isinstance(self.value, list) else self.value
 
     def placed(self, path: Path = ()) -> Node:
-        """The node and its children with their paths, in the form of `reading.Ledger`."""
+        """Returns the node and its children with their paths, for `reading.Ledger`."""
         if isinstance(self.value, dict):
             inside = {key: one.placed((*path, key)) for key, one in self.value.items()}
             return Node(self.line, inside, path)
@@ -60,7 +60,7 @@ def parse(document: Document) -> Node:
     Raises
     ------
     InputError
-        If it is not YAML of this kind, or nested deeper than 32 levels; the message has the line.
+        If it is not YAML of this subset, or nested deeper than 32 levels; the message has the line.
     """
     rows = []
     for number, text in enumerate(document.every_line(), 1):
@@ -68,7 +68,7 @@ def parse(document: Document) -> Node:
         if not stripped or stripped.startswith("#") or stripped in ("---", "..."):
             continue
         if "\t" in text[: len(text) - len(text.lstrip())]:
-            raise document.error(number, "is indented by a tab; expected blanks")
+            raise document.error(number, "is indented by a tab; expected spaces")
         rows.append((number, len(text) - len(text.lstrip(" ")), stripped))
     lines = _Lines(document, rows)
     if not rows:
@@ -85,7 +85,7 @@ def _value(lines: _Lines, indent: int, depth: int) -> Node:
     if row is None:
         raise lines.document.error(lines.rows[-1][0], "the file ends; expected a value")
     if depth > DEEPEST:
-        raise lines.document.error(row[0], f"within {DEEPEST} other values; expected fewer")
+        raise lines.document.error(row[0], f"nested deeper than {DEEPEST} levels")
     return (_list if _is_item(row[2]) else _mapping)(lines, indent, depth)
 
 
@@ -125,7 +125,7 @@ def _mapping(lines: _Lines, indent: int, depth: int) -> Node:
             )
         key, rest = pair
         if key in found:
-            raise lines.document.error(number, f"{brief(key)} is there twice; expected each key once")
+            raise lines.document.error(number, f"{brief(key)} appears twice; expected each key once")
         lines.at += 1
         found[key] = _scalar(lines, number, indent, rest) if rest else _below(lines, number, indent, depth)
     _check_end(lines, indent)
@@ -145,12 +145,12 @@ def _check_end(lines: _Lines, indent: int) -> None:
     row = lines.peek()
     if row is not None and row[1] > indent:
         raise lines.document.error(
-            row[0], f"{brief(row[2])}: is indented by {row[1]} blanks; expected {indent}"
+            row[0], f"{brief(row[2])}: is indented by {row[1]} spaces; expected {indent}"
         )
 
 
 def _split(text: str) -> tuple[str, str] | None:
-    """Key and rest of a line; `None` if it has no key."""
+    """Returns the key and the rest of a line; `None` if it has no key."""
     if text[:1] in ("'", '"'):
         end = text.find(text[0], 1)
         key, rest = text[1:end], text[end + 1 :].lstrip()
@@ -162,7 +162,7 @@ def _split(text: str) -> tuple[str, str] | None:
 
 
 def _scalar(lines: _Lines, number: int, indent: int, text: str) -> Node:
-    """A scalar; it may continue in lines that are indented further."""
+    """Parses a scalar, which may continue in lines that are indented further."""
     if text in ("{}", "[]"):
         return Node(number, {} if text == "{}" else [])
     if text.startswith(_NO_SCALAR):
@@ -174,6 +174,6 @@ def _scalar(lines: _Lines, number: int, indent: int, text: str) -> Node:
     if text[:1] in ("'", '"'):
         end = text.rfind(text[0], 1)
         if end < 0:
-            raise lines.document.error(number, f"{brief(text)}: the quote has no end")
+            raise lines.document.error(number, f"{brief(text)}: the quote is not closed")
         return Node(number, text[1:end])
     return Node(number, text.partition(" #")[0].rstrip())

@@ -1,1 +1,1 @@
-"""Questions over many runs: sweeps of a scenario's keys, and what their results say together."""
+"""Experiments over many runs: sweeps, searches and sensitivity analyses."""

@@ -1,4 +1,4 @@
-"""Jobs beside each other, and each of them alone on the same fabric: what a job loses by its neighbours."""
+"""Compares each job of a scenario with the same job alone on the fabric."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ TRAFFIC = ("flows", "transfers", "jobs")
 
 @dataclass(frozen=True)
 class Neighboured:
-    """A job beside others and alone.
+    """Measures of a job together with the other jobs and alone.
 
     Attributes
     ----------
     job : str
-        Its name.
+        Name of the job.
     together_ns, alone_ns : float or None
-        Mean time of an iteration; ``None`` if none was finished.
+        Mean iteration time; ``None`` if no iteration finished.
     exposed_together_ns, exposed_alone_ns : float or None
-        Communication that is not hidden behind computation.
+        Exposed communication: communication that does not overlap computation.
     bus_together_bps, bus_alone_bps : float or None
-        Bus bandwidth; ``None`` of schedules.
+        Bus bandwidth; ``None`` for schedules.
     pauses_together, pauses_alone : int
-        Pause frames of the whole run.
+        Pause frames in the whole run.
     marks_together, marks_alone : int
-        Packets of the queue pairs of the job that arrived marked (ECN).
+        ECN-marked packets received by the queue pairs of the job.
     retransmitted_together, retransmitted_alone : int
-        Packets of the queue pairs of the job that were sent again.
+        Retransmitted packets of the queue pairs of the job.
     """
 
     job: str
@@ -56,32 +56,32 @@ class Neighboured:
 
     @property
     def slowdown(self) -> float | None:
-        """Time of an iteration beside others over that alone; ``None`` if either is not known."""
+        """Iteration time together divided by that alone; ``None`` if either is unknown."""
         if self.together_ns is None or not self.alone_ns:
             return None
         return self.together_ns / self.alone_ns
 
     def to_dict(self) -> dict[str, Any]:
-        """The values with `slowdown`."""
+        """Returns the attributes and `slowdown`."""
         return {**asdict(self), "slowdown": self.slowdown}
 
 
 def neighbours(source: Source, *, threads: Threads = "auto", seed: int | None = None) -> list[Neighboured]:
-    """Runs a scenario, and then each of its jobs without any other traffic.
+    """Runs a scenario, and each of its jobs without any other traffic.
 
     Parameters
     ----------
     source : Source
         The scenario.
     threads : int or "auto", optional
-        Of each run. Default: "auto".
+        Maximum number of threads per run. Default: "auto".
     seed : int, optional
-        Seed of all runs. Default: that of the scenario.
+        Seed of all runs. Default: the seed of the scenario.
 
     Returns
     -------
     list of Neighboured
-        One for each job, in the order of the scenario.
+        One element per job, in the order of the scenario.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def neighbours(source: Source, *, threads: Threads = "auto", seed: int | None = 
     whole = Scenario.from_toml(source.text, file=source.file)
     entries: Sequence[dict[str, Any]] = whole.to_dict().get("jobs", [])
     if not entries:
-        raise InputError(f"{source.file} has no jobs; expected [[jobs]], as docs/jobs.md describes")
+        raise InputError(f"{source.file} has no jobs; add [[jobs]] (see docs/jobs.md)")
     together = _measures(whole, threads, seed)
     return [_joined(name, together[name], own) for name, own in _each(whole, entries, threads, seed)]
 
@@ -99,7 +99,7 @@ def neighbours(source: Source, *, threads: Threads = "auto", seed: int | None = 
 def _each(
     whole: Scenario, entries: Sequence[dict[str, Any]], threads: Threads, seed: int | None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each job with its measures alone."""
+    """Runs each job alone; yields it with its measures."""
     for entry in entries:
         one = whole
         for key in TRAFFIC:
@@ -108,7 +108,7 @@ def _each(
 
 
 def _measures(scenario: Scenario, threads: Threads, seed: int | None) -> dict[str, dict[str, Any]]:
-    """By job, its row with what its queue pairs went through."""
+    """Row of each job, with counters of its queue pairs."""
     result = run(scenario, threads=threads, seed=seed)
     pauses = sum(row["pauses_sent"] for row in result.rows("ports"))
     found = {}

@@ -1,4 +1,4 @@
-"""Columns of result tables in the expressions of measures, and the functions of them."""
+"""Columns of result tables in measure expressions, and the functions of these expressions."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 
 class Column:
-    """Some rows of a column of a table, or what was calculated from them.
+    """Rows of a table column, or values computed from them.
 
     Parameters
     ----------
     values : array
-        One for each row: float, bool or text.
+        One value per row: float, bool or text.
     about : str
-        What it is called in messages.
+        Name in error messages.
     table : Table
-        The table.
+        Table of the column.
     rows : array
-        Which rows of the table these are.
+        Indexes of the rows in the table.
     """
 
     __hash__ = None  # type: ignore[assignment]
@@ -49,17 +49,17 @@ class Column:
 
     @property
     def is_text(self) -> bool:
-        """True if it has no numbers."""
+        """True if the values are text."""
         return self.values.dtype.kind not in "bf"
 
     @property
     def entities(self) -> list[str]:
-        """The name of each row; computed on demand."""
+        """Name of each row; computed on demand."""
         names = self.table.entities()
         return [names[at] for at in self.rows.tolist()]
 
     def picked(self, rows: object) -> Column:
-        """The rows of a name or a pattern, or those where a comparison holds."""
+        """Returns the rows selected by a name, a pattern or a comparison."""
         if isinstance(rows, Column) and rows.values.dtype.kind == "b":
             self._ensure_same_rows(rows)
             chosen = np.flatnonzero(rows.values)
@@ -75,7 +75,7 @@ class Column:
         return Column(self.values[chosen], about, self.table, self.rows[chosen])
 
     def by_entity(self) -> dict[str, float]:
-        """One number for each name.
+        """Returns the value of each entity by name.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class Column:
         return dict(zip(names, map(_known, self.values.tolist()), strict=True))
 
     def known(self) -> NDArray[np.float64]:
-        """The numbers that are known."""
+        """Finite values."""
         values = self.values.astype(np.float64)
         return values[np.isfinite(values)]
 
@@ -96,10 +96,10 @@ class Column:
         if other.table.name != self.table.name:
             raise ArgumentError(f"{self.table.name} and {other.table.name} have different rows")
         if not np.array_equal(self.rows, other.rows):
-            raise ArgumentError(f"{self.about} and {other.about} are of different rows of {self.table.name}")
+            raise ArgumentError(f"{self.about} and {other.about} select different rows of {self.table.name}")
 
     def with_values(self, how: Callable[[Any, Any], Any], other: object, *, swapped: bool = False) -> Column:
-        """The result of a function of these values and of another column, a number or a text."""
+        """Applies a function to these values and to a column, number or text."""
         if isinstance(other, Column):
             self._ensure_same_rows(other)
             other = other.values
@@ -155,24 +155,24 @@ class Column:
 
 
 def _less(one: Any, other: Any) -> Any:
-    """NumPy does not subtract truths."""
+    """Subtracts; NumPy does not support this for booleans."""
     return np.subtract(one, other, dtype=np.float64)
 
 
 def _share(one: Any, other: Any) -> Any:
-    """One by another; by zero it is not known."""
+    """Divides; a division by zero gives NaN."""
     return np.where(np.equal(other, 0), math.nan, np.divide(one, other))
 
 
 class Table:
-    """A table in an expression."""
+    """A result table in an expression."""
 
     def __init__(self, result: Measurements, name: str) -> None:
         self.name = name
         self._table = result.table(name)
 
     def column(self, column: object) -> Column:
-        """A column by its name."""
+        """Returns a column by name."""
         names = self._table.column_names
         if not isinstance(column, str):
             raise ArgumentError(f'{self.described()} or {self.name}["{names[0]}"]')
@@ -186,14 +186,14 @@ class Table:
         return Column(values, f"{self.name}.{column}", self, np.arange(len(values)))
 
     def described(self) -> str:
-        """The error for a table in place of a column."""
+        """Error message for a table used in place of a column."""
         names = self._table.column_names
         numbers = [name for name in names if numpy_of(self._table[name]).dtype.kind in "iuf"]
         one = next((name for name in numbers if name.endswith("_bps")), (numbers or names)[-1])
         return f"{self.name} is a table; name a column, such as {self.name}.{one}"
 
     def entities(self) -> list[str]:
-        """The names of the rows: the first column of text; of queues also the class."""
+        """Names of the rows: the first text column; for queues with the class."""
         names = self._table.column_names
         first: list[str] = self._table[names[0]].to_pylist()
         if names[:2] == ["port", "class"]:
@@ -206,14 +206,14 @@ _NUMBERS_OF = {"scenario": "scenario.switch.buffer.total", "run": "run.frame_hop
 
 
 class OfResult(Surroundings):
-    """The names an expression of a measure may use: tables and numbers of a result."""
+    """Names in measure expressions: tables and numbers of a result."""
 
     def __init__(self, result: Measurements) -> None:
         self.functions = FUNCTIONS
         self._result = result
 
     def name(self, name: str) -> Any:
-        """A table, a column, a key of the scenario or a number of the run."""
+        """Returns a table, a column, a key of the scenario or a number of the run."""
         table, _, column = name.partition(".")
         if name in ("scenario", "run"):
             raise ArgumentError(f"{name} is a table; name a number of it, such as {_NUMBERS_OF[name]}")
@@ -237,16 +237,16 @@ class OfResult(Surroundings):
         return found.column(column) if column else found
 
     def text(self, text: str) -> Any:
-        """An amount with a unit, such as "50 us", in the units of tables; any other text as it is."""
+        """Converts an amount with a unit, such as "50 us", to the units of tables; keeps other text."""
         found = Quantity.read(text)
         return text if found is None else found.in_tables()[0]
 
     def number(self, value: int | float) -> float:
-        """Converts to a number of tables: too large a value becomes unknown instead of truncated."""
+        """Converts to a float; a number beyond the range of floats becomes NaN."""
         return float(value)
 
     def operand(self, value: Any) -> Any:
-        """A number, a truth or a column of these."""
+        """Checks that the value is a number, a boolean or a column of these."""
         if isinstance(value, Table):
             raise ArgumentError(value.described())
         if isinstance(value, Column) and value.is_text:
@@ -254,7 +254,7 @@ class OfResult(Surroundings):
         return value if isinstance(value, bool | Column) else super().operand(value)
 
     def compared(self, one: Any, other: Any, *, ordered: bool) -> None:
-        """Text is equal to text or not; all else is a matter of numbers."""
+        """Checks the operands: text can only be compared with text, and only for equality."""
         texts = [
             isinstance(value, str) or (isinstance(value, Column) and value.is_text) for value in (one, other)
         ]
@@ -262,32 +262,32 @@ class OfResult(Surroundings):
             super().compared(one, other, ordered=True)
 
     def divided(self, one: Any, other: Any) -> Any:
-        """By zero it is not known, as in columns."""
+        """Divides; a division by zero gives NaN, as in columns."""
         if isinstance(one, Column) or isinstance(other, Column):
             return one / other
         return one / other if other else math.nan
 
     def entry(self, value: Any, index: Any) -> Any:
-        """A column of a table, or rows of a column."""
+        """Returns a column of a table, or rows of a column."""
         if isinstance(value, Table):
             return value.column(index)
         if isinstance(value, Column):
             return value.picked(index)
-        raise ArgumentError(f"{described(value)} has no rows to pick")
+        raise ArgumentError(f"{described(value)} has no rows to select")
 
     def outcome(self, value: Any) -> Value:
-        """A number, or one for each name; NaN where it is not known."""
+        """Returns a number, or one number per entity; NaN if unknown."""
         self.operand(value)
         return value.by_entity() if isinstance(value, Column) else _known(value)
 
 
 def _known(value: Any) -> float:
-    """A number of a table; one beyond all numbers is as little known as none."""
+    """Converts a value of a table to float; NaN for infinity."""
     return float(value) if math.isfinite(value) else math.nan
 
 
 def _key(result: Measurements, key: str) -> float:
-    """A key of the effective scenario as a number, in the units of tables."""
+    """Returns a key of the effective scenario as a number, in the units of tables."""
     table: Any = toml(result.scenario_toml)
     for step in key.split("."):
         if not isinstance(table, dict) or step not in table:
@@ -307,7 +307,7 @@ def _quantile(column: Any, share: Any) -> float:
     """Percentile by nearest rank."""
     if isinstance(share, Column) or not 0 < share <= 1:
         reported = share.about if isinstance(share, Column) else share
-        raise ArgumentError(f"the quantile {reported}; expected a number above 0, at most 1")
+        raise ArgumentError(f"the quantile {reported}; expected a number above 0 and at most 1")
     values = np.sort(_numbers(column))
     return float(values[math.ceil(share * len(values)) - 1]) if len(values) else math.nan
 
@@ -320,7 +320,7 @@ def _jain(column: Any) -> float:
 
 
 def _count(column: Any) -> float:
-    """Known numbers; of a comparison those rows where it holds."""
+    """Number of finite values; for a comparison, of rows where it holds."""
     values = _numbers(column)
     return float(values.sum()) if column.values.dtype.kind == "b" else float(len(values))
 
@@ -335,7 +335,7 @@ def _mean(column: Any) -> float:
 
 
 def _extreme(of: Callable[..., float]) -> Callable[..., float]:
-    """`min` or `max` of a column, or of several numbers."""
+    """Returns the minimum or maximum of a column, or of several numbers."""
 
     def extreme(first: Any, *others: Any) -> float:
         if columns := [one.about for one in (first, *others) if isinstance(one, Column)]:
@@ -353,7 +353,7 @@ def _extreme(of: Callable[..., float]) -> Callable[..., float]:
 
 def _numbers(column: Any) -> NDArray[np.float64]:
     if not isinstance(column, Column):
-        raise ArgumentError(f"expected a column, such as flows.throughput_bps, and not {described(column)}")
+        raise ArgumentError(f"{described(column)}: expected a column, such as flows.throughput_bps")
     return column.known()
 
 
@@ -371,4 +371,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "jain": _jain,
     "abs": _absolute,
 }
-"""Functions of expressions."""
+"""Functions of measure expressions."""

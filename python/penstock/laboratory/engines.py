@@ -1,7 +1,7 @@
-"""Where the runs of a sweep take place: processes of this machine, or a cluster of Dask.
+"""Engines that execute the runs of a sweep: processes of this machine, or a Dask cluster.
 
-A cluster needs the same Penstock on each worker, and no common file system unless results are kept: the
-answers come back to the process that asks, which writes them.
+Every worker of a cluster needs the same version of Penstock. A common file system is needed only to keep
+results: workers return measures to the client, which writes them.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ PATIENCE_S = 5
 
 @dataclass(frozen=True)
 class Engine:
-    """Where tasks run.
+    """Executor of tasks, with its limits.
 
     Attributes
     ----------
     executor : Executor or None
         ``None``: processes of this machine.
     workers : int or None
-        Tasks at a time; ``None``: the number of processors.
+        Number of concurrent tasks; ``None``: the number of processors.
     beside : int or None
-        Tasks that share the memory of a machine; ``None``: as many as `workers`.
+        Number of tasks that share the memory of a machine; ``None``: `workers`.
     """
 
     executor: Executor | None = None
@@ -41,14 +41,14 @@ class Engine:
 
 @contextlib.contextmanager
 def _closing(client: Any, address: str) -> Iterator[None]:
-    """Releases a cluster; one that is gone is ignored."""
+    """Closes the connection to a cluster; ignores one that is lost."""
     before = logging.root.manager.disable
-    logging.disable()  # errors are reported in one line, elsewhere
+    logging.disable()  # errors are reported in one line by the caller
     try:
         yield
     except (OSError, TimeoutError, CancelledError) as error:
         raise InputError(
-            f"the scheduler of Dask at {address} has gone: {error or type(error).__name__}"
+            f"lost the connection to the Dask scheduler at {address}: {error or type(error).__name__}"
         ) from error
     finally:
         with contextlib.suppress(Exception):
@@ -58,14 +58,15 @@ def _closing(client: Any, address: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def engine(place: str, workers: int | None = None) -> Iterator[Engine]:
-    """The engine that a word of the command line names, for the time of a block.
+    """Context with the engine for an ``--executor`` option.
 
     Parameters
     ----------
     place : str
-        ``"processes"``, or ``"dask:"`` and the address of a scheduler, such as ``"dask:tcp://10.0.0.1:8786"``.
+        ``"processes"``, or ``"dask:"`` and the address of a scheduler, such as
+        ``"dask:tcp://10.0.0.1:8786"``.
     workers : int, optional
-        Processes at a time. Default: the number of processors. A cluster has as many as it has.
+        Number of concurrent processes. Default: the number of processors. Not for clusters.
 
     Raises
     ------
@@ -82,7 +83,7 @@ def engine(place: str, workers: int | None = None) -> Iterator[Engine]:
             "such as dask:tcp://127.0.0.1:8786"
         )
     if workers is not None:
-        raise InputError("--workers is for processes of this machine; a cluster has as many as it has")
+        raise InputError("--workers applies to processes of this machine; remove it for a cluster")
     try:
         from distributed import Client
     except ImportError:
@@ -92,7 +93,7 @@ def engine(place: str, workers: int | None = None) -> Iterator[Engine]:
             address, timeout=PATIENCE_S, set_as_default=False
         )
     except (OSError, ValueError) as error:
-        raise InputError(f"no scheduler of Dask answers at {address}: {error}") from None
+        raise InputError(f"no Dask scheduler responds at {address}: {error}") from None
     with _closing(client, address):
         slots = client.nthreads()
         if not slots:

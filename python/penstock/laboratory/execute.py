@@ -1,7 +1,7 @@
-"""Runs tasks on any executor, and goes on when processes of it are killed.
+"""Runs tasks on an executor, and continues if its processes are killed.
 
-A process that is killed breaks a pool of processes. Any of the tasks that the pool had may be the reason, so
-these run again at the end, one at a time; one that ends its process `MOST_ATTEMPTS` times alone is given up.
+A killed process breaks the whole pool, and any task in the pool may be the cause. These tasks run again at
+the end, one at a time. A task whose process is killed `MOST_ATTEMPTS` times is abandoned.
 """
 
 from __future__ import annotations
@@ -18,45 +18,45 @@ from penstock.running.pool import cancel, processes
 
 MOST_ATTEMPTS = 3
 _WAITING = 4
-"""Tasks that an executor has for each worker, so that none is without one."""
+"""Number of tasks submitted per worker, so that workers never wait for a task."""
 
-_LOST = "the executor has ended, or lost its connection; the same command goes on"
+_LOST = "the executor has ended, or lost its connection; repeat the command to resume"
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 class LostError(PenstockError):
-    """A task whose process ended without an answer."""
+    """Raised for a task whose process ended without a result."""
 
 
 def each(
     function: Callable[[T], R], tasks: Iterable[T], *, executor: Executor | None, workers: int | None = None
 ) -> Iterator[tuple[T, R | Exception]]:
-    """Each task with what `function` made of it, or with its error, as they end.
+    """Yields each task with its result or error, in order of completion.
 
     Parameters
     ----------
     function : callable
-        At the top of a module, so that another process finds it.
+        Must be defined at the top level of a module, so that other processes can import it.
     tasks : iterable
-        Taken as there is room for them.
+        Consumed as workers become free.
     executor : concurrent.futures.Executor or None
-        Where they run; it stays open. ``None``: processes of this machine.
+        Executor; it is not shut down. ``None``: processes of this machine.
     workers : int, optional
-        Tasks at a time. Default: a process for each processor.
+        Number of concurrent tasks. Default: the number of processors.
 
     Raises
     ------
     LostError
-        If an `executor` breaks. Own processes are replaced.
+        If `executor` breaks. The own process pool is replaced instead.
     """
     most = workers or os.cpu_count() or 1
     waiting = iter(tasks)
     suspects: list[T] = []
     if executor is not None:
         yield from _on(executor, function, waiting, suspects, most * _WAITING)
-        yield from ((task, LostError("the process that ran it was killed")) for task in suspects)
+        yield from ((task, LostError("its process was killed")) for task in suspects)
         if next(waiting, None) is not None:
             raise LostError("the executor is broken: one of its processes was killed")
         return
@@ -70,7 +70,7 @@ def each(
 def _on(
     pool: Executor, function: Callable[[T], R], tasks: Iterator[T], suspects: list[T], most: int
 ) -> Iterator[tuple[T, R | Exception]]:
-    """Until there are no tasks, or the pool is broken; `suspects` gets those that it had then."""
+    """Runs tasks until there are none left or the pool breaks; `suspects` receives the tasks in the pool."""
     here: dict[Future[R], T] = {}
     broken = False
     try:
@@ -89,7 +89,7 @@ def _on(
             done, _ = wait(here, return_when=FIRST_COMPLETED)
             for future in done:
                 task = here.pop(future)
-                if future.cancelled():  # by the executor: nothing else cancels
+                if future.cancelled():  # only the executor cancels futures
                     raise LostError(_LOST)
                 error = future.exception()
                 if error is None:
@@ -106,15 +106,15 @@ def _on(
 
 
 def _alone(function: Callable[[T], R], task: T) -> R | Exception:
-    """One task in processes of its own."""
+    """Runs a task in a process pool of its own."""
     for _ in range(MOST_ATTEMPTS):
         suspects: list[T] = []
         with processes(1) as pool:
             for _, answer in _on(pool, function, iter([task]), suspects, 1):
                 return answer
-    return LostError(f"the process that ran it was killed {MOST_ATTEMPTS} times")
+    return LostError(f"its process was killed {MOST_ATTEMPTS} times")
 
 
 def _is_lost(error: BaseException) -> bool:
-    """Returns true if the process ended, not the task: in a pool of processes, or in Dask."""
+    """True if the process ended, not the task: in a process pool or in Dask."""
     return isinstance(error, BrokenProcessPool) or type(error).__name__ == "KilledWorker"

@@ -1,6 +1,6 @@
-"""Expressions of users: arithmetic, comparisons, calls of known functions; nothing else is carried out.
+"""User expressions: arithmetic, comparisons and calls of known functions.
 
-A text is parsed by Python's grammar and walked here, so that no name reaches the interpreter.
+Python's parser reads the text, and this module evaluates the tree. No name reaches the interpreter.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ MOST_CHARACTERS = 2_000
 
 
 class Surroundings:
-    """The names an expression may use, and rules to combine values; each method may raise `ArgumentError`.
+    """Names in an expression, and rules for combining values; every method may raise `ArgumentError`.
 
-    No operator and no function meets a value that was not asked for here, so that what is wrong is told in
-    words of ours.
+    All operands and arguments are checked here before they are used, so that errors have messages of this
+    module and not of Python.
 
     Attributes
     ----------
@@ -48,49 +48,49 @@ class Surroundings:
     functions: Mapping[str, Callable[..., Any]] = {}
 
     def name(self, name: str) -> Any:
-        """The value of a name, dots included, such as ``"flow_control.pfc.xoff"``."""
-        raise ArgumentError(f"no name {name}")
+        """Returns the value of a name, which may contain dots, such as ``"flow_control.pfc.xoff"``."""
+        raise ArgumentError(f"unknown name {name}")
 
     def text(self, text: str) -> Any:
-        """The value of a text in quotes outside of an index."""
+        """Returns the value of quoted text outside an index."""
         return text
 
     def number(self, value: int | float) -> Any:
-        """The value of a number."""
+        """Returns the value of a number."""
         return value
 
     def operand(self, value: Any) -> Any:
-        """A value that may be calculated with, and be given to functions."""
+        """Checks that a value can be used in arithmetic and as an argument."""
         if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
             raise ArgumentError(f"{described(value)} is not a number")
         return value
 
     def compared(self, one: Any, other: Any, *, ordered: bool) -> None:
-        """Refuses two values that cannot be compared, or not by which is larger."""
+        """Raises an error if two values cannot be compared, or, if `ordered`, have no order."""
         if ordered or not (isinstance(one, str) and isinstance(other, str)):
             self.operand(one)
             self.operand(other)
 
     def divided(self, one: Any, other: Any) -> Any:
-        """One operand by another."""
+        """Divides one operand by another."""
         try:
             return one / other
         except ZeroDivisionError:
-            raise ArgumentError("a division by zero") from None
+            raise ArgumentError("division by zero") from None
 
     def outcome(self, value: Any) -> Any:
-        """The value of the whole expression, for the caller."""
+        """Converts the value of the whole expression for the caller."""
         return value
 
     def entry(self, value: Any, index: Any) -> Any:
-        """The index between [ and ] of a value."""
+        """Returns the element of a value at the index in brackets."""
         if isinstance(value, Mapping) and isinstance(index, str) and index in value:
             return value[index]
         raise ArgumentError(f"{described(value)} has no such entry")
 
 
 def described(value: Any) -> str:
-    """A short description of a value."""
+    """Describes a value for error messages."""
     if isinstance(value, str):
         return f'the text "{value}"'
     kinds = {dict: "a table", list: "a list", bool: "true or false"}
@@ -98,30 +98,30 @@ def described(value: Any) -> str:
 
 
 class Expression:
-    """An expression that has been read.
+    """A parsed expression.
 
     Parameters
     ----------
     text : str
-        Such as ``"xoff / 2"``.
+        Expression, such as ``"xoff / 2"``.
     about : str
-        What it is, for messages.
+        Description for error messages.
 
     Raises
     ------
     ArgumentError
-        If it cannot be read, or contains what an expression may not have.
+        If it cannot be parsed, or contains unsupported syntax.
     """
 
     def __init__(self, text: str, about: str = "the expression") -> None:
         self.text = text_of(about, text)
         self.about = about
         self.names: set[str] = set()
-        """Names that it uses, dots included."""
+        """Names used in the expression, with dots."""
         self.calls: set[str] = set()
-        """Functions that it calls."""
+        """Functions called in the expression."""
         if len(text) > MOST_CHARACTERS:
-            raise ArgumentError(f"{about} has {len(text)} characters; at most {MOST_CHARACTERS} are accepted")
+            raise ArgumentError(f"{about} has {len(text)} characters; expected at most {MOST_CHARACTERS}")
         try:
             self._tree = ast.parse(text.strip(), mode="eval").body
             self._check(self._tree)
@@ -129,30 +129,30 @@ class Expression:
             if isinstance(error, ArgumentError):
                 raise
             where = f", near column {error.offset}" if isinstance(error, SyntaxError) and error.offset else ""
-            raise ArgumentError(f'{about} "{text}" cannot be read{where}') from None
+            raise ArgumentError(f'{about} "{text}" is not a valid expression{where}') from None
 
     def value(self, given: Surroundings) -> Any:
-        """The value of the expression.
+        """Evaluates the expression.
 
         Raises
         ------
         ArgumentError
-            If a name or function is not known, or values do not go together.
+            If a name or function is unknown, or values cannot be combined.
         """
         try:
             return given.outcome(self._value(self._tree, given))
         except PenstockError as error:
             raise ArgumentError(f'{self.about} "{self.text}": {error}') from None
-        except (ArithmeticError, ValueError):  # Python's, of numbers beyond floats and of thousands of digits
-            raise ArgumentError(f'{self.about} "{self.text}" comes to a number that is too large') from None
+        except (ArithmeticError, ValueError):  # numbers beyond floats, or with too many digits
+            raise ArgumentError(f'{self.about} "{self.text}" has a value that is too large') from None
         except RecursionError:
             raise ArgumentError(f'{self.about} "{self.text}" is nested too deeply') from None
 
     def _check(self, node: ast.expr) -> None:
-        """Refuses what `_value` does not know, before anything runs."""
+        """Rejects syntax that `_value` does not support, before evaluation."""
         constant = _constant(node)
         if constant is not None and not math.isfinite(constant):
-            raise ArgumentError(f'{self.about} "{self.text}" has "{ast.unparse(node)}", no finite number')
+            raise ArgumentError(f'{self.about} "{self.text}" contains "{ast.unparse(node)}", not finite')
         if isinstance(node, ast.Constant) and type(node.value) in (int, float, str, bool):
             return
         name = dotted(node)
@@ -173,8 +173,8 @@ class Expression:
             parts = [node.value, node.slice]
         else:
             raise ArgumentError(
-                f'{self.about} "{self.text}" has "{ast.unparse(node)}"; accepted are numbers, names, text, '
-                "+ - * /, one comparison, indices and calls"
+                f'{self.about} "{self.text}" contains "{ast.unparse(node)}"; expected numbers, names, text, '
+                "+ - * /, one comparison, indexes and calls"
             )
         for part in parts:
             self._check(part)
@@ -214,7 +214,7 @@ class Expression:
 
 
 def _called(function: str, given: Surroundings, values: list[Any]) -> Any:
-    """The result of a function, if it takes this number of arguments."""
+    """Calls a function; raises an error for a wrong number of arguments."""
     known = given.functions[function]
     signature = inspect.signature(known)
     try:
@@ -222,12 +222,12 @@ def _called(function: str, given: Surroundings, values: list[Any]) -> Any:
     except TypeError:
         reported = {0: "nothing", 1: "one value"}.get(len(values), f"{len(values)} values")
         usage = f"{function}({', '.join(signature.parameters)})"
-        raise ArgumentError(f"{function}() cannot take {reported}; expected {usage}") from None
+        raise ArgumentError(f"{function}() does not accept {reported}; expected {usage}") from None
     return known(*map(given.operand, values))
 
 
 def _constant(node: ast.expr) -> float | None:
-    """The number that arithmetic with numbers alone comes to; ``None`` for anything else."""
+    """Value of constant arithmetic; ``None`` for other expressions."""
     try:
         match node:
             case ast.Constant(value=int(number) | float(number)):
@@ -244,7 +244,7 @@ def _constant(node: ast.expr) -> float | None:
 
 
 def dotted(node: ast.expr) -> str | None:
-    """``a.b.c`` as a text; ``None`` for anything else."""
+    """Text of ``a.b.c``; ``None`` for other expressions."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):

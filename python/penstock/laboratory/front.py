@@ -1,4 +1,4 @@
-"""Pareto fronts: two measures, in which direction each is better, and the points that no other beats."""
+"""Pareto fronts of two measures, each minimized or maximized."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from .plan import Plan
 _DIRECTIONS = {"minimize": 1.0, "maximize": -1.0}
 
 Front = list[tuple[str, float]]
-"""Two measures; 1 if less is better, -1 if more is."""
+"""Two measures with 1 to minimize or -1 to maximize."""
 
 
 def measures_of(front: str, plan: Plan) -> Front:
-    """The measures of a text such as ``"minimize latency_p99_ns, maximize throughput_bps"``.
+    """Parses text such as ``"minimize latency_p99_ns, maximize throughput_bps"``.
 
     Raises
     ------
     InputError
-        If there are not two, or one is not measured.
+        If the number of measures is not two, or one is not a measure of the plan.
     """
     known = [measure.name for measure in plan.measures]
     found = []
@@ -34,12 +34,12 @@ def measures_of(front: str, plan: Plan) -> Front:
             raise InputError(f"no measure {name.strip()}; {suggestion(name.strip(), known)}")
         found.append((name.strip(), _DIRECTIONS[good]))
     if len(found) != 2:
-        raise InputError(f"a Pareto front has two measures, not {len(found)}: {front}")
+        raise InputError(f"{front}: {len(found)} measures; expected two for a Pareto front")
     return found
 
 
 def best_of(points: list[tuple[float, float]]) -> list[bool]:
-    """Which points no other beats, where less is better in both."""
+    """True for each point that no other point dominates; both values are minimized."""
     return [
         not any(other[0] <= point[0] and other[1] <= point[1] and other != point for other in points)
         for point in points

@@ -8,20 +8,20 @@ from typing import Any
 
 
 def labels(values: Iterable[Any]) -> dict[Any, str]:
-    """A short label for each value of one key, as the tables of a sweep have it.
+    """Returns a short label for each value of one key, as written in the tables of a sweep.
 
-    Of values that are tables, only what differs is told: ``{"rdma": {"control": "timely"}}`` beside
+    If values are tables, labels contain only the differences: ``{"rdma": {"control": "timely"}}`` next to
     ``{"rdma": {"control": {"dcqcn": {}}}}`` is ``timely``.
 
     Parameters
     ----------
     values : iterable
-        Values of a key, some of them more than once.
+        Values of a key, possibly repeated.
 
     Returns
     -------
     dict
-        The label of each; different ones for different values.
+        Label by value; labels are unique.
     """
     texts = list(dict.fromkeys(values))
     found = [_read(text) for text in texts]
@@ -30,17 +30,17 @@ def labels(values: Iterable[Any]) -> dict[Any, str]:
 
 
 def labels_of(rows: Sequence[Mapping[str, Any]], keys: Iterable[str]) -> dict[str, dict[Any, str]]:
-    """The labels of the values that each key has in the rows of a table."""
+    """Returns the labels of the values of each key in the rows of a table."""
     return {key: labels(row[key] for row in rows) for key in keys}
 
 
 def written(value: Any) -> str:
-    """A value of a key as tables have it, if not all are numbers."""
+    """Formats a value of a key as text for tables."""
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _read(text: Any) -> Any:
-    """The value that is written in a table."""
+    """Parses a value written in a table."""
     if isinstance(text, str) and text[:1] in ("{", "["):
         try:
             return json.loads(text)
@@ -50,7 +50,7 @@ def _read(text: Any) -> Any:
 
 
 def _different(values: Sequence[Any]) -> Sequence[Any]:
-    """Tables without the entries that all have, and without a name that is above all that is left."""
+    """Removes entries that all tables have, and names that contain all remaining differences."""
     if not all(isinstance(value, dict) and value for value in values):
         return values
     first = values[0]
@@ -67,7 +67,7 @@ def _different(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _entry(value: Any) -> str:
-    """A value without braces and quotes."""
+    """Formats a value without braces and quotes."""
     if isinstance(value, list):
         parts = [_entry(one) for one in value]
         return "; ".join(parts) if any(isinstance(one, dict) for one in value) else f"[{', '.join(parts)}]"

@@ -1,11 +1,11 @@
 """Measures of a run: expressions over the tables of its result.
 
-``max(flows.latency_p99_ns)`` is a number; ``flows.latency_p99_ns`` is a column, one number for each flow.
-``["victim"]`` picks the rows of a name, or of all names that a pattern such as ``"from-*"`` matches;
-``[flows.frames_sent > 0]`` picks rows by a comparison. ``flows["class"]`` is a column whose name is a word of
-Python, ``scenario.switch.buffer.total`` a key of the scenario, ``run.frame_hops`` a number of the run.
-All functions leave out numbers that are not known, such as the latency of a flow that received nothing. What
-is divided by zero, or is larger than any number, is not known either.
+``max(flows.latency_p99_ns)`` is a number; ``flows.latency_p99_ns`` is a column with one number per flow.
+``["victim"]`` selects rows by name, or by a pattern such as ``"from-*"``; ``[flows.frames_sent > 0]`` selects
+rows by a comparison. Use ``flows["class"]`` for a column whose name is a keyword of Python.
+``scenario.switch.buffer.total`` is a key of the scenario, ``run.frame_hops`` a number of the run.
+All functions ignore unknown values, such as the latency of a flow that received nothing. A quotient with
+divisor zero and a number beyond floats are unknown as well.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DEFAULT_MEASURES: dict[str, str] = {
 """Default measures: sums, means and maxima over flows and ports."""
 
 Value = float | dict[str, float]
-"""A number, or one for each entity; NaN where it is not known."""
+"""A number, or one number per entity; NaN if unknown."""
 
 
 class Measure:
@@ -42,14 +42,14 @@ class Measure:
     Parameters
     ----------
     name : str
-        Its name in tables and pictures. A last word such as ``_ns`` or ``_bps`` is its unit.
+        Name in tables and pictures. A suffix such as ``_ns`` or ``_bps`` is the unit.
     text : str
         The expression.
 
     Raises
     ------
     ArgumentError
-        If the name is not a word, or the expression cannot be read.
+        If the name is not an identifier, or the expression is invalid.
     """
 
     def __init__(self, name: str, text: str) -> None:
@@ -60,28 +60,28 @@ class Measure:
         self._expression = Expression(text, name)
 
     def check(self) -> None:
-        """Refuses a function that there is not, before anything runs.
+        """Rejects unknown functions before any run.
 
         Raises
         ------
         ArgumentError
-            If it calls one.
+            If the expression calls an unknown function.
         """
         from .columns import FUNCTIONS
 
         for function in sorted(self._expression.calls - FUNCTIONS.keys()):
-            text = f"no function {function}; {suggestion(function, FUNCTIONS)}"
+            text = f"unknown function {function}; {suggestion(function, FUNCTIONS)}"
             raise ArgumentError(f'{self.name} "{self.text}": {text}')
 
     def of(self, result: Measurements) -> Value:
-        """Its value for a run.
+        """Evaluates the measure for a run.
 
         Raises
         ------
         ArgumentError
             If the result has no such table, column or row.
         """
-        from .columns import OfResult  # NumPy and Arrow, for those who have a result
+        from .columns import OfResult  # imports NumPy and Arrow, which plans do not need
 
         value: Value = self._expression.value(OfResult(result))
         return value

@@ -1,4 +1,4 @@
-"""Results of a sweep: a table of runs, one of measures, and a summary with intervals for each point."""
+"""Results of a sweep: tables of runs and measures, and a summary with intervals per point."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Outcome:
     Attributes
     ----------
     directory : Path
-        Where they are, with the plan, the pictures and the page.
+        Directory with the tables, plan, pictures and page.
     tables : dict
-        ``runs``: one row a run, with the values of its point. ``metrics``: one row a run and measure (and
-        entity). ``summary``: one row a point and measure, over its seeds.
+        ``runs``: one row per run, with the values of its point. ``metrics``: one row per run and measure (and
+        entity). ``summary``: one row per point and measure, over its seeds.
     description : dict
-        What each table and column means, with its unit.
+        Description and unit of each table and column.
     """
 
     def __init__(self, directory: Path, tables: dict[str, pa.Table], description: dict[str, Any]) -> None:
@@ -61,7 +61,7 @@ class Outcome:
         Raises
         ------
         ResultError
-            If there are none.
+            If the directory does not contain a complete sweep.
         """
         path = Path(directory)
         try:
@@ -81,28 +81,28 @@ class Outcome:
         return f"<Sweep of {self.tables['runs'].num_rows} runs{f', {failed} failed' if failed else ''}>"
 
     def _repr_html_(self) -> str:
-        """Means over the seeds, for notebooks."""
+        """HTML for notebooks: means over the seeds."""
         return f"<p>{escape(repr(self))}</p>{html_table(self.tables['summary'], 'rows of summary')}"
 
     def table(self, name: str) -> pa.Table:
-        """A table as pyarrow.
+        """Returns a table as a pyarrow table.
 
         Raises
         ------
         UnknownNameError
-            If there is no such table.
+            If the sweep has no such table.
         """
         if name not in self.tables:
             raise UnknownNameError(f"no table {name!r}; {suggestion(name, TABLES)}")
         return self.tables[name]
 
     def failures(self) -> list[dict[str, Any]]:
-        """The rows of ``runs`` that have an error."""
+        """Returns the rows of ``runs`` with an error."""
         return [row for row in self.tables["runs"].to_pylist() if row["error"]]
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on all runs: each state that holds for one of them."""
+        """Returns the combined verdict on all runs."""
         named = [
             (f"run {row['run'][:16]}", of_text(row["verdict"], row["verdict_text"]))
             for row in self.tables["runs"].to_pylist()
@@ -121,19 +121,19 @@ class Outcome:
         return len({left * 10_000 // max(of, 1) for left, of in by_point.values()}) > 1
 
     def result(self, run: str) -> Result:
-        """The result of a run: as it was kept, or run once more, which gives the same.
+        """Returns the result of a run. Repeats the run if its result was not kept.
 
         Raises
         ------
         ResultError
-            If there is no such run.
+            If there is no such run, or it failed.
         """
         kept = self.directory / "runs" / run
         if kept.is_dir():
             return Result.load(kept)
         record = Store(self.directory / "runs").find(run, ())
         if record is None:
-            raise ResultError(f"{self.directory}: no finished run {run}")
+            raise ResultError(f"{self.directory}: no completed run {run}")
         source = Source(record.scenario, str(self.directory / "scenario.toml"))
         return run_source(source, seed=record.facts.get("seed"))
 
@@ -143,11 +143,11 @@ _COLUMNS = {
     "metrics": {"point": pa.int64(), "metric": pa.string(), "entity": pa.string(), "value": pa.float64()},
     "summary": {"point": pa.int64(), "metric": pa.string(), "entity": pa.string(), "mean": pa.float64()},
 }
-"""Columns that the tables of every sweep have, with their types."""
+"""Columns of every sweep, with their types."""
 
 
 def _check_columns(name: str, table: pa.Table) -> None:
-    """Refuses a table that is not of a sweep."""
+    """Rejects a table that was not written by a sweep."""
     for column, kind in _COLUMNS[name].items():
         if column not in table.column_names:
             raise ValueError(f"{name}.parquet has no column {column}")
@@ -156,8 +156,8 @@ def _check_columns(name: str, table: pa.Table) -> None:
 
 
 def write_outcome(plan: Plan, finished: Iterable[Finished], directory: Path) -> Outcome:
-    """Writes the tables of finished runs; each file is replaced when the new one is whole."""
-    import pyarrow.parquet as pq  # takes as long as all else that a run needs
+    """Writes the tables of finished runs. Each file is replaced atomically."""
+    import pyarrow.parquet as pq  # slow to import
 
     ordered = sorted(finished, key=lambda one: (one.run.point.number, one.run.seed or 0))
     runs, about_runs = _runs(plan, ordered)
@@ -175,7 +175,7 @@ def write_outcome(plan: Plan, finished: Iterable[Finished], directory: Path) -> 
 
 
 def replace_file(target: Path, write: Callable[[Path], object]) -> None:
-    """Writes a file beside `target`, and gives it the name when it is whole."""
+    """Writes a temporary file, and renames it to `target` when it is complete."""
     partial = target.with_name(f".{secrets.token_hex(6)}.partial")
     try:
         write(partial)
@@ -185,7 +185,7 @@ def replace_file(target: Path, write: Callable[[Path], object]) -> None:
 
 
 def unit_of(name: str) -> str:
-    """The last word of a name, if it is a unit."""
+    """Returns the last word of a name if it is a unit, else an empty string."""
     match = _UNIT.search(name)
     return match[1] if match else ""
 
@@ -197,7 +197,13 @@ Column = tuple[str, pa.DataType, list[Any], str, str]
 def _runs(plan: Plan, finished: list[Finished]) -> tuple[pa.Table, dict[str, Any]]:
     kept = [one.record.facts for one in finished]
     columns: list[Column] = [
-        ("run", pa.string(), [one.record.run for one in finished], "", "Name of the run: its file in runs/."),
+        (
+            "run",
+            pa.string(),
+            [one.record.run for one in finished],
+            "",
+            "Name of the run; file in runs/.",
+        ),
         ("point", pa.int64(), [one.run.point.number for one in finished], "", "Setting of the varied keys."),
         ("seed", pa.uint64(), [_seed(one) for one in finished], "", "Seed of the random streams."),
         *_settings(plan, [one.run.point.values for one in finished]),
@@ -206,42 +212,42 @@ def _runs(plan: Plan, finished: list[Finished]) -> tuple[pa.Table, dict[str, Any
             pa.string(),
             [one.record.error for one in finished],
             "",
-            "Why it failed; empty if it did not.",
+            "Error message; empty if the run did not fail.",
         ),
         (
             "verdict",
             pa.string(),
             [one.verdict and one.verdict.state for one in finished],
             "",
-            "The verdict on the run, such as complete or deadlocked; null if it failed before it began.",
+            "Verdict on the run, such as complete or deadlocked; null if it failed before it started.",
         ),
         (
             "verdict_text",
             pa.string(),
             [None if one.verdict is None else str(one.verdict) for one in finished],
             "",
-            "The verdict in words.",
+            "Verdict as text.",
         ),
         (
             "transfers",
             pa.int64(),
             [one.get("transfers") for one in kept],
             "",
-            "Transfers that began, or waited for others.",
+            "Transfers that started, or waited for others.",
         ),
         (
             "unfinished",
             pa.int64(),
             [one.get("unfinished") for one in kept],
             "",
-            "Transfers of these that were not complete at the end; statistics of transfers leave them out.",
+            "Transfers of these that were not complete at the end; statistics exclude them.",
         ),
         ("fingerprint", pa.string(), [one.get("fingerprint") for one in kept], "", "Hash of the trajectory."),
         ("simulated_s", pa.float64(), [one.get("simulated_s") for one in kept], "s", "Simulated time."),
         ("frame_hops", pa.int64(), [one.get("frame_hops") for one in kept], "", "Links crossed by frames."),
-        ("wall_s", pa.float64(), [one.get("wall_s") for one in kept], "s", "Time that the simulation took."),
+        ("wall_s", pa.float64(), [one.get("wall_s") for one in kept], "s", "Wall-clock time."),
     ]
-    return _table("One row a run.", columns)
+    return _table("One row per run.", columns)
 
 
 def _metrics(plan: Plan, finished: list[Finished]) -> tuple[pa.Table, dict[str, Any]]:
@@ -259,9 +265,9 @@ def _metrics(plan: Plan, finished: list[Finished]) -> tuple[pa.Table, dict[str, 
         ("metric", pa.string(), name, "", "Name of the measure."),
         ("entity", pa.string(), entity, "", "Flow, port or queue; empty for a measure of the whole run."),
         ("unit", pa.string(), unit, "", "Unit of the value, if the name of the measure ends with one."),
-        ("value", pa.float64(), value, "as in unit", "The value; null if it is not known."),
+        ("value", pa.float64(), value, "as in unit", "Value; null if unknown."),
     ]
-    return _table("One row a run and measure, and entity if the measure is a column.", columns)
+    return _table("One row per run and measure, and per entity if the measure is a column.", columns)
 
 
 def _summary(plan: Plan, finished: list[Finished]) -> tuple[pa.Table, dict[str, Any]]:
@@ -288,29 +294,29 @@ def _summary(plan: Plan, finished: list[Finished]) -> tuple[pa.Table, dict[str, 
             pa.float64(),
             [one.half_width for one in intervals],
             "as in unit",
-            "Half of the Student-t interval of the mean; null for one seed.",
+            "Half-width of the Student-t interval of the mean; null for one seed.",
         ),
         ("min", pa.float64(), [min(values) for values in known], "as in unit", "Smallest value."),
         ("max", pa.float64(), [max(values) for values in known], "as in unit", "Largest value."),
-        ("runs", pa.int64(), [one.n for one in intervals], "", "Runs whose value is known."),
+        ("runs", pa.int64(), [one.n for one in intervals], "", "Runs with a known value."),
         (
             "unfinished",
             pa.int64(),
             [left.get(key[0], 0) for key in groups],
             "",
-            "Transfers of all runs of the point that were not complete, which statistics leave out.",
+            "Incomplete transfers in all runs of the point; statistics exclude them.",
         ),
-        ("confidence", pa.float64(), [CONFIDENCE] * len(groups), "", "Probability of the interval."),
+        ("confidence", pa.float64(), [CONFIDENCE] * len(groups), "", "Confidence level of the interval."),
     ]
-    return _table("One row a point and measure (and entity), over the seeds.", columns)
+    return _table("One row per point and measure (and entity), over the seeds.", columns)
 
 
 def _settings(plan: Plan, points: list[dict[str, Any]]) -> list[Column]:
-    """Each varied key as written, and as a number in a column whose last word is the unit."""
+    """Two columns per varied key: its values as text, and as numbers if they have a unit."""
     found: list[Column] = []
     for key in [*plan.values, *plan.derive]:
         values = [values.get(key) for values in points]
-        about = f"The key {key} of the scenario."
+        about = f"Key {key} of the scenario."
         kinds = {type(value) for value in values}
         if kinds <= {int, float}:
             whole = kinds == {int} and all(abs(int(value or 0)) < 1 << 63 for value in values)
@@ -350,7 +356,7 @@ def _table(about: str, columns: list[Column]) -> tuple[pa.Table, dict[str, Any]]
             for name, kind, _, unit, meaning in columns
         ]
     )
-    # What is not a number is not known, which is null.
+    # Values that are not finite become null.
     arrays = [
         arrow.array(values, kind, null_nan=pa.types.is_floating(kind)) for _, kind, values, _, _ in columns
     ]

@@ -1,4 +1,4 @@
-"""The page of a sweep: its pictures, its summary, and a table of runs that links to each."""
+"""The page of a sweep: pictures, summary, and a table of runs with links."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_SUMMARY_ROWS = 2_000
 
 
 def write_page(plan: Plan, outcome: Outcome, pictures: Sequence[Path]) -> Path:
-    """Writes ``report.html`` beside the tables of a sweep; its path."""
+    """Writes ``report.html`` next to the tables of a sweep; returns its path."""
     target = outcome.directory / "report.html"
     text = "\n".join(_page(plan, outcome, [path for path in pictures if path.suffix == ".svg"]))
     replace_file(target, lambda path: path.write_text(text, "utf-8"))
@@ -37,9 +37,9 @@ def _page(plan: Plan, outcome: Outcome, pictures: Sequence[Path]) -> Iterable[st
     yield f'<p class="verdict {judged.tone}">{_text(judged)}</p>'
     if outcome.unfinished_differ:
         yield '<p class="verdict warn">Points left different shares of their transfers unfinished: '
-        yield "statistics of transfers leave these out, and compare different transfers.</p>"
+        yield "statistics exclude these, so they compare different sets of transfers.</p>"
     if failed:
-        yield f'<p class="failed">{failed} of them failed; the table of runs says why.</p>'
+        yield f'<p class="failed">{failed} runs failed: see the table of runs for the errors.</p>'
     yield '<p>The plan is <a href="sweep.toml">sweep.toml</a>, the tables are '
     yield '<a href="runs.parquet">runs</a>, <a href="metrics.parquet">metrics</a> and '
     yield '<a href="summary.parquet">summary</a>.</p>'
@@ -57,7 +57,7 @@ def _summary(plan: Plan, outcome: Outcome) -> Iterable[str]:
     labels = labels_of(rows, keys)
     yield "<section><h2>Means over the seeds, with 95 % intervals</h2>"
     if len(rows) > MAX_SUMMARY_ROWS:
-        yield f"<p>The first {MAX_SUMMARY_ROWS:,} of {len(rows):,} rows; summary.parquet has all.</p>"
+        yield f"<p>First {MAX_SUMMARY_ROWS:,} of {len(rows):,} rows; all are in summary.parquet.</p>"
     body = (
         [_cell(row["point"])]
         + [_cell(_value(row[key], labels[key])) for key in keys]
@@ -87,7 +87,7 @@ def _runs(plan: Plan, outcome: Outcome, runs: Sequence[dict[str, Any]]) -> Itera
 
 
 def _link(row: dict[str, Any], kept: set[str]) -> str:
-    """To the report of a run if it was kept, else to its record; of one that failed to its scenario."""
+    """Link to the report of a run, or to its record; for a failed run, to its scenario."""
     run = str(row["run"])
     place = f"runs/{run}/report.html" if run in kept else f"runs/{run}.json"
     if row["error"]:
@@ -112,7 +112,7 @@ def _cell(value: Any, *, number: bool = False) -> str:
 
 
 def _value(value: Any, labels: Mapping[Any, str]) -> Any:
-    """A value of a key: the label of a text, else itself."""
+    """Label of a value, or the value if it has none."""
     return labels[value] if isinstance(value, str) else value
 
 
@@ -121,7 +121,7 @@ def _band(row: dict[str, Any]) -> str:
 
 
 def _first(text: str) -> str:
-    """The first line of an error."""
+    """First line of an error."""
     return text.strip().partition("\n")[0]
 
 

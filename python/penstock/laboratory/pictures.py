@@ -1,4 +1,4 @@
-"""Which pictures show a sweep: lines over one key, heat maps over two, a Pareto front of two measures."""
+"""Pictures of a sweep: lines over one key, heat maps over two keys, Pareto fronts of two measures."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from .values import Span
 
 MAX_HEAT_MAPS = 8
 _NUMBER = re.compile(r"[\d.]")
-"""How a number, or a quantity, begins."""
+"""Start of a number or quantity."""
 
 
 def draw(plan: Plan, outcome: Outcome, front: Front | None = None) -> list[Path]:
-    """Writes the pictures of a sweep as PNG and SVG below ``pictures``; their paths.
+    """Writes the pictures of a sweep as PNG and SVG to ``pictures``; returns their paths.
 
     Parameters
     ----------
     plan : Plan
-        The sweep.
+        Plan of the sweep.
     outcome : Outcome
-        Its tables.
+        Tables of the sweep.
     front : list, optional
-        The measures of a Pareto front.
+        Measures of a Pareto front.
     """
     directory = outcome.directory / "pictures"
     rows = [row for row in outcome.table("summary").to_pylist() if row["mean"] is not None]
     ways = _ways(plan, outcome, rows)
     written: list[Path] = []
     if rows and ways:
-        # Numbers rather than words along the axis: words also distinguish lines.
+        # A numeric key is the axis; keys with text values distinguish lines.
         along = next((way for way in ways if not way.axis.words), ways[0])
         written += save(lines(_panels(plan, rows, along), along.axis), directory, "lines")
     if rows and len(plan.values) == len(ways) == 2 and plan.mode == "grid":
@@ -54,7 +54,7 @@ def draw(plan: Plan, outcome: Outcome, front: Front | None = None) -> list[Path]
 
 @dataclass(frozen=True)
 class _Way:
-    """A varied key, the column with its values, the axis that shows them, and what words stand for."""
+    """A varied key: the column with its values, its axis, and labels of text values."""
 
     key: str
     column: str
@@ -62,13 +62,13 @@ class _Way:
     labels: Mapping[Any, str]
 
     def at(self, row: Mapping[str, Any]) -> float:
-        """The place of a row along the axis."""
+        """Coordinate of a row on the axis."""
         value = row[self.column]
         return float(self.axis.words.index(self.labels[value]) if self.axis.words else value)
 
 
 def _ways(plan: Plan, outcome: Outcome, rows: list[dict[str, Any]]) -> list[_Way]:
-    """The varied keys that have more than one value."""
+    """Varied keys with more than one value."""
     fields = outcome.table("summary").schema
     short = short_names([*plan.values, *plan.derive])
     labels = labels_of(rows, plan.values)
@@ -87,7 +87,7 @@ def _ways(plan: Plan, outcome: Outcome, rows: list[dict[str, Any]]) -> list[_Way
 
 
 def _panels(plan: Plan, rows: list[dict[str, Any]], along: _Way) -> list[Panel]:
-    """A panel for each measure: a line for each setting of the other keys, and entity."""
+    """One panel per measure, with a line for each combination of the other keys and entity."""
     others = [] if plan.mode == "latin" else [key for key in plan.values if key != along.key]
     others = [key for key in others if not _follows(rows, key, along)]
     short, labels = short_names([*plan.values, *plan.derive]), labels_of(rows, others)
@@ -103,21 +103,21 @@ def _panels(plan: Plan, rows: list[dict[str, Any]], along: _Way) -> list[Panel]:
 
 
 def _follows(rows: list[dict[str, Any]], key: str, along: _Way) -> bool:
-    """Returns true if a key has one value at each place along the axis, as with --zip: it needs no label."""
+    """True if a key has one value per coordinate, as with --zip, and therefore needs no label."""
     at = {(row[along.column], row[key]) for row in rows}
     words = any(isinstance(value, str) and not _NUMBER.match(value) for _, value in at)
     return len(at) == len({place for place, _ in at}) and (bool(along.axis.words) or not words)
 
 
 def _rows_of(rows: list[dict[str, Any]], across: _Way, up: _Way) -> list[tuple[str, Panel]]:
-    """A panel for each measure, or each entity of it, with a name for its file; a line a value of `up`."""
+    """One panel per measure or entity, with a file name; each line is a value of `up`."""
     panels: dict[tuple[str, str], dict[float, list[dict[str, Any]]]] = {}
     for row in rows:
         panels.setdefault((row["metric"], row["entity"]), {}).setdefault(up.at(row), []).append(row)
     found = []
     entities = list(dict.fromkeys(entity for _, entity in panels if entity))
     for (name, entity), groups in panels.items():
-        file = f"{name}-{entities.index(entity)}" if entity else name  # what flows are called may be no name
+        file = f"{name}-{entities.index(entity)}" if entity else name  # entities may be no file names
         drawn = [_line(repr(height), across, group) for height, group in groups.items()]
         title = f"{name} of {entity}" if entity else name
         found.append((file.replace("/", "-"), Panel(title, unit_of(name), drawn)))
@@ -136,13 +136,13 @@ def _line(label: str, along: _Way, rows: list[dict[str, Any]]) -> Line:
 
 def _axis(rows: list[dict[str, Any]], column: str, label: str) -> Axis:
     values = sorted({row[column] for row in rows})
-    # Equal ratios, if they span more than a factor of twenty.
+    # Logarithmic if the values span more than a factor of twenty.
     log = len(values) > 2 and values[0] > 0 and values[-1] > 20 * values[0] and _is_even_in_ratio(values)
     return Axis(label, unit_of(column), log)
 
 
 def _is_even_in_ratio(values: list[float]) -> bool:
-    """Returns true if the median is closer to the geometric mean of the ends than to the arithmetic one."""
+    """True if the median is closer to the geometric than to the arithmetic mean of the ends."""
     middle = values[len(values) // 2]
     ends = values[0], values[-1]
     return abs(middle - math.sqrt(ends[0] * ends[1])) < abs(middle - sum(ends) / 2)

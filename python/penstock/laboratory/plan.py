@@ -30,19 +30,19 @@ MODES = ("grid", "zip", "latin")
 MOST_POINTS = 1_000_000
 LATIN_SEED = 1
 MOST_TOLD = 5
-"""Errors of points that are listed, at most."""
+"""Maximum number of points whose errors are listed."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One setting of the varied keys; it runs once with each seed.
+    """One setting of the varied keys, which runs once per seed.
 
     Attributes
     ----------
     number : int
-        From 0, in the order of the sweep.
+        Number in the order of the sweep, from 0.
     values : dict
-        The value of each varied key and of each key that follows from them, as a scenario has it.
+        Values of varied and derived keys, as in a scenario.
     """
 
     number: int
@@ -56,11 +56,11 @@ class Run:
     Attributes
     ----------
     point : Point
-        The point that it belongs to.
+        Point of the run.
     seed : int or None
-        ``None``: that of the scenario.
+        ``None``: the seed of the scenario.
     source : Source
-        The scenario of the point, which all of its runs share.
+        Scenario of the point; shared by all its runs.
     """
 
     point: Point
@@ -68,7 +68,7 @@ class Run:
     source: library.Source
 
     def text(self) -> str:
-        """The scenario with the seed."""
+        """Scenario with the seed of the run, as TOML."""
         if self.seed is None:
             return self.source.text
         return Scenario.from_toml(self.source.text).with_value(SEED, self.seed).to_toml()
@@ -76,37 +76,37 @@ class Run:
 
 @dataclass(frozen=True)
 class Plan:
-    """A sweep that has been checked, and has not run.
+    """A validated sweep.
 
     Parameters
     ----------
     scenario : Scenario, str or path
-        A scenario, a file, or the name of one that comes with Penstock.
+        Scenario, file, or name of a scenario in the package.
     vary : mapping
-        Keys of the scenario file as `Scenario.with_value` names them, each with its values: a list, or text
-        such as ``"20 KiB:200 KiB:10"`` (`penstock.laboratory.values`). ``simulation.seed`` is special: every
-        point runs with each of its seeds, so that points differ by what was varied and not by luck.
+        Keys of the scenario, named as in `Scenario.with_value`, with their values: a list, or text such as
+        ``"20 KiB:200 KiB:10"`` (`penstock.laboratory.values`). ``simulation.seed`` is special: every point
+        runs with the same seeds, so that differences between points are due to the keys.
     derive : mapping, optional
-        Keys that follow from others, by expression: ``{"flow_control.pfc.xon": "xoff / 2"}``. A name is the
-        last word of a key of `vary`, or a whole key of the scenario.
+        Keys computed from other keys by expressions: ``{"flow_control.pfc.xon": "xoff / 2"}``. A name is the
+        last part of a key in `vary`, or a full key of the scenario.
     measure : mapping, optional
-        Names and expressions over the tables of a result, such as
+        Named expressions over the tables of a result, such as
         ``{"p99": "max(flows.latency_p99_ns)"}``. Default: `DEFAULT_MEASURES`.
     mode : str
         "grid" (default): all combinations; "zip": the first values of all keys, then the second, ...;
-        "latin": `points` points of a Latin hypercube.
+        "latin": a Latin hypercube of `points` points.
     points : int, optional
-        Of a Latin hypercube, 1 to 1000000.
+        Number of points of a Latin hypercube, 1 to 1000000.
     until : str, optional
-        Adds seeds to each point until a measure is known so well: ``"latency_p99_ns 5 % at 95 %"``. The first
-        are those of `vary`, at least two; by default ten from that of the scenario on.
+        Adds seeds to each point until a measure has this precision: ``"latency_p99_ns 5 % at 95 %"``. Starts
+        with the seeds in `vary`, at least two. Default: ten seeds, starting with that of the scenario.
 
     Raises
     ------
     ArgumentError
-        If keys, values or expressions cannot be used.
+        If keys, values or expressions are invalid.
     InputError
-        If there is no such scenario.
+        If the scenario does not exist.
     """
 
     scenario: Runnable
@@ -121,21 +121,21 @@ class Plan:
         if self.mode not in MODES:
             raise ArgumentError(f"mode is {self.mode!r}; {library.suggestion(self.mode, MODES)}")
         if (self.mode == "latin") != (self.points is not None):
-            raise ArgumentError('points and the mode "latin" belong together: give both or none')
+            raise ArgumentError('points and mode "latin": expected both or neither')
         if self.points is not None and not 1 <= self.points <= MOST_POINTS:
             raise ArgumentError(f"points is {self.points}; expected a whole number from 1 to {MOST_POINTS}")
         if not self.vary and self.until is None:
-            raise ArgumentError("no key varies; name at least one, such as simulation.seed=1..5")
+            raise ArgumentError("no key varies; expected at least one, such as simulation.seed=1..5")
         for key in self.derive:
             if key in self.vary:
                 raise ArgumentError(f"{key} varies and is also set by an expression; expected one of them")
-        _ = self.values, self.measures, self._derived, self.base, self.precision  # errors are raised here
+        _ = self.values, self.measures, self._derived, self.base, self.precision  # evaluated for their errors
         if self.until is not None and len(self.seeds) < 2:
-            raise ArgumentError("one seed says nothing of its spread; name at least two, or none")
+            raise ArgumentError("until with one seed; expected at least two seeds, or none")
 
     @functools.cached_property
     def base(self) -> Scenario:
-        """The scenario that varies."""
+        """Base scenario."""
         if isinstance(self.scenario, Scenario):
             return self.scenario
         source = source_of(self.scenario)
@@ -143,12 +143,12 @@ class Plan:
 
     @functools.cached_property
     def values(self) -> dict[str, Values]:
-        """The values of each key but the seed."""
+        """Values of each key except the seed."""
         return {key: read(key, given) for key, given in self.vary.items() if key != SEED}
 
     @functools.cached_property
     def seeds(self) -> list[int | None]:
-        """The seeds of each point."""
+        """Seeds of each point."""
         if SEED not in self.vary:
             if self.precision is None:
                 return [None]
@@ -163,7 +163,7 @@ class Plan:
 
     @functools.cached_property
     def measures(self) -> list[Measure]:
-        """The measures, in order."""
+        """Measures in order."""
         found = [Measure(name, text) for name, text in self.measure.items()]
         for measure in found:
             measure.check()
@@ -171,7 +171,7 @@ class Plan:
 
     @functools.cached_property
     def precision(self) -> Precision | None:
-        """The precision that `until` requires."""
+        """Precision that `until` requires."""
         names = [measure.name for measure in self.measures]
         return None if self.until is None else Precision.read(self.until, names)
 
@@ -188,7 +188,7 @@ class Plan:
         return found
 
     def point(self, index: int, chosen: Mapping[str, Any]) -> Point:
-        """A point from the values of the varied keys: those that follow are added."""
+        """Returns a point with the given values of varied keys, and the derived keys."""
         values = dict(chosen)
         for key, expression in self._derived.items():
             values[key] = expression.value(_OfPoint(self, values))
@@ -200,7 +200,7 @@ class Plan:
             yield from self.runs_of(point)
 
     def runs_of(self, point: Point, seeds: Sequence[int | None] | None = None) -> Iterator[Run]:
-        """The runs of one point with these seeds, by default with those of the plan."""
+        """Yields the runs of one point with these seeds, by default the seeds of the plan."""
         scenario = self.base
         for key, value in point.values.items():
             scenario = scenario.with_value(key, value)
@@ -209,17 +209,17 @@ class Plan:
             yield Run(point, seed, source)
 
     def check(self, most: int = 1) -> None:
-        """Checks the scenarios of the first points until one can be run, before any run.
+        """Validates the scenarios of the first points until one is valid.
 
         Parameters
         ----------
         most : int
-            It is enough that one of so many can be run. Default 1.
+            Maximum number of points to validate. Default 1.
 
         Raises
         ------
         ScenarioError
-            If none of them can be run: what is wrong with the first.
+            If none of them is valid; contains the error of the first one.
         """
         from penstock import _core
 
@@ -236,10 +236,10 @@ class Plan:
             raise wrong from None
 
     def _at_first_point(self, error: ScenarioError, point: Point) -> ScenarioError:
-        """The error of a point, in the words of the plan.
+        """Rewrites the error of a point in terms of the plan.
 
-        Its scenario is not in a file, so that line numbers would be misleading. Errors of the file itself are
-        reported with their place in it.
+        The scenario of a point is not in a file, so line numbers would be misleading. Errors in the base file
+        keep their position.
         """
         if not point.values:
             return error
@@ -263,7 +263,7 @@ class Plan:
             return
         if spans:
             raise ArgumentError(
-                f"{spans[0]}: {self.vary[spans[0]]} is any value between; expected a number of values "
+                f"{spans[0]}: {self.vary[spans[0]]} is a continuous range; expected a number of values "
                 "(FROM:TO:NUMBER), or a Latin hypercube"
             )
         lists = {key: values for key, values in self.values.items() if isinstance(values, list)}
@@ -271,7 +271,7 @@ class Plan:
             lengths = {key: len(values) for key, values in lists.items()}
             if len(set(lengths.values())) > 1:
                 text = ", ".join(f"{key} has {length}" for key, length in lengths.items())
-                raise ArgumentError(f"values that go together have one length; {text}")
+                raise ArgumentError(f'keys of mode "zip" need the same number of values; {text}')
             rows: Iterator[tuple[Any, ...]] = zip(*lists.values(), strict=True) if lists else iter([()])
         else:
             rows = itertools.product(*lists.values())
@@ -279,7 +279,7 @@ class Plan:
             yield dict(zip(lists, row, strict=True))
 
     def _latin(self) -> Iterator[dict[str, Any]]:
-        """Each of N equal parts of each key is met once."""
+        """Yields points that have one value in each of N equal parts of each key's range."""
         from scipy.stats import qmc
 
         if not self.values:
@@ -289,7 +289,7 @@ class Plan:
             yield self.at(row)
 
     def at(self, shares: Sequence[float]) -> dict[str, Any]:
-        """The values at these shares of the way through each key, from 0 to 1."""
+        """Returns the values at these fractions (0 to 1) of the range of each key."""
         return {
             key: values.at(share)
             if isinstance(values, Span)
@@ -298,12 +298,12 @@ class Plan:
         }
 
     def named(self, values: Mapping[str, Any], name: str) -> Any:
-        """The value of a key for an expression: a varied one by its last word, any by its whole name.
+        """Returns the value of a key for an expression: by its last part if it varies, or by its full name.
 
         Raises
         ------
         ArgumentError
-            If there is no such key, or several have this last word.
+            If there is no such key, or the last part is ambiguous.
         """
         if name in values:
             return value_of(values[name])
@@ -311,7 +311,7 @@ class Plan:
         if len(short) == 1:
             return value_of(values[short[0]])
         if short:
-            raise ArgumentError(f"{name} is {' and '.join(short)}; expected the whole name of one")
+            raise ArgumentError(f"{name} is ambiguous ({' and '.join(short)}); expected a full name")
         table: Any = self._effective
         for step in name.split("."):
             if not isinstance(table, Mapping) or step not in table:
@@ -322,7 +322,7 @@ class Plan:
 
     @functools.cached_property
     def _effective(self) -> dict[str, Any]:
-        """The scenario with all defaults."""
+        """Scenario with all defaults."""
         from penstock import _core
 
         source = self.base.source()
@@ -333,7 +333,7 @@ class Plan:
         return effective
 
     def to_dict(self) -> dict[str, Any]:
-        """The sweep as the table ``[sweep]`` of a file, the scenario left out."""
+        """Returns the sweep as the table ``[sweep]`` of a file, without the scenario."""
         return {
             "mode": {"latin": self.points} if self.mode == "latin" else self.mode,
             "vary": {key: given_of(given) for key, given in self.vary.items()},
@@ -344,12 +344,12 @@ class Plan:
 
 
 def from_scenario(read: Scenario, file: Path) -> Plan | None:
-    """The sweep that a file describes which was read as a scenario; ``None`` if it has no ``[sweep]``.
+    """Returns the sweep in a file that was parsed as a scenario; ``None`` if it has no ``[sweep]``.
 
     Raises
     ------
     InputError
-        If it has one that cannot be used.
+        If ``[sweep]`` is invalid.
     """
     top = read.to_dict()
     if SWEEP not in top:
@@ -357,7 +357,7 @@ def from_scenario(read: Scenario, file: Path) -> Plan | None:
     table = top.pop(SWEEP)
     if top:
         raise InputError(
-            f"{file}: {', '.join(top)} beside [sweep] belongs into the scenario that [sweep] names"
+            f"{file}: {', '.join(top)} next to [sweep]; move them to the scenario that [sweep] names"
         )
     if not isinstance(table, dict):
         kind = "a list of tables" if isinstance(table, list) else repr(table)
@@ -370,11 +370,11 @@ def from_scenario(read: Scenario, file: Path) -> Plan | None:
             raise InputError(f"{file}: mode of [sweep] is {mode}; expected {{ latin = NUMBER }}")
         mode, points = "latin", mode["latin"]
     beside = file.parent / table["scenario"]
-    is_beside = os.path.exists(beside)  # noqa: PTH110 - no error where a name is too long
+    is_beside = os.path.exists(beside)  # noqa: PTH110 - no error if a name is too long
     base = Scenario.from_file(beside if is_beside else table["scenario"])
     if SWEEP in base.to_dict():
         whose = "this file" if is_beside and beside.resolve() == file.resolve() else beside
-        raise InputError(f"{file}: scenario of [sweep] names {whose}, which is a sweep; expected a scenario")
+        raise InputError(f"{file}: scenario of [sweep] is {whose}, which is a sweep; expected a scenario")
     try:
         return Plan(
             base,
@@ -390,7 +390,7 @@ def from_scenario(read: Scenario, file: Path) -> Plan | None:
 
 
 def _check_table(table: Mapping[str, Any], file: Path) -> None:
-    """Refuses a ``[sweep]`` with other keys than it has, or values of other kinds."""
+    """Rejects unknown keys of ``[sweep]``, and values of wrong types."""
     for key in table:
         if key not in FILE_KEYS:
             raise InputError(f"{file}: [sweep] has no key {key}; {library.suggestion(key, FILE_KEYS)}")
@@ -404,7 +404,7 @@ def _check_table(table: Mapping[str, Any], file: Path) -> None:
                     f"{file}: {key}.{name} of [sweep] is {text!r}; expected an expression as text"
                 )
     if "scenario" not in table:
-        raise InputError(f'{file}: [sweep] names no scenario; expected scenario = "FILE or NAME"')
+        raise InputError(f'{file}: [sweep] has no scenario; expected scenario = "FILE or NAME"')
 
 
 SWEEP = "sweep"
@@ -424,7 +424,7 @@ _EXPECTED: dict[Any, str] = {
 
 
 class _OfPoint(Surroundings):
-    """The names an expression of a key may use: keys of a point, exact numbers and quantities."""
+    """Names in expressions for keys: keys of a point. Numbers and quantities are exact."""
 
     def __init__(self, plan: Plan, values: Mapping[str, Any]) -> None:
         self.functions = FUNCTIONS
@@ -432,31 +432,31 @@ class _OfPoint(Surroundings):
         self._values = values
 
     def name(self, name: str) -> Any:
-        """The value of a key."""
+        """Returns the value of a key."""
         return self._plan.named(self._values, name)
 
     def text(self, text: str) -> Any:
-        """A quantity, if it is one."""
+        """Converts text to a quantity if it is one."""
         return value_of(text)
 
     def number(self, value: int | float) -> Any:
-        """Exactly as it is written."""
+        """Returns the exact value of a number."""
         return number(value)
 
     def operand(self, value: Any) -> Any:
-        """A finite number or a quantity."""
+        """Checks that a value is a finite number or a quantity."""
         if not isinstance(value, Quantity):
             number(super().operand(value))
         return value
 
     def compared(self, one: Any, other: Any, *, ordered: bool) -> None:
-        """Quantities have one dimension."""
+        """Checks that both values have the same dimension."""
         super().compared(one, other, ordered=ordered)
         if isinstance(one, Quantity) or isinstance(other, Quantity):
-            _ = one - other  # says what does not go together
+            _ = one - other  # raises an error for different dimensions
 
     def outcome(self, value: Any) -> Any:
-        """The value as in a scenario."""
+        """Converts the value to the form used in scenarios."""
         return text_of(value)
 
 

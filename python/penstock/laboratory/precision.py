@@ -1,9 +1,9 @@
-"""How many seeds a point needs: until the interval of a measure is narrow enough.
+"""Sequential stopping: adds seeds to a point until the confidence interval of a measure is narrow enough.
 
 Source: A. M. Law, "Simulation Modeling and Analysis", 5th ed., section 9.4.1: the sequential procedure for a
-relative error. The mean is off by at most the share that is asked for, if the half-width is at most
-share / (1 + share) of it. Not modelled: that looking again and again makes the interval cover a little less
-than it says.
+relative error. The relative error of the mean is at most ``share`` if the half-width is at most
+share / (1 + share) of the mean. Not modelled: repeated tests reduce the coverage of the interval slightly
+below its confidence level.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from penstock.analysis.statistics import student_t_interval
 from penstock.errors import ArgumentError
 
 FIRST_RUNS = 10
-"""Law: fewer do not know their own spread."""
+"""Initial number of runs; with fewer, the variance estimate is unreliable (Law)."""
 MOST_RUNS = 1_000
-"""For one point; a mean near zero would never be known to a share of itself."""
+"""Maximum number of runs per point; a mean near zero never reaches a relative precision."""
 _TEXT = re.compile(r"\s*(\w+)\s+([0-9.]+)\s*%(?:\s+at\s+([0-9.]+)\s*%)?\s*")
 
 
 @dataclass(frozen=True)
 class Precision:
-    """A measure, and how well it shall be known.
+    """A measure and its required precision.
 
     Attributes
     ----------
     measure : str
-        Its name.
+        Name of the measure.
     share : float
         Largest relative error of the mean, above 0 and below 1.
     confidence : float
-        Two-sided, between 0 and 1.
+        Two-sided confidence level, between 0 and 1.
     """
 
     measure: str
@@ -43,18 +43,18 @@ class Precision:
 
     @classmethod
     def read(cls, text: str, measures: Sequence[str]) -> Precision:
-        """From a text such as ``"latency_p99_ns 5 % at 95 %"``; at 95 % if it does not say.
+        """Parses text such as ``"latency_p99_ns 5 % at 95 %"``. Default confidence: 95 %.
 
         Raises
         ------
         ArgumentError
-            If it is another text, or there is no such measure.
+            If the text has another form, or there is no such measure.
         """
         match = _TEXT.fullmatch(text)
         if match is None:
-            raise ArgumentError(f'"{text}": expected a measure and its width, such as "jain 5 % at 95 %"')
+            raise ArgumentError(f'"{text}": expected a measure and its precision, such as "jain 5 % at 95 %"')
         if match[1] not in measures:
-            raise ArgumentError(f'"{text}": no measure {match[1]}; there are {", ".join(measures)}')
+            raise ArgumentError(f'"{text}": no measure {match[1]}; expected one of {", ".join(measures)}')
         try:
             share, confidence = float(match[2]) / 100, float(match[3] or 95) / 100
         except ValueError:
@@ -64,9 +64,9 @@ class Precision:
         return cls(match[1], share, confidence)
 
     def more(self, values: Sequence[float]) -> int:
-        """How many more runs to make: 0 if the mean is known well enough, or `MOST_RUNS` have been made.
+        """Returns the number of runs to add; 0 if the precision or `MOST_RUNS` is reached.
 
-        As many as the spread so far asks for, at most twice as many as there are.
+        Estimated from the variance so far, and at most twice the number of existing runs.
         """
         interval = student_t_interval(values, self.confidence)
         wanted = self.share / (1 + self.share) * abs(interval.mean)

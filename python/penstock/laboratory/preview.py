@@ -1,4 +1,4 @@
-"""A preview: the jobs of a scenario at flow level, in seconds, and how far that is from packets."""
+"""Preview: simulates the jobs of a scenario at flow level, in seconds; and its error relative to a run."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Deviation:
-    """A job of a preview beside the same job with packets.
+    """Iteration time of a job in the preview and in a packet-level run.
 
     Attributes
     ----------
     job : str
-        Its name.
+        Name of the job.
     preview_ns, packets_ns : float or None
-        Mean time of an iteration; ``None`` if none was finished.
+        Mean iteration time; ``None`` if no iteration finished.
     """
 
     job: str
@@ -37,7 +37,7 @@ class Deviation:
 
     @property
     def error(self) -> float | None:
-        """Preview over packets, minus 1; ``None`` if either is not known."""
+        """Preview time / packet-level time - 1; ``None`` if either is unknown."""
         if self.preview_ns is None or not self.packets_ns:
             return None
         return self.preview_ns / self.packets_ns - 1
@@ -45,7 +45,7 @@ class Deviation:
 
 @dataclass(frozen=True)
 class Preview:
-    """The jobs of a scenario at flow level: no packet was simulated.
+    """Result of a flow-level simulation of the jobs of a scenario.
 
     Attributes
     ----------
@@ -54,13 +54,13 @@ class Preview:
     jobs, collectives, waits : list of dict
         Rows with the columns of the tables ``jobs``, ``collectives`` and ``rank_waits`` of a result.
     left_out : list of str
-        Flows of the scenario that the preview does not have.
+        Parts of the scenario that the preview does not model.
     warnings : list of str
         Warnings of the scenario.
     simulated_s, wall_s : float
-        Time that was simulated, and time that it took, in seconds.
+        Simulated time, and wall-clock time, in seconds.
     messages, rate_changes : int
-        Messages that were delivered, and times at which rates were computed anew.
+        Delivered messages, and number of rate computations.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Preview:
         return [Deviation(row["job"], row["step_ns"], packets[row["job"]]["step_ns"]) for row in self.jobs]
 
     def to_dict(self) -> dict[str, Any]:
-        """The values; ``"preview"`` is true."""
+        """Returns the attributes, and ``"preview": true``."""
         return {
             "preview": True,
             "name": self.name,
@@ -106,30 +106,30 @@ class Preview:
 
 
 def preview(scenario: Runnable, *, seed: int | None = None) -> Preview:
-    """Runs the jobs of a scenario at flow level, in place of packets.
+    """Simulates the jobs of a scenario at flow level instead of packet level.
 
-    Messages are fluid flows with max-min fair rates, in which each class of a port has the share that its
-    scheduler guarantees it. Ranks, programs, host costs and paths are those of a run. There are no queues,
-    losses, pauses or congestion controls, so that it takes seconds where a run takes hours.
+    Messages are fluid flows with max-min fair rates; each class of a port has the share that its scheduler
+    guarantees. Ranks, programs, host costs and paths are the same as in a run. There are no queues, losses,
+    pauses or congestion control. A preview takes seconds where a run takes hours.
 
     Parameters
     ----------
     scenario : Scenario, str or path
-        A scenario with jobs, a file, or the name of one that comes with Penstock.
+        Scenario with jobs, file, or name of a scenario in the package.
     seed : int, optional
-        Seed of all random streams, 0 to 2**64 - 1. Default: that of the scenario.
+        Seed of all random streams, 0 to 2**64 - 1. Default: the seed of the scenario.
 
     Returns
     -------
     Preview
-        Jobs and collectives, and what ranks wait for that have not ended.
+        Jobs and collectives, and the waits of ranks that have not ended.
 
     Raises
     ------
     ScenarioError
-        If the scenario cannot be run.
+        If the scenario is invalid.
     InputError
-        If it has no jobs, or there is no such file or name.
+        If it has no jobs, or the file or name does not exist.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Quantities of scenario files as exact numbers: what "20 KiB" is, half of it, and the way back to text.
+"""Exact quantities of scenario files: parsing ("20 KiB"), arithmetic and formatting.
 
-Source: the units of `crates/units/src/parse.rs`. Not modelled: cross products, such as a size over a rate.
+Source: the units in `crates/units/src/parse.rs`. Not modelled: compound units, such as a size over a rate.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ UNITS: dict[str, dict[str, int]] = {
     "tolerance": {"ppb": 1, "ppm": 10**3},
     "frames": {"frames": 1},
 }
-"""Each dimension with its units; the first is the smallest, of which a scenario has whole numbers."""
+"""Units of each dimension. The first is the smallest; a scenario contains whole numbers of it."""
 
 _IN_TABLES = {
     "time": ("ns", 10**3),
@@ -46,21 +46,21 @@ _SAME = {"µs": "us", "frame": "frames"}
 _TEXT = re.compile(r"\s*([+-]?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*))\s*([A-Za-zµ/]+)\s*")
 _DECIMALS = 3
 MOST_DIGITS = 40
-"""Digits of a number, at most: 2^64 ps has twenty."""
+"""Maximum number of digits: 2^64 ps has twenty."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """An exact amount of a dimension.
+    """An exact amount with a dimension.
 
     Attributes
     ----------
     amount : Fraction
-        In the smallest unit of the dimension: picoseconds, bits a second, bytes, millimetres, ppb, frames.
+        In the smallest unit of the dimension: picoseconds, bits per second, bytes, millimetres, ppb, frames.
     dimension : str
         A key of `UNITS`.
     unit : str
-        The unit that it was written in, which it is printed in where that is exact; 1 KiB equals 1024 B.
+        Original unit. Used for output if the result is exact there; does not affect equality.
     """
 
     amount: Fraction
@@ -69,7 +69,7 @@ class Quantity:
 
     @classmethod
     def read(cls, text: str) -> Quantity | None:
-        """The quantity that a text is; ``None`` if it is none."""
+        """Parses a quantity; ``None`` if the text is not one."""
         match = _TEXT.fullmatch(text)
         if match is None:
             return None
@@ -81,11 +81,11 @@ class Quantity:
         return None
 
     def rounded(self) -> Quantity:
-        """The nearest one that a scenario can have: a whole number of the smallest unit; halves to even."""
+        """Rounds to a whole number of the smallest unit, as scenarios require; ties to even."""
         return Quantity(Fraction(round(self.amount)), self.dimension, self.unit)
 
     def __str__(self) -> str:
-        """The text in a scenario file: in its unit if few digits suffice, otherwise in the smallest unit."""
+        """Text for a scenario file: in the original unit if it needs few digits, else in the smallest."""
         whole = self.rounded().amount
         thousandths = whole / UNITS[self.dimension][self.unit] * 10**_DECIMALS
         if thousandths.denominator == 1:
@@ -94,7 +94,7 @@ class Quantity:
         return f"{whole} {next(iter(UNITS[self.dimension]))}"
 
     def in_tables(self) -> tuple[float, str]:
-        """Its amount as result tables have it, and the word for the unit, such as ns, bps or bytes."""
+        """Returns the amount in the unit of result tables, and the name of that unit, such as ns or bps."""
         word, size = _IN_TABLES[self.dimension]
         return float(self.amount / size), word
 
@@ -139,11 +139,11 @@ class Quantity:
     def _same(self, other: object) -> Fraction:
         if isinstance(other, Quantity) and other.dimension == self.dimension:
             return other.amount
-        raise ArgumentError(f"{self} and {other} do not go together: expected two of one unit")
+        raise ArgumentError(f"{self} and {other} have different dimensions; expected equal ones")
 
 
 def number(value: object) -> Fraction:
-    """A plain number, exactly as it is written."""
+    """Returns the exact value of a plain number."""
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
         raise ArgumentError(f"{value} is not a plain number")
     if isinstance(value, float) and not math.isfinite(value):
@@ -152,22 +152,22 @@ def number(value: object) -> Fraction:
 
 
 def value_of(value: Any) -> Any:
-    """A value of a scenario for calculations: text with a unit is a `Quantity`."""
+    """Converts a scenario value for arithmetic: text with a unit becomes a `Quantity`."""
     found = Quantity.read(value) if isinstance(value, str) else None
     return value if found is None else found
 
 
 def text_of(value: Any) -> Any:
-    """A calculated value as a scenario has it: whole numbers stay whole, quantities are text.
+    """Converts a computed value for a scenario: integers stay integers, quantities become text.
 
     Raises
     ------
     ArgumentError
-        If it has more digits than any scenario.
+        If it has too many digits.
     """
     amount = value.amount if isinstance(value, Quantity) else value
     if isinstance(amount, int | Fraction) and abs(amount) >= 10**MOST_DIGITS:
-        raise ArgumentError(f"a value of more than {MOST_DIGITS} digits is too large")
+        raise ArgumentError(f"the value is too large: more than {MOST_DIGITS} digits")
     if isinstance(value, Quantity):
         return str(value)
     if isinstance(value, Fraction):
@@ -177,7 +177,7 @@ def text_of(value: Any) -> Any:
 
 def _divisor(value: Fraction) -> Fraction:
     if value == 0:
-        raise ArgumentError("a division by zero")
+        raise ArgumentError("division by zero")
     return value
 
 

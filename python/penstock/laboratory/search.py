@@ -1,12 +1,12 @@
-"""Searches for the values of keys that minimize or maximize an expression while others hold.
+"""Searches for values of keys that minimize or maximize an expression under constraints.
 
-Source: J. Bergstra et al., "Algorithms for hyper-parameter optimization", NIPS 2011 (TPE), by Optuna, which
-keeps the trials in SQLite. Trials begin with a Latin hypercube. The last third refines the best point: one
-key at a time goes half of the way to the next value tried on either side, which for a threshold is bisection.
-With `first_part` each point runs for a share of its duration first, and is given up if it fails there, or if
-its objective is worse than the median of the first parts of those that had what is required in the end (the
-median stopping rule of D. Golovin et al., "Google Vizier", KDD 2017). A first part is a run of its own, the
-beginning of the same trajectory; what goes on runs again from the start.
+Source: J. Bergstra et al., "Algorithms for hyper-parameter optimization", NIPS 2011 (TPE), implemented by
+Optuna, which stores the trials in SQLite. Trials start with a Latin hypercube. The last third refines the
+best point: one key at a time moves halfway to the next tried value on either side, which is bisection for a
+threshold. With `first_part` each point first runs for a share of its duration. It is abandoned if it fails
+there, or if its objective is worse than the median over the first parts of points that were feasible in the
+end (median stopping rule of D. Golovin et al., "Google Vizier", KDD 2017). A first part is a separate run
+over the start of the same trajectory; points that continue run again from the start.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from .values import Span, Values
 DATABASE = "search.db"
 OBJECTIVE = "objective"
 FIRST_SHARE, REFINING_SHARE = 0.25, 0.34
-"""Shares of the trials: Latin hypercube, and refinement."""
+"""Shares of the trials for the Latin hypercube and for refinement."""
 BROKEN = 1e12
-"""By how much a run that fails violates what is required."""
+"""Violation of every requirement by a failed run."""
 MOST_REFUSED = 10
-"""If none of so many points can be run, a key or its values are wrong."""
+"""Number of points to try before all failures are treated as an error in the keys or values."""
 MOST_TRIALS = 100_000
 LEAST_MEDIAN = 5
-"""First parts that are needed for a median to compare with."""
+"""Minimum number of first parts for a median."""
 DURATION = "simulation.duration"
 _DIRECTIONS = ("minimize", "maximize")
 _OVER = {ast.LtE: 1.0, ast.Lt: 1.0, ast.GtE: -1.0, ast.Gt: -1.0}
@@ -60,15 +60,15 @@ class Goal:
     direction : str
         ``"minimize"`` or ``"maximize"``.
     objective : str
-        An expression over result tables and ``scenario.KEY``, such as ``"scenario.switch.buffer.total"``; its
-        mean over the seeds counts.
+        Expression over result tables and ``scenario.KEY``, such as ``"scenario.switch.buffer.total"``;
+        averaged over the seeds.
     require : sequence of str
-        Comparisons that have to hold with every seed, such as ``"max(flows.latency_p99_ns) <= 50000"``.
+        Comparisons that must hold for every seed, such as ``"max(flows.latency_p99_ns) <= 50000"``.
 
     Raises
     ------
     ArgumentError
-        If the direction is another, the objective does not depend on a result, or a requirement is no
+        If the direction is invalid, the objective does not depend on a result, or a requirement is not a
         comparison.
     """
 
@@ -81,14 +81,14 @@ class Goal:
             raise ArgumentError(f"direction is {self.direction!r}; expected minimize or maximize")
         if not Expression(self.objective, self.direction).names:
             raise ArgumentError(
-                f'{self.direction} is "{self.objective}", which no result changes; expected one of a '
-                'result, such as "max(flows.latency_p99_ns)"'
+                f'{self.direction} is "{self.objective}", which no result affects; expected an expression '
+                'of results, such as "max(flows.latency_p99_ns)"'
             )
         _ = self.measures
 
     @property
     def measures(self) -> dict[str, str]:
-        """The objective, and by how much each requirement is missed: the left side less the right one."""
+        """Objective, and the violation of each requirement: left side minus right side."""
         found = {OBJECTIVE: self.objective}
         for number, text in enumerate(self.require):
             left, _, right = _compared(text)
@@ -96,44 +96,44 @@ class Goal:
         return found
 
     def violations(self, runs: Sequence[Finished]) -> list[float]:
-        """How far each requirement is missed in the worst of the runs; at most 0 where it holds."""
+        """Largest violation of each requirement over the runs; at most 0 if it is met."""
         return [
             max(_violation(_compared(text)[1], one.value(measure)) for one in runs)
             for text, measure in zip(self.require, list(self.measures.values())[1:], strict=True)
         ]
 
     def value(self, runs: Sequence[Finished]) -> float:
-        """The mean of the objective; NaN if a run failed."""
+        """Mean of the objective; NaN if a run failed."""
         return math.fsum(one.value(self.objective) for one in runs) / len(runs)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A point that was tried.
+    """A point that was evaluated.
 
     Attributes
     ----------
     number : int
-        From 0.
+        Number, from 0.
     values : dict
-        Of the keys, as the scenario has them.
+        Values of the keys, as in the scenario.
     objective : float or None
-        Its mean over the seeds; ``None`` if a run failed.
+        Mean over the seeds; ``None`` if a run failed.
     is_feasible : bool
-        Whether no run failed, and all that is required held.
+        True if no run failed and all requirements were met.
     first_part : float or None
-        The objective of its first part; ``None`` if there was none, or if it failed.
+        Objective of the first part; ``None`` if there was none, or it failed.
     given_up : bool
-        Whether it was given up after its first part.
+        True if it was abandoned after its first part.
     error : str
-        Why its first run that failed did so; empty if none did.
+        Error of the first failed run; empty if none failed.
     unfinished, transfers : int
-        Transfers of its runs that were not complete at the end, and all. Statistics of transfers leave out
-        those that were not complete.
+        Incomplete transfers at the end of its runs, and all transfers. Statistics exclude incomplete
+        transfers.
     verdict : str
-        The gravest state of its runs, such as ``"complete"``; empty if all failed before they began.
+        Most severe state of its runs, such as ``"complete"``; empty if all failed before they started.
     missed : tuple of float
-        By how much each requirement is missed, in the worst run; at most 0 where it holds. Empty if a run
+        Violation of each requirement in the worst run; at most 0 if it is met. Empty if a run
         failed.
     """
 
@@ -163,44 +163,44 @@ def search(
     executor: Engine | None = None,
     progress: TrialCallback | None = None,
 ) -> list[Trial]:
-    """Tries points of a plan until there are `trials`; the same call goes on with those of `out`.
+    """Evaluates points of a plan until there are `trials`. Resumes from the trials in `out`.
 
     Parameters
     ----------
     plan : Plan
-        Of the mode "latin": its keys and seeds. What it measures is not used.
+        Plan of mode "latin": its keys and seeds. Its measures are ignored.
     goal : Goal
-        What is searched for.
+        Objective and requirements.
     out : path
-        A new directory, or that of an earlier search of the same.
+        New directory, or the directory of an earlier search with the same plan and goal.
     trials : int
-        Points to try, 1 to 100000. Default 100.
+        Number of points, 1 to 100000. Default 100.
     first_part : float, optional
-        Share of the duration, above 0 and below 1, after which hopeless points are given up. Default: all run
-        to their end.
+        Share of the duration, above 0 and below 1, after which poor points are abandoned. Default: all points
+        run to the end.
     executor : Engine, optional
-        Where runs take place. Default: processes of this machine.
+        Executes the runs. Default: processes of this machine.
     progress : callable, optional
         Called with each `Trial`.
 
     Returns
     -------
     list of Trial
-        The best first; those that are not feasible last.
+        Best first; infeasible trials last.
 
     Raises
     ------
     ScenarioError
-        If the scenario cannot be run as it is, or at none of the first points.
+        If the base scenario, or all of the first points, are invalid.
     InputError
-        If Optuna is missing, or `out` is something else.
+        If Optuna is missing, or `out` contains something else.
     """
     if not 1 <= trials <= MOST_TRIALS:
         raise ArgumentError(f"trials is {trials}; expected a whole number from 1 to {MOST_TRIALS}")
     directory = Path(out).absolute()
     plan = _measuring(plan, goal, max(1, round(trials * FIRST_SHARE)))
     plan.base.check()
-    plan.check(MOST_REFUSED)  # a point may well be one that cannot be run, but not all
+    plan.check(MOST_REFUSED)  # some points may be invalid, but not all
     beginning = None if first_part is None else _shortened(plan, first_part)
     ensure_sweep(directory)
     write_plan(plan, directory)
@@ -221,7 +221,7 @@ def search(
 
 
 class _Search:
-    """A study under way."""
+    """A search in progress."""
 
     def __init__(self, plan: Plan, goal: Goal, directory: Path, study: Any, engine: Engine) -> None:
         self._plan = plan
@@ -231,11 +231,11 @@ class _Search:
         self._engine = engine
         self._drawn = 0
         self.beginning: Plan | None = None
-        """The plan with a shorter duration, if hopeless points are given up."""
+        """Plan with a shorter duration, if there are first parts."""
         self.finished: list[Trial] = [found for found in map(_recalled, study.trials) if found is not None]
 
     def step(self, number: int, *, refine: bool) -> list[Trial]:
-        """Draws points, runs them, and reports their values to the optimiser."""
+        """Draws points, runs them, and reports their values to the optimizer."""
         drawn: list[tuple[Any, Point]] = []
         for _ in range(number):
             done = len(self.finished) + len(drawn)
@@ -257,7 +257,7 @@ class _Search:
         return made
 
     def _begin(self, drawn: Sequence[tuple[Any, Point]], beginning: Plan) -> list[Trial]:
-        """Runs first parts; the trials that are given up."""
+        """Runs first parts; returns the abandoned trials."""
         import optuna
 
         points = [point for _, point in drawn]
@@ -323,7 +323,7 @@ class _Search:
         return {key: parameter(self._plan.values[key], values[key]) for key in self._plan.values}
 
     def _refined(self) -> dict[str, Any] | None:
-        """The best point with one key half of the way to the next value tried above or below."""
+        """Best point with one key moved halfway to the next tried value above or below."""
         best = min(self.finished, key=lambda trial: _rank(self._goal, trial))
         if not best.is_feasible:
             return None
@@ -355,7 +355,7 @@ def _account(runs: Sequence[Finished]) -> dict[str, Any]:
 
 
 def suggested(trial: Any, key: str, values: Values) -> Any:
-    """The value of a key that a trial chooses, as a scenario has it."""
+    """Value that a trial suggests for a key, as in a scenario."""
     if isinstance(values, list):
         return values[trial.suggest_int(key, 0, len(values) - 1)]
     low, high = values.low, values.high
@@ -368,7 +368,7 @@ def suggested(trial: Any, key: str, values: Values) -> Any:
 
 
 def parameter(values: Values, value: Any) -> Any:
-    """Inverse of `suggested`: the coordinate of a value."""
+    """Inverse of `suggested`: coordinate of a value."""
     if isinstance(values, list):
         return values.index(value)
     if isinstance(values, Span) and isinstance(values.low, Quantity):
@@ -386,13 +386,11 @@ def _error_of(runs: Sequence[Finished]) -> str:
 
 
 def _shortened(plan: Plan, share: float) -> Plan:
-    """The plan with this share of its duration."""
+    """Plan with this share of the duration."""
     if not 0 < share < 1:
         raise ArgumentError(f"the first part is {share}; expected a share above 0 and below 1")
     if DURATION in (*plan.values, *plan.derive):
-        raise ArgumentError(
-            f"{DURATION} varies, so that there is no first part of all; leave out one of them"
-        )
+        raise ArgumentError(f"{DURATION} varies, so first parts are undefined; remove one of them")
     whole = Quantity.read(toml(plan.base.check())["simulation"]["duration"])
     if whole is None:
         raise ArgumentError(f"{DURATION} is not a time")
@@ -406,9 +404,9 @@ def _shortened(plan: Plan, share: float) -> Plan:
 
 def _measuring(plan: Plan, goal: Goal, first: int) -> Plan:
     if plan.mode != "latin":
-        raise ArgumentError('a search takes a plan of the mode "latin"')
+        raise ArgumentError('a search needs a plan of mode "latin"')
     if not plan.values:
-        raise ArgumentError("no key varies; name at least one besides the seed")
+        raise ArgumentError("no key varies; expected at least one besides the seed")
     return Plan(plan.base, plan.vary, plan.derive, goal.measures, "latin", first)
 
 
@@ -432,7 +430,7 @@ def _study(goal: Goal, directory: Path) -> Any:
 
 
 def _recalled(trial: Any) -> Trial | None:
-    """A trial of the database, if it came to its end."""
+    """Trial from the database, if it is complete."""
     reported = trial.user_attrs
     if not trial.state.is_finished() or "objective" not in reported:
         return None
@@ -450,7 +448,7 @@ def _rank(goal: Goal, trial: Trial) -> tuple[bool, float]:
 
 
 def _compared(text: str) -> tuple[str, type[ast.cmpop], str]:
-    """The sides of a comparison and what is between them."""
+    """Left side, operator and right side of a comparison."""
     try:
         node = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError):

@@ -1,12 +1,13 @@
-"""Which keys matter: how much each moves what is measured, over the whole range of all.
+"""Sensitivity analysis: effect of each key on each measure, over the full ranges of all keys.
 
-"morris" (M. D. Morris, Technometrics 33, 1991) goes from random points one key at a time, each by two thirds
-of its range: the mean of the absolute changes says how much a key moves a measure (Campolongo, Cariboni and
-Saltelli, 2007), their spread whether that depends on the others. It takes N (K + 1) points for K keys.
-"sobol" (I. M. Sobol', 2001, with the estimators of Saltelli et al., 2010) says which share of a measure's
-variance is that of a key alone, and of a key with all others. It takes N (K + 2) points, and N of hundreds.
+"morris" (M. D. Morris, Technometrics 33, 1991) starts at random points and changes one key at a time by two
+thirds of its range. The mean absolute change is the effect of a key on a measure (Campolongo, Cariboni and
+Saltelli, 2007). The spread of the changes shows whether the effect depends on other keys. It needs N (K + 1)
+points for K keys. "sobol" (I. M. Sobol', 2001, with the estimators of Saltelli et al., 2010) divides the
+variance of a measure into the share of a key alone, and the share of a key including interactions. It needs N
+(K + 2) points, with N in the hundreds.
 
-By SALib, with fixed seeds: the same question has the same answer.
+Uses SALib with fixed seeds, so results are reproducible.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from .sweep import SweepCallback, ensure_sweep, run_points, write_plan
 
 METHODS = ("morris", "sobol")
 LEVELS = 4
-"""Levels of a key in Morris's method: a step is two thirds of its range."""
+"""Number of levels of a key in Morris's method; a step is two thirds of the range."""
 SEED = 1
 LEAST = {"morris": 2, "sobol": 4}
 _NAMES = {"mu_star": "effect", "sigma": "spread", "S1": "alone", "ST": "with others"}
@@ -49,17 +50,17 @@ _INTERVALS = {"mu_star": "mu_star_conf", "S1": "S1_conf", "ST": "ST_conf"}
 
 @dataclass(frozen=True)
 class Effect:
-    """How a key moves a measure.
+    """Effect of a key on a measure.
 
     Attributes
     ----------
     measure, key : str
-        The name of the measure and the key of the scenario.
+        Name of the measure, and key of the scenario.
     index : str
-        "effect" and "spread" of Morris, in the unit of the measure, for the whole range of the key; "alone"
-        and "with others" of Sobol, shares of the variance.
+        Morris: "effect" and "spread", in the unit of the measure, over the full range of the key. Sobol:
+        "alone" and "with others", shares of the variance.
     value, half_width : float
-        The index and half of its 95 % interval; NaN for "spread".
+        Index and half-width of its 95 % interval; NaN for "spread".
     """
 
     measure: str
@@ -78,36 +79,36 @@ def sensitivity(
     executor: Engine | None = None,
     progress: SweepCallback | None = None,
 ) -> list[Effect]:
-    """How much each key of a plan moves each of its measures; finished runs of `out` are not run again.
+    """Computes the effect of each key of a plan on each measure. Reuses finished runs in `out`.
 
     Parameters
     ----------
     plan : Plan
-        Of the mode "latin": its keys, seeds and measures, each a number for the whole run. Means over the
-        seeds count.
+        Plan of mode "latin": its keys, seeds and measures. Each measure must be a single number per run; it
+        is averaged over the seeds.
     out : path
-        A new directory, or that of an earlier call. Gets ``sensitivity.parquet`` and a picture.
+        New directory, or the directory of an earlier call. Receives ``sensitivity.parquet`` and a picture.
     method : str
         "morris" (default) or "sobol".
     number : int
-        Trajectories of Morris, at least 2 (10 is usual), or base samples of Sobol, a power of two of at
-        least 4. Default 10.
+        Number of trajectories (Morris), at least 2 and usually 10; or number of base samples (Sobol), a power
+        of two and at least 4. Default 10.
     executor : Engine, optional
-        Where runs take place. Default: processes of this machine.
+        Executes the runs. Default: processes of this machine.
     progress : callable, optional
         Called with a `SweepProgress` as runs end.
 
     Returns
     -------
     list of Effect
-        By measure; the keys that move it most first.
+        By measure, in descending order of effect.
 
     Raises
     ------
     ScenarioError
-        If the scenario cannot be run as it is.
+        If the base scenario is invalid.
     InputError
-        If SALib is missing, `out` is something else, or a run failed: an effect needs all points.
+        If SALib is missing, `out` contains something else, or a run failed (all points are required).
     """
     keys = _checked(plan, method, number)
     shares = _sampled(method, keys, number)
@@ -117,7 +118,7 @@ def sensitivity(
         )
     directory = Path(out).absolute()
     plan.base.check()
-    plan.check()  # before anything runs: an effect needs all points
+    plan.check()  # checked before the first run, since all points are required
     ensure_sweep(directory)
     write_plan(plan, directory)
     points = [plan.point(index, plan.at(row)) for index, row in enumerate(shares.tolist())]
@@ -138,17 +139,17 @@ def sensitivity(
 
 
 def _checked(plan: Plan, method: str, number: int) -> list[str]:
-    """The keys, if an analysis is possible."""
+    """Returns the keys; rejects plans and options that do not allow an analysis."""
     if method not in METHODS:
         raise ArgumentError(f"method is {method!r}; {suggestion(method, METHODS)}")
     if plan.mode != "latin":
-        raise ArgumentError('a sensitivity takes a plan of the mode "latin"')
+        raise ArgumentError('a sensitivity analysis needs a plan of mode "latin"')
     if not plan.values:
-        raise ArgumentError("no key varies; name at least one besides the seed")
+        raise ArgumentError("no key varies; expected at least one besides the seed")
     if not LEAST[method] <= number <= MOST_POINTS:
-        raise ArgumentError(f"number is {number}; expected a whole number from {LEAST[method]} on")
+        raise ArgumentError(f"number is {number}; expected a whole number of at least {LEAST[method]}")
     if method == "sobol" and number & (number - 1):
-        raise ArgumentError(f"number is {number}; Sobol's sequence takes a power of two, such as 64")
+        raise ArgumentError(f"number is {number}; expected a power of two for Sobol, such as 64")
     return list(plan.values)
 
 
@@ -157,7 +158,7 @@ def _problem(keys: list[str]) -> dict[str, Any]:
 
 
 def _sampled(method: str, keys: list[str], number: int) -> np.ndarray[Any, Any]:
-    """A row a point: the share of the way through each key."""
+    """Sample with one row per point: fraction of the range of each key."""
     try:
         from SALib.sample import morris, sobol
     except ImportError:
@@ -170,14 +171,14 @@ def _sampled(method: str, keys: list[str], number: int) -> np.ndarray[Any, Any]:
 
 
 def _means(finished: list[Finished], text: str, directory: Path) -> np.ndarray[Any, Any]:
-    """The measure of each point, in their order."""
+    """Mean of the measure at each point, in order."""
     values: dict[int, list[float]] = {}
     for one in finished:
         if one.record.error:
             note = ", ".join(f"{key} = {value}" for key, value in one.run.point.values.items())
             raise InputError(
                 f"the run with {note} failed: {one.record.error.strip()}\n"
-                f"an effect needs all points; vary less. {directory / 'failed'} has the scenario"
+                f"all points are required: narrow the ranges. {directory / 'failed'} has the scenario"
             )
         value = one.value(text)
         if math.isnan(value):
@@ -191,11 +192,11 @@ def _analysed(
 ) -> list[Effect]:
     from SALib.analyze import morris, sobol
 
-    if np.ptp(values) == 0.0:  # nothing moves it; shares of no variance are not defined
+    if np.ptp(values) == 0.0:  # no effect; shares of a zero variance are undefined
         names = ("effect", "spread") if method == "morris" else ("alone", "with others")
         return [Effect(measure, key, name, 0.0, 0.0) for key in keys for name in names]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # intervals too wide to be conclusive
+        warnings.simplefilter("ignore")  # SALib warns of intervals that are too wide
         if method == "morris":
             reported = morris.analyze(_problem(keys), shares, values, num_levels=LEVELS, seed=SEED)
         else:
@@ -225,7 +226,7 @@ def _table(found: list[Effect]) -> pa.Table:
 
 
 def unit(effect: Effect) -> str:
-    """That of the measure for Morris's indices; none for shares of a variance."""
+    """Unit of an index: that of the measure for Morris; empty for shares of a variance."""
     return unit_of(effect.measure) if effect.index in ("effect", "spread") else ""
 
 

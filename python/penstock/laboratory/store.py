@@ -1,8 +1,8 @@
-"""Finished runs of a sweep, one file each, so that none runs twice.
+"""Finished runs of a sweep, one file per run, so that no run is repeated.
 
-The name of a file is the run: a hash of the canonical scenario, the seed and the engine. Its first line is
-the SHA-256 of the rest, which is JSON; what does not match was damaged and runs again. Files get their names
-when they are whole, so that a process that is killed leaves no half of one.
+The file name is a hash of the canonical scenario, the seed and the engine. The first line is the SHA-256 of
+the rest, which is JSON; a file that does not match is damaged, and its run is repeated. Files are renamed
+into place when complete, so a killed process leaves no partial file.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ class Record:
     Attributes
     ----------
     run : str
-        Its name.
+        Name of the run.
     scenario : str
-        The text of the scenario; its own seed does not count.
+        Text of the scenario; its own seed is ignored.
     facts : dict
         ``seed``, ``fingerprint``, ``simulated_s``, ``frame_hops``, ``wall_s``, ``verdict`` (its findings),
-        ``unfinished`` and ``transfers`` of the result; of a run that failed before it began only the seed,
-        ``None`` if it is that of the scenario.
+        ``unfinished`` and ``transfers`` of the result. For a run that failed before it started only ``seed``,
+        which is ``None`` for the seed of the scenario.
     measures : dict
         Values by expression.
     error : str
-        Why it failed; empty if it did not.
+        Error message; empty if the run did not fail.
     """
 
     run: str
@@ -68,38 +68,38 @@ class Finished:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict on the run; ``None`` if it failed before it began."""
+        """Verdict on the run; ``None`` if it failed before it started."""
         findings = self.record.facts.get("verdict")
         return None if findings is None else Verdict(tuple(Finding(**one) for one in findings))
 
     @property
     def unfinished(self) -> int:
-        """Transfers of the run that were not complete at its end."""
+        """Number of incomplete transfers at the end of the run."""
         return int(self.record.facts.get("unfinished") or 0)
 
     def value(self, text: str) -> float:
-        """The value of an expression for the whole run; NaN if the run failed.
+        """Returns the value of an expression for the whole run; NaN if the run failed.
 
         Raises
         ------
         ArgumentError
-            If it has a value for each row.
+            If it has one value per row.
         """
         value = self.record.measures.get(text)
         if isinstance(value, dict):
             raise ArgumentError(
-                f'"{text}" has a value for each row; expected a function of them, such as max(...)'
+                f'"{text}" has one value per row; expected a function of it, such as max(...)'
             )
         return math.nan if value is None else float(value)
 
 
 def name_of(source: Source, seed: int | None = None) -> str:
-    """The name of a run.
+    """Returns the name of a run.
 
     Raises
     ------
     ScenarioError
-        If the scenario cannot be run.
+        If the scenario is invalid.
     """
     with engine_errors():
         run = _core.identity(
@@ -114,7 +114,7 @@ class Store:
     Parameters
     ----------
     directory : Path
-        Made when the first run is written.
+        Created when the first run is written.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -122,7 +122,7 @@ class Store:
         self._is_made = False
 
     def find(self, run: str, measures: Iterable[Measure]) -> Record | None:
-        """The record of a run, if it is whole and has all `measures`."""
+        """Returns the record of a run if it is intact and contains all `measures`."""
         try:
             digest, _, text = (self.directory / f"{run}{_SUFFIX}").read_bytes().partition(b"\n")
             if hashlib.sha256(text).hexdigest().encode() != digest:
@@ -137,7 +137,7 @@ class Store:
         return record
 
     def write(self, record: Record) -> None:
-        """Keeps a record.
+        """Saves a record.
 
         Raises
         ------
@@ -158,13 +158,13 @@ class Store:
             raise
 
     def sweep_up(self) -> None:
-        """Removes what killed processes have left."""
+        """Removes temporary files of killed processes."""
         for partial in self.directory.glob(".*.partial"):
             partial.unlink(missing_ok=True)
 
 
 def _known(measures: dict[str, Value]) -> dict[str, Any]:
-    """JSON has no NaN: a number that is not known is ``None``."""
+    """Replaces NaN with ``None``, since JSON has no NaN."""
     return {
         text: {name: _number(one) for name, one in value.items()}
         if isinstance(value, dict)

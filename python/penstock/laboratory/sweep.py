@@ -1,4 +1,4 @@
-"""Runs a plan: every point with every seed, each run once in the life of its directory."""
+"""Executes a plan: every point with every seed. Runs that the directory already contains are skipped."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ MAX_WORKERS = 100_000
 
 @dataclass(frozen=True)
 class SweepProgress:
-    """How far a sweep is.
+    """Progress of a sweep.
 
     Attributes
     ----------
     done, failed, runs : int
-        Runs that have ended, how many of them failed, and all.
+        Number of runs that ended, that failed, and in total.
     found : int
-        How many of `done` had run before.
+        Number of runs in `done` that earlier calls had finished.
     """
 
     done: int
@@ -57,7 +57,7 @@ class SweepProgress:
 
 
 SweepCallback = Callable[[SweepProgress], object]
-"""Called as runs end."""
+"""Callback that is called as runs end."""
 
 
 def sweep(
@@ -71,22 +71,22 @@ def sweep(
 ) -> Outcome:
     """Runs a plan and writes its tables, pictures and page.
 
-    Runs that are finished in `out` are not run again, whatever ended the call that ran them. A run that fails
-    is recorded with its scenario and error, and the others go on.
+    Runs that earlier calls finished in `out` are not repeated. A failed run is recorded with its scenario and
+    error, and the sweep continues.
 
     Parameters
     ----------
     plan : Plan
-        What varies and what is measured.
+        Keys to vary, and measures.
     out : path
-        A new directory, or that of an earlier sweep.
+        New directory, or the directory of an earlier sweep.
     executor : concurrent.futures.Executor or Engine, optional
-        Where the runs take place; it stays open. Default: a process for each processor of this machine.
+        Executes the runs; it is not shut down. Default: a process for each processor of this machine.
     keep : bool
-        Whether the result of each run is saved with its report, in ``runs/NAME``; the executor must share the
-        file system. Default false: its measures alone, some kilobytes.
+        Saves the result and report of each run in ``runs/NAME``; the executor must share the file system.
+        Default false: only the measures are saved, some kilobytes.
     pareto : str, optional
-        Two measures to draw against each other, such as
+        Two measures to draw as a Pareto front, such as
         ``"minimize latency_p99_ns, maximize throughput_bps"``.
     progress : callable, optional
         Called with a `SweepProgress` as runs end.
@@ -98,9 +98,9 @@ def sweep(
     Raises
     ------
     ScenarioError
-        If the scenario of the first point cannot be run.
+        If the scenario of the first point is invalid.
     InputError
-        If `out` is something else, or no run has what is measured.
+        If `out` contains something else, or a measure does not apply to the results.
     OSError
         If `out` cannot be written.
 
@@ -117,7 +117,7 @@ def sweep(
     """
     engine = executor if isinstance(executor, Engine) else Engine(executor)
     if engine.executor is not None and not isinstance(engine.executor, Executor):
-        raise ArgumentError(f"executor is {executor!r}; expected one of concurrent.futures")
+        raise ArgumentError(f"executor is {executor!r}; expected a concurrent.futures.Executor or an Engine")
     processes = os.cpu_count() or 1 if engine.workers is None else engine.workers
     workers = whole("workers", processes, 1, MAX_WORKERS)
     front = None if pareto is None else measures_of(pareto, plan)
@@ -138,9 +138,9 @@ def sweep(
 
 
 def _import_the_end() -> None:
-    """Imports the modules that write tables, intervals and pictures: that takes longer than the writing.
+    """Imports the modules that write tables, intervals and pictures while runs execute.
 
-    Arrow imports pandas when it first meets a list, if there is one. What is missing is told when it is used.
+    Importing takes longer than writing. A missing module raises its error at first use.
     """
     for name in ("pyarrow.parquet", "scipy.special", "pandas", "penstock.laboratory.pictures"):
         with contextlib.suppress(Exception):
@@ -154,7 +154,7 @@ def run_points(
     engine: Engine,
     progress: SweepCallback | None = None,
 ) -> list[Finished]:
-    """Some points of a plan with each of its seeds; nothing is written but their runs."""
+    """Runs some points of a plan with each seed; writes only the records of runs."""
     beside = engine.beside or engine.workers or 1
     some = _Sweep(plan, directory, points=points, beside=beside, progress=progress)
     some.go(engine)
@@ -162,7 +162,7 @@ def run_points(
 
 
 def ensure_sweep(directory: Path) -> None:
-    """Refuses a directory that holds anything but a sweep.
+    """Rejects a directory that contains anything but a sweep.
 
     Raises
     ------
@@ -172,11 +172,11 @@ def ensure_sweep(directory: Path) -> None:
     if not directory.exists():
         return
     if not directory.is_dir() or (any(directory.iterdir()) and not (directory / PLAN_FILE).exists()):
-        raise InputError(f"{directory}: exists and is not a sweep; nothing is written there, choose another")
+        raise InputError(f"{directory}: exists and is not a sweep; choose another directory")
 
 
 def write_plan(plan: Plan, directory: Path) -> None:
-    """The plan as a file that ``penstock sweep`` takes, with the scenario beside it."""
+    """Writes the plan as a file for ``penstock sweep``, with the scenario next to it."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / BASE_FILE).write_text(plan.base.to_toml(), "utf-8")
     text = tomli_w.dumps({"sweep": {"scenario": BASE_FILE, **plan.to_dict()}})
@@ -184,7 +184,7 @@ def write_plan(plan: Plan, directory: Path) -> None:
 
 
 class _Sweep:
-    """The state of a sweep that is under way; iterating over it gives the runs that are not finished."""
+    """State of a sweep in progress. Iterating over it yields the runs that are not finished."""
 
     def __init__(
         self,
@@ -212,7 +212,7 @@ class _Sweep:
         self._points = {point.number: _PointState(list(plan.seeds)) for point in points}
 
     def go(self, engine: Engine, meanwhile: Callable[[], object] | None = None) -> None:
-        """Runs what is not finished; from the first answer on, does something else on another thread."""
+        """Executes unfinished runs. After the first result, calls `meanwhile` on another thread."""
         self._store.sweep_up()
         for task, answer in each(carry_out, self, executor=engine.executor, workers=engine.workers):
             if meanwhile is not None:
@@ -221,7 +221,7 @@ class _Sweep:
             if isinstance(answer, OSError):
                 raise answer
             if isinstance(answer, ArgumentError) and self._failed == len(self.finished):
-                raise InputError(str(answer))  # what is measured, and not the run
+                raise InputError(str(answer))  # an error of a measure, not of the run
             if isinstance(answer, Record):
                 record = answer
                 self._store.write(record)
@@ -236,7 +236,7 @@ class _Sweep:
         return self
 
     def __next__(self) -> Task:
-        """Runs that are finished are counted on the way; after the last, more may be added."""
+        """Returns the next unfinished run; counts finished ones. After the last run, more may be added."""
         while True:
             run = self._added.popleft() if self._added else next(self._planned)
             task = self._task(run)
@@ -244,7 +244,7 @@ class _Sweep:
                 return task
 
     def _task(self, run: Run) -> Task | None:
-        """The task of a run; ``None`` if it is finished, in progress, or cannot be run."""
+        """Returns the task of a run; ``None`` if it is finished, in progress, or invalid."""
         measures = self._plan.measures
         try:
             name = name_of(run.source, run.seed)
@@ -260,7 +260,7 @@ class _Sweep:
             return None
         self._waiting.setdefault(name, []).append(run)
         if len(self._waiting[name]) > 1:
-            return None  # two points are the same scenario
+            return None  # another point has an identical scenario
         entries = tuple((measure.name, measure.text) for measure in measures)
         return Task(name, run.source, run.seed, entries, str(kept) if self._keep else None, self._beside)
 
@@ -274,7 +274,7 @@ class _Sweep:
             self._progress(SweepProgress(len(self.finished), self._failed, self._of, self._found))
 
     def _add_seeds(self, run: Run, record: Record) -> None:
-        """Looks at a point when all of its runs have ended: the order of their ends does not matter."""
+        """Adds seeds to a point after all of its runs have ended, so that their order does not matter."""
         precision = self._plan.precision
         if precision is None:
             return
@@ -297,7 +297,7 @@ class _Sweep:
         self._added.extend(self._plan.runs_of(run.point, added))
 
     def _write_failure(self, run: Run, record: Record) -> None:
-        """The scenario of a run that failed, with the error as its first lines."""
+        """Writes the scenario of a failed run, with the error as a comment at the top."""
         (self._directory / FAILED).mkdir(exist_ok=True)
         error = "".join(f"# {line}\n" for line in record.error.splitlines())
         (self._directory / FAILED / f"{record.run}.toml").write_text(error + run.text(), "utf-8")
@@ -305,7 +305,7 @@ class _Sweep:
 
 @dataclass
 class _PointState:
-    """The seeds of a point, and what their runs measured, where more may be added."""
+    """Seeds and measured values of a point, if more seeds may be added."""
 
     seeds: list[int | None]
     ended: int = 0

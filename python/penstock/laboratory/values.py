@@ -1,17 +1,17 @@
-"""The values that a sweep gives a key: lists, ranges with units, whole numbers from one to another.
+"""Values of a varied key: lists, ranges with units, ranges of whole numbers.
 
 ========================  ====================================================================
 text                      values
 ========================  ====================================================================
-``10 KiB, 40 KiB``        these, as in a scenario file; a word needs no quotes
+``10 KiB, 40 KiB``        list of values, as in a scenario file; words need no quotes
 ``1..20``                 whole numbers, both ends included
 ``10 KiB:50 KiB:20 KiB``  steps of 20 KiB: 10, 30 and 50 KiB
-``20 KiB:200 KiB:10``     10 values at equal distances, both ends included
-``1 KiB:1 MiB:11:log``    11 values at equal ratios, both ends included
-``1 us:50 us``            any value between, for a Latin hypercube or a search
+``20 KiB:200 KiB:10``     10 equidistant values, both ends included
+``1 KiB:1 MiB:11:log``    11 values with equal ratios, both ends included
+``1 us:50 us``            continuous range, for a Latin hypercube or a search
 ========================  ====================================================================
 
-Points that fall between two whole numbers of the smallest unit (bytes, picoseconds, b/s) are the nearest.
+Values are rounded to whole numbers of the smallest unit (bytes, picoseconds, b/s).
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _WHOLE = re.compile(r"([+-]?\d+)\.\.([+-]?\d+)")
 
 @dataclass(frozen=True)
 class Span:
-    """Any value between two ends.
+    """A continuous range.
 
     Attributes
     ----------
     low, high : Quantity or Fraction
-        Both of one dimension, and the first is the smaller one.
+        Ends with the same dimension; `low` is smaller.
     whole : bool
-        Whether only whole numbers are meant.
+        True for whole numbers only.
     log : bool
-        Whether equal ratios are equally probable, and not equal differences.
+        True if values are distributed uniformly on a logarithmic scale.
     """
 
     low: Quantity | Fraction
@@ -53,7 +53,7 @@ class Span:
     log: bool = False
 
     def at(self, share: float) -> Any:
-        """The value at a share of the way from `low` (0) to `high` (1), as a scenario has it."""
+        """Returns the value at a fraction of the range from `low` (0) to `high` (1), as in a scenario."""
         low, high = _amount(self.low), _amount(self.high)
         if self.log and 0.0 < share < 1.0:
             ratio = math.log(high) - math.log(low)
@@ -66,16 +66,16 @@ class Span:
 
 
 Values = list[Any] | Span
-"""Domain of a key: these values, or any within a range."""
+"""Domain of a key: a list of values, or a range."""
 
 
 def read(key: str, given: Any) -> Values:
-    """The values that a text, a list or a range of Python stands for.
+    """Parses the values of a key from text, a list or a Python range.
 
     Raises
     ------
     ArgumentError
-        If there is none, or the text cannot be read. The message names the key.
+        If there are no values, or the text is invalid. The message contains the key.
     """
     listed = given_of(given)
     found: Values = _from_text(key, listed) if isinstance(listed, str) else listed
@@ -85,7 +85,7 @@ def read(key: str, given: Any) -> Values:
 
 
 def given_of(given: Any) -> str | list[Any]:
-    """The value of a key as in a file: text, or a list; a single value becomes a list of one."""
+    """Normalizes values to text or a list; a single value becomes a list of one."""
     if isinstance(given, str):
         return given
     if isinstance(given, Iterable) and not isinstance(given, Mapping | bytes):
@@ -94,12 +94,12 @@ def given_of(given: Any) -> str | list[Any]:
 
 
 def assignment(text: str, option: str) -> tuple[str, str]:
-    """The two sides of ``KEY=VALUES``.
+    """Splits ``KEY=VALUES`` into its two sides.
 
     Raises
     ------
     ArgumentError
-        If there are not two.
+        If there is no ``=``.
     """
     key, sign, values = text.partition("=")
     if not (sign and key.strip() and values.strip()):
@@ -117,11 +117,11 @@ EXAMPLES = {
 
 def _from_text(key: str, text: str) -> Values:
     if long := _LONG_NUMBER.search(text):
-        raise ArgumentError(f"{key}: {long[0]} is too large; at most {MOST_DIGITS} digits are accepted")
+        raise ArgumentError(f"{key}: {long[0]} is too large; expected at most {MOST_DIGITS} digits")
     if match := _WHOLE.fullmatch(text.strip()):
         first, last = int(match[1]), int(match[2])
         if first > last:
-            raise ArgumentError(f"{key}: {text} goes down; expected the smaller number first")
+            raise ArgumentError(f"{key}: {text} is descending; expected the smaller number first")
         _bounded(key, text, last - first + 1)
         return list(range(first, last + 1))
     parts = [part.strip() for part in text.split(":")]
@@ -131,7 +131,7 @@ def _from_text(key: str, text: str) -> Values:
 
 
 def _range(key: str, text: str, parts: Sequence[str]) -> Values:
-    """``FROM:TO``, ``FROM:TO:STEP`` and ``FROM:TO:NUMBER``, the last word of which may be "log"."""
+    """Parses ``FROM:TO``, ``FROM:TO:STEP`` and ``FROM:TO:NUMBER``, optionally followed by ``:log``."""
     log = parts[-1] == "log"
     ends, third = [value_of(_literal(part)) for part in parts[:2]], parts[2 : len(parts) - log]
     if len(parts) > 3 + log or len(third) > 1:
@@ -141,9 +141,9 @@ def _range(key: str, text: str, parts: Sequence[str]) -> Values:
     except ArgumentError as error:
         raise ArgumentError(f"{key}: {text}: {error}") from None
     if isinstance(low, Quantity) != isinstance(high, Quantity) or not low <= high:
-        raise ArgumentError(f"{key}: {text}: expected two numbers of one unit, the smaller one first")
+        raise ArgumentError(f"{key}: {text}: expected two numbers with the same unit, the smaller one first")
     if log and _amount(low) <= 0:
-        raise ArgumentError(f"{key}: {text} begins at 0, which has no ratio; expected more for log")
+        raise ArgumentError(f"{key}: {text} starts at 0; expected a number above 0 for log")
     span = Span(low, high, whole=all(isinstance(end, int) for end in ends), log=log)
     if not third:
         return span
@@ -153,14 +153,14 @@ def _range(key: str, text: str, parts: Sequence[str]) -> Values:
     if isinstance(step, Quantity):
         return _steps(key, text, span, step)
     if not isinstance(step, int) or step < 2:
-        raise ArgumentError(f"{key}: {third[0]} in {text} is a number of values; expected a whole one from 2")
+        raise ArgumentError(f"{key}: {third[0]} in {text}: expected a whole number of at least 2 values")
     _bounded(key, text, step)
     found = [span.at(index / (step - 1)) if log else _between(span, index, step - 1) for index in range(step)]
     return list(dict.fromkeys(found))
 
 
 def _between(span: Span, index: int, parts: int) -> Any:
-    """A part of the way, exactly."""
+    """Exact value at `index / parts` of the range."""
     low, high = span.low, span.high
     amount = _amount(low) + (_amount(high) - _amount(low)) * Fraction(index, parts)
     if isinstance(low, Quantity):
@@ -170,9 +170,9 @@ def _between(span: Span, index: int, parts: int) -> Any:
 
 def _steps(key: str, text: str, span: Span, step: Quantity) -> list[Any]:
     if not isinstance(span.low, Quantity) or span.low.dimension != step.dimension or step.amount <= 0:
-        raise ArgumentError(f"{key}: {text}: expected a step above zero, of the unit of both ends")
+        raise ArgumentError(f"{key}: {text}: expected a step above zero with the unit of both ends")
     if span.log:
-        raise ArgumentError(f"{key}: {text}: log takes a number of values, not a step")
+        raise ArgumentError(f"{key}: {text}: log needs a number of values, not a step")
     number_of = int((_amount(span.high) - span.low.amount) / step.amount) + 1
     _bounded(key, text, number_of)
     return [text_of(span.low + step * index) for index in range(number_of)]
@@ -184,7 +184,7 @@ def _amount(value: Quantity | Fraction) -> Fraction:
 
 def _bounded(key: str, text: str, values: int) -> None:
     if values > MOST_VALUES:
-        raise ArgumentError(f"{key}: {text} has {values:,} values; at most {MOST_VALUES:,} are accepted")
+        raise ArgumentError(f"{key}: {text} has {values:,} values; expected at most {MOST_VALUES:,}")
 
 
 def _is_number(text: str) -> bool:
@@ -192,7 +192,7 @@ def _is_number(text: str) -> bool:
 
 
 def _listed(key: str, text: str) -> list[str]:
-    """The parts between commas that are in no brackets and no quotes."""
+    """Splits text at commas outside brackets and quotes."""
     parts, depth, quote = [""], 0, ""
     for letter in text:
         if quote:
@@ -208,12 +208,12 @@ def _listed(key: str, text: str) -> list[str]:
         else:
             parts[-1] += letter
     if not all(part.strip() for part in parts):
-        raise ArgumentError(f"{key}: {text} has an empty value between its commas")
+        raise ArgumentError(f"{key}: {text} has an empty value between commas")
     return [part.strip() for part in parts]
 
 
 def _literal(text: str) -> Any:
-    """A value as TOML has it; what is no TOML is text."""
+    """Parses a TOML value; text that is not valid TOML stays text."""
     try:
         return toml(f"value = {text}")["value"]
     except TomlError:

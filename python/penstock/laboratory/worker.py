@@ -1,4 +1,4 @@
-"""A worker of a sweep: executes one run and computes its measures. Imports neither pictures nor pages."""
+"""Worker of a sweep: executes one run and computes its measures. Does not import plotting or page modules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ACCOUNT = ("seed", "fingerprint", "simulated_s", "frame_hops", "wall_s")
 
 @dataclass(frozen=True)
 class Task:
-    """One run, for whichever process carries it out."""
+    """One run, serializable for other processes."""
 
     run: str
     source: Source
@@ -34,13 +34,13 @@ class Task:
 
 
 def carry_out(task: Task) -> Record:
-    """One run, where the executor has its place.
+    """Executes one run in a worker.
 
-    A broken invariant is the outcome of a run, as good as any: it is the same each time. What depends on the
-    machine, such as memory, is raised and not kept.
+    A broken invariant is a result of the run, since it is reproducible. Errors that depend on the machine,
+    such as lack of memory, are raised and not stored.
     """
     if not task.run.endswith(engine_hash()):
-        raise PenstockError("a worker has another Penstock than the process that asks; install the same one")
+        raise PenstockError("the worker and the client have different versions of Penstock; install one")
     record = Record(task.run, task.source.text, {"seed": task.seed}, {})
     try:
         result = run_source(task.source, seed=task.seed, threads=1, beside=task.beside)
@@ -60,7 +60,7 @@ def carry_out(task: Task) -> Record:
 
 @functools.lru_cache(maxsize=256)
 def _measure(name: str, text: str) -> Measure:
-    """The expressions of a sweep are read once by each worker."""
+    """Returns a measure; cached so that a worker parses each expression only once."""
     return Measure(name, text)
 
 

@@ -1,4 +1,4 @@
-"""Pictures of a result, as matplotlib figures, PNG and SVG."""
+"""Pictures of a result: matplotlib figures, PNG and SVG."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ __all__ = [
 
 @of_result
 def save_all(result: Measurements, directory: str | PathLike[str], *, svg: bool = False) -> list[Path]:
-    """Writes every picture of a result as PNG, if `svg` is true as SVG too; returns the paths."""
+    """Writes every picture of a result as PNG, and with `svg` also as SVG; returns the paths."""
     return save_each(_pictures(result), directory, svg=svg)
 
 

@@ -1,4 +1,4 @@
-"""Several results in one picture, a color each: distributions, their tails, and slowdown by size."""
+"""Several results in one picture: distributions, tails, and slowdown by size."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 WIDTHS = {"column": 3.4, "page": 7.0}
-"""Inches of a column and of a page of a paper in two columns."""
+"""Widths of one column and of a page in a two-column paper, in inches."""
 SUFFIXES = (".png", ".pdf", ".svg")
 PERCENTILES = ("p50", "p95", "p99", "mean", "max")
 MAX_STEPS = 4_000
-"""Steps of a curve; of more some are left out."""
+"""Maximum number of steps of a curve; longer curves are thinned."""
 _DASHES = ("-", "--", "-.", ":")
 
 
@@ -43,25 +43,25 @@ def cdf(
     tail: bool = False,
     width: str = "column",
 ) -> Figure:
-    """The distribution of a measure in each of several results.
+    """Draws the distribution of a measure in each of several results.
 
     Parameters
     ----------
     results : mapping of labels to results
-        In the order of the legend.
+        Results in the order of the legend.
     what : str, default "slowdown"
         A distribution of `Result.cdf`.
     of : str, optional
-        The flow, entry of transfers or queue. Default: the only one that all results have.
+        Flow, entry of transfers or queue. Default: the only one that all results have.
     tail : bool, default False
-        Draws the share above each value instead, both axes in logarithms.
+        Draws the complementary distribution (share above each value) on logarithmic axes.
     width : {"column", "page"}
         Width of the picture: 3.4 or 7 inches.
 
     Raises
     ------
     ArgumentError
-        If there is no result, or `of` is left out and more than one is possible.
+        If there are no results, or `of` is missing and ambiguous.
     UnknownNameError
         If a result has no such distribution.
     """
@@ -83,7 +83,7 @@ def cdf(
             _plain_ticks(axes)
         else:
             axes.set_ylim(0.0, 1.02)
-        axes.set_ylabel("share above" if tail else "share at most")
+        axes.set_ylabel("share above" if tail else "cumulative share")
         text = f" ({scale.unit})" if scale.unit else ""
         axes.set_xlabel(f"{what.rpartition('_')[0] or what} of {of}{text}")
         axes.legend(loc="upper right" if tail else "lower right")
@@ -97,23 +97,23 @@ def sizes(
     percentile: str = "p99",
     width: str = "column",
 ) -> Figure:
-    """The slowdown of transfers over their size in each of several results.
+    """Draws the slowdown of transfers by size in each of several results.
 
     Parameters
     ----------
     results : mapping of labels to results
-        In the order of the legend.
+        Results in the order of the legend.
     of : str, optional
-        The entry of the scenario. Default: all transfers.
+        Entry of the scenario. Default: all transfers.
     percentile : {"p50", "p95", "p99", "mean", "max"}
-        What is drawn of each bin, a twentieth of the transfers.
+        Statistic of each size bin, which has a twentieth of the transfers.
     width : {"column", "page"}
         Width of the picture: 3.4 or 7 inches.
 
     Raises
     ------
     ArgumentError
-        If there is no result, `percentile` is another, or no transfer of a result is complete.
+        If there are no results, `percentile` is unknown, or a result has no complete transfer.
     """
     _at_least_one(results)
     if percentile not in PERCENTILES:
@@ -123,7 +123,7 @@ def sizes(
         for nth, (label, result) in enumerate(results.items()):
             bins = size_bins(result, name=of) if "transfers" in result.table_names else []
             if not bins:
-                raise ArgumentError(f"{label}: no transfer{f' of {of}' if of else ''} is complete")
+                raise ArgumentError(f"{label}: no complete transfer{f' of {of}' if of else ''}")
             axes.plot(
                 [one.bytes_max for one in bins],
                 [getattr(one, percentile) for one in bins],
@@ -142,14 +142,14 @@ def sizes(
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_ylim(bottom=1.0)
-        axes.set_xlabel(f"size of the transfer{f' of {of}' if of else ''}")
+        axes.set_xlabel(f"transfer size{f' ({of})' if of else ''}")
         axes.set_ylabel(f"slowdown, {percentile}")
         axes.legend(loc="best")
     return figure
 
 
 def save_as(figure: Figure, path: str | PathLike[str]) -> Path:
-    """Writes a picture in the format of its suffix; the same figure gives the same bytes.
+    """Writes a picture in the format of its suffix. Output is deterministic.
 
     Raises
     ------
@@ -172,18 +172,18 @@ def _at_least_one(results: Mapping[str, Measurements]) -> None:
 
 
 def _only(results: Mapping[str, Measurements], what: str) -> str:
-    """The flow or entry of transfers that all results have, if there is one."""
+    """Returns the only flow or entry of transfers that all results have."""
     table, column = ("flows", "flow") if what == "latency_ns" else ("transfers", "name")
     names: list[str] | None = None
     for label, result in results.items():
         if table not in result.table_names:
-            raise ArgumentError(f"{label}: has no {table}, so that there is no distribution of {what!r}")
+            raise ArgumentError(f"{label}: has no table {table}, which the distribution of {what!r} needs")
         own = list(dict.fromkeys(result.table(table)[column].to_pylist()))
         names = own if names is None else [name for name in names if name in own]
     if names is None or len(names) != 1:
         if not names:
             raise ArgumentError(f"{what}: the results have no name in common")
-        raise ArgumentError(f"{what}: of is left out; expected one of {', '.join(names[:12])}")
+        raise ArgumentError(f"{what}: expected of to be one of {', '.join(names[:12])}")
     return names[0]
 
 
@@ -202,14 +202,14 @@ def _color(nth: int) -> str:
 
 
 def _dashes(nth: int) -> str:
-    """Lines differ without color, too."""
+    """Dash pattern, so that lines differ without color."""
     return _DASHES[nth % len(_DASHES)]
 
 
 def _thinned(
     x: NDArray[np.float64], y: NDArray[np.float64], *, tail: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """A curve without what is infinite, what has no logarithm, and most of many steps."""
+    """Removes infinite values and values without a logarithm, and thins long curves."""
     kept = np.isfinite(x) & (y > 0) if tail else np.isfinite(x)
     x, y = x[kept], y[kept]
     every = max(1, len(x) // MAX_STEPS)
@@ -218,7 +218,7 @@ def _thinned(
 
 
 def _is_wide(known: list[NDArray[np.float64]]) -> bool:
-    """Returns true if values differ by more than a factor of 30."""
+    """True if values span more than a factor of 30."""
     low = min((float(one.min()) for one in known if len(one)), default=0.0)
     high = max((float(one.max()) for one in known if len(one)), default=0.0)
     return low > 0 and high > 30 * low

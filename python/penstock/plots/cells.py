@@ -1,4 +1,4 @@
-"""A large fabric as cells: a strip for each tier and direction, in it blocks of cells, a link each."""
+"""Large fabrics as cells: one strip per tier and direction, with blocks of one cell per link."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LEFT = 0.95
-"""Inches for the names of the strips."""
+"""Space for the names of the strips, in inches."""
 _BLOCK = 0.55
-"""Inches that a block of cells is high at most."""
+"""Maximum height of a block, in inches."""
 _CELL = 0.16
-"""Inches of the largest cell."""
+"""Maximum size of a cell, in inches."""
 _STRIP_GAP, _TIER_GAP, _NAMES = 0.08, 0.16, 0.16
-"""Inches between the directions of a tier, between tiers, and for the names of its switches."""
+"""Space between directions of a tier, between tiers, and for switch names, in inches."""
 _DOTS, _FEW_DOTS = 10, 4
-"""Dots of a cell's picture across and down, and of a cell too small to be seen by itself."""
+"""Pixels per cell across and down, and of a cell that is too small to be distinguished."""
 _SMALL = 0.02
-"""Inches of a cell that is too small for a white frame."""
+"""Size below which a cell has no white border, in inches."""
 _LETTER = 0.062
-"""Inches of a letter of 6.5 points."""
+"""Width of a letter at 6.5 points, in inches."""
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Cells across and down a block, and inches of a cell."""
+    """Cells per block across and down, and size of a cell in inches."""
 
     columns: int
     rows: int
@@ -44,7 +44,7 @@ class Blocks:
 
 
 def blocks(groups: int, largest: int, width: float) -> Blocks:
-    """The largest cells with which so many blocks of so many cells fit a width in inches, in few rows."""
+    """Largest cells for this number of blocks and cells per block in a width in inches."""
     pitch = width / max(groups, 1)
 
     def shape(columns: int) -> Blocks:
@@ -55,14 +55,14 @@ def blocks(groups: int, largest: int, width: float) -> Blocks:
 
 
 def heights(found: list[Tier], width: float = 6.8) -> list[float]:
-    """Inches of each tier."""
+    """Height of each tier in inches."""
     return [
         2 * (b.rows * b.high) + _STRIP_GAP + _NAMES + _TIER_GAP for b in (_blocks(t, width) for t in found)
     ]
 
 
 def draw_cells(axes: Axes, found: list[Tier], width: float) -> None:
-    """All tiers below each other, in axes whose units become inches."""
+    """Draws all tiers below each other, on axes in inches."""
     total = sum(heights(found, width))
     axes.set_xlim(0.0, width)
     axes.set_ylim(0.0, total)
@@ -89,7 +89,7 @@ def _blocks(tier: Tier, width: float) -> Blocks:
 def _draw_strip(
     axes: Axes, tier: Tier, one: Direction, shape: Blocks, box: tuple[float, float, float, float]
 ) -> None:
-    """One direction of a tier as a picture of dots, which costs the same however many cells it has."""
+    """Draws one direction of a tier as an image, at a cost independent of the number of cells."""
     left, right, bottom, top = box
     sizes = np.bincount(tier.group)
     pitch = (right - left) / len(sizes)
@@ -104,7 +104,7 @@ def _draw_strip(
     paused, lost = np.zeros(grid), np.zeros(grid, dtype=bool)
     paused[place], lost[place] = np.ceil((dots - frame) * one.paused), one.drops > 0
 
-    dotted = (grid[0], dots, grid[1], grid[2], dots)  # each cell as dots down and across
+    dotted = (grid[0], dots, grid[1], grid[2], dots)  # rows and columns of pixels per cell
     picture = np.empty((*dotted, 3), dtype=np.uint8)
     picture[:] = color[:, None, :, :, None]
     down = np.arange(dots)[None, :, None, None]
@@ -113,7 +113,7 @@ def _draw_strip(
     if frame:
         picture[:, -frame:] = 255
         picture[..., -frame:, :] = 255
-    # Dots beside each block.
+    # Padding of each block.
     gap = 0 if small else max(1, round(dots * shape.columns * (pitch - used) / used))
     beside = picture.reshape(grid[0] * dots, grid[1], grid[2] * dots, 3)
     apart = np.pad(beside, ((0, 0), (0, 0), (0, gap), (0, 0)), constant_values=255)
@@ -122,7 +122,7 @@ def _draw_strip(
 
 
 def _name_groups(axes: Axes, tier: Tier, shape: Blocks, width: float, y: float) -> None:
-    """The switches below their blocks, every second, fifth, ... where there is no room for all."""
+    """Writes switch names below their blocks; only every second, fifth, ... if there is no room."""
     pitch = (width - _LEFT) / len(tier.groups)
     wide = _LETTER * (max(map(len, tier.groups)) + 1)
     every = next(n for n in _EVERY if n * pitch >= wide or n >= len(tier.groups))
@@ -136,7 +136,7 @@ def _name_groups(axes: Axes, tier: Tier, shape: Blocks, width: float, y: float) 
 
 _EVERY = [n * 10**power for power in range(7) for n in (1, 2, 5)]
 _LOST = 0.3
-"""The part of a cell, from above, that is red if frames were dropped."""
+"""Upper part of a cell that is red if frames were dropped."""
 
 
 def _bytes(color: str) -> NDArray[np.uint8]:

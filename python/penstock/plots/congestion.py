@@ -1,4 +1,4 @@
-"""Congestion trees and deadlocks: who paused whom because of whom."""
+"""Congestion trees and deadlocks."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 MAX_TREES = 3
-"""Trees in one picture: those that stopped ports longest."""
+"""Maximum number of trees in a picture, by paused time."""
 LEAST = 0.01
-"""Trees that stopped ports for less than this share of what the first did are left out."""
+"""Trees with less than this share of the paused time of the first tree are omitted."""
 MAX_EDGES = (24, 16, 12)
-"""Edges of each tree if there are so many trees in a picture: those that stopped their ports longest."""
+"""Maximum number of edges per tree, by the number of trees; edges with the longest pauses are kept."""
 _WIDEST, _THINNEST = 11.0, 0.7
-"""Points of a line that was stopped for all of the run, and of the thinnest."""
+"""Line width for pauses during the whole run, and minimum line width, in points."""
 _CULPRITS = 4
 _LINE = "#eeb48a"
 _LEFT, _COLUMN, _RIGHT, _ROW, _TALL_ROW, _TEXT = 1.9, 1.75, 1.25, 0.42, 0.55, 0.18
-"""Inches: left of the root, between columns, right of the last, of a row of ports, of one whose labels stand
-above and below their port, of a line of text."""
+"""In inches: left of the root, between columns, right of the last column, height of a port row, of a row with
+labels above and below, and of a line of text."""
 _LETTER = 0.062
-"""Inches that a letter of a port's name is wide."""
+"""Width of a letter of a port name, in inches."""
 _AROUND = Margins(left=0.05, right=0.05, top=0.48, between=0.68, bottom=0.35)
 
 
 @dataclass(frozen=True)
 class Placed:
-    """An edge with its place: column and height of its port, and of the port whose queue stopped it."""
+    """An edge with its column and height, and the height of the port whose queue sent the pauses."""
 
     edge: Edge
     x: float
@@ -50,7 +50,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Grid:
-    """Inches of a column, right of the last one, and of a row."""
+    """Width of a column and of the margin at the right, and height of a row, in inches."""
 
     column: float
     right: float
@@ -59,7 +59,7 @@ class Grid:
 
 @of_result
 def congestion(result: Measurements) -> Figure:
-    """The trees that paused ports longest: root left, hosts right, line width by paused time."""
+    """Draws the trees with the longest pauses: root left, hosts right, line width by paused time."""
     with style():
         found = trees(result, MAX_TREES)
         shown = [tree for tree in found if tree.paused_ns >= LEAST * found[0].paused_ns]
@@ -81,7 +81,7 @@ def congestion(result: Measurements) -> Figure:
             axes.set_xlim(-_LEFT / grid.column, columns + grid.right / grid.column)
             axes.set_ylim(_middle(placed) - height / grid.row / 2, _middle(placed) + height / grid.row / 2)
         more = number_of_trees(result) - len(shown)
-        rest = f";  {more:,} more tree{'s are' if more != 1 else ' is'} not shown" if more else ""
+        rest = f";  {more:,} more tree{'s' if more != 1 else ''} not shown" if more else ""
         figure.text(
             0.5,
             0.0,
@@ -94,7 +94,7 @@ def congestion(result: Measurements) -> Figure:
 
 
 def _grid(places: list[list[Placed]]) -> Grid:
-    """Columns and rows as wide and high as the labels need."""
+    """Column widths and row heights that fit the labels."""
     name = _LETTER * max(len(one.edge.port) for placed in places for one in placed)
     tall = any(
         one.x == other.x and 0 < abs(one.y - other.y) < 1.4
@@ -103,12 +103,12 @@ def _grid(places: list[list[Placed]]) -> Grid:
         for one in inner
         for other in inner
     )
-    # A name right of a port must end before one that is centred at a port of the next column.
+    # A name at the right of a port must not overlap a name centred at a port of the next column.
     return Grid(max(_COLUMN, 0.15 + 1.5 * name), max(_RIGHT, 0.25 + name), _TALL_ROW if tall else _ROW)
 
 
 def _inner(placed: list[Placed]) -> list[Placed]:
-    """Those that others begin at."""
+    """Edges whose port has edges of its own."""
     onward = {(one.from_x, one.from_y) for one in placed}
     return [one for one in placed if (one.x, one.y) in onward]
 
@@ -119,20 +119,20 @@ def _middle(placed: list[Placed]) -> float:
 
 
 def _rows(placed: list[Placed]) -> float:
-    """Lines of ports below each other."""
+    """Number of port rows."""
     return 1.0 + max(one.y for one in placed) - min(one.y for one in placed)
 
 
 def _label(tree: Tree) -> str:
-    """The label of the root."""
+    """Label of the root."""
     culprits = [f"{part.flow}  {100 * part.share:.0f} %" for part in tree.culprits[:_CULPRITS]]
     more = len(tree.culprits) - len(culprits)
-    lines = ["frames of", *culprits] if culprits else ["no frame waited"]
+    lines = ["frames of", *culprits] if culprits else ["no queued frames"]
     return "\n".join([*lines, f"and {more} more"] if more > 0 else lines)
 
 
 def place(tree: Tree, most: int = MAX_EDGES[0]) -> list[Placed]:
-    """Columns by depth; the ends of the tree below each other, what leads to them half-way between."""
+    """Places edges in columns by depth; leaves are stacked, inner edges centred between them."""
     kept = _kept(tree, most)
     below: dict[Edge | None, list[Edge]] = {}
     for edge in kept:
@@ -161,7 +161,7 @@ def place(tree: Tree, most: int = MAX_EDGES[0]) -> list[Placed]:
 
 
 def _kept(tree: Tree, most: int) -> list[Edge]:
-    """The edges with the longest pauses, each with all that leads to it."""
+    """Edges with the longest pauses, including all edges towards the root."""
     kept: list[Edge] = []
     for edge in sorted(tree.edges, key=lambda edge: -edge.paused_ns):
         way: list[Edge] = []
@@ -222,7 +222,7 @@ def _draw(axes: Axes, result: Measurements, tree: Tree, placed: list[Placed]) ->
 
 
 def _name(axes: Axes, one: Placed, share: float, *, inner: bool) -> None:
-    """A port's name and pauses: right of an end, else above and below, or both where the line is not."""
+    """Draws the name and pauses of a port: right of a leaf, otherwise above and below."""
     x, ha, above, below = 9.0, "left", 6.0, -5.0
     if inner:
         lift = _WIDEST * 0.5 + 2
@@ -243,14 +243,14 @@ def _name(axes: Axes, one: Placed, share: float, *, inner: bool) -> None:
             fontsize=size,
             color=color,
             zorder=4,
-            annotation_clip=False,  # skips the test whether it lies within the axes
+            annotation_clip=False,  # skips the test whether the point is within the axes
         )
-        label.set_in_layout(False)  # there is room for it, it need not be measured
+        label.set_in_layout(False)  # space is reserved; measuring the label is slow
 
 
 @of_result
 def deadlock(result: Measurements) -> Figure:
-    """The first deadlock: its queues in a circle, each with an arrow to the one that it waits for."""
+    """Draws the first deadlock: its queues in a circle, with arrows to the queues that they wait for."""
     with style():
         figure = Figure(figsize=(5.6, 4.6))
         axes = figure.subplots()
@@ -281,7 +281,7 @@ def _circle(figure: Figure, axes: Axes, one: Deadlock, number: int) -> None:
         )
         for queue, frames, place in zip(one.queues, one.frames, places, strict=True)
     ]
-    figure.draw_without_rendering()  # boxes have their size now, so that arrows can end at them
+    figure.draw_without_rendering()  # computes the sizes of boxes, where the arrows end
     for index, start in enumerate(places):
         following = (index + 1) % count
         axes.add_patch(

@@ -1,4 +1,4 @@
-"""Changes between two sets of replications: mean differences of pairs, with their intervals."""
+"""Changes between two sets of replications: mean paired differences with confidence intervals."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from .style import FAINT, QUIET_COLOR, colors, style
 from .sweeps import scale_of
 
 MAX_ROWS = 12
-"""Rows of a measure: those that changed most."""
+"""Maximum number of rows per measure: those with the largest changes."""
 UNITS = ("ns", "bps")
-"""Ends of the names of measures that are the unit."""
+"""Suffixes of measures that are units."""
 
 
 def differences(found: Sequence[Difference]) -> Figure:
-    """A panel for each measure that differs, a row for each flow or entry of transfers.
+    """Draws a panel for each measure that differs, with a row for each flow or entry of transfers.
 
     Parameters
     ----------
     found : sequence of Difference
-        Of `penstock.analysis.pairs.differences`. Those of which the change or its interval is not known have
-        no row.
+        Result of `penstock.analysis.pairs.differences`. Differences with an unknown change or interval are
+        omitted.
 
     Raises
     ------
     ValueError
-        If none of them differs.
+        If there is no difference with an interval.
     """
     known = [one for one in found if one.change.n > 1]
     changed = dict.fromkeys(one.metric for one in known if one.change.mean or one.change.half_width)
     panels = {metric: [one for one in known if one.metric == metric] for metric in changed}
     if not panels:
-        raise ValueError("nothing differs between two pairs or more")
+        raise ValueError("expected a measure that differs in at least two pairs")
     with style():
         rows = [min(len(panel), MAX_ROWS) for panel in panels.values()]
         figure = Figure(figsize=(6.8, 0.24 * sum(rows) + 0.72 * len(rows) + 0.1))
@@ -49,7 +49,7 @@ def differences(found: Sequence[Difference]) -> Figure:
 
 
 def _draw(axes: Axes, metric: str, panel: Sequence[Difference]) -> None:
-    """Significant changes in color, all others in grey."""
+    """Draws significant changes in color, others in grey."""
     names = {one.name: at for at, one in enumerate(panel)}
     largest = sorted(panel, key=lambda one: abs(one.change.mean), reverse=True)[:MAX_ROWS]
     shown = sorted(largest, key=lambda one: names[one.name])
@@ -71,6 +71,6 @@ def _draw(axes: Axes, metric: str, panel: Sequence[Difference]) -> None:
     axes.set_yticks(range(len(shown)), [one.name for one in shown])
     axes.set_ylim(len(shown) - 0.4, -0.6)
     axes.grid(visible=False, axis="y")
-    more = f", {len(shown)} of {len(panel)}: those that changed most" if len(panel) > len(shown) else ""
+    more = f" ({len(shown)} of {len(panel)}, largest changes)" if len(panel) > len(shown) else ""
     axes.set_title(f"Change of {metric}{more}")
     axes.set_xlabel(scale.unit)

@@ -1,4 +1,4 @@
-"""The fabric: a small one as nodes and links, a large one as a cell for each link and direction."""
+"""Pictures of the fabric: small ones as nodes and links, large ones as one cell per link and direction."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ if TYPE_CHECKING:
 
 Point = tuple[float, float]
 MAX_NODES = 40
-"""A fabric with a layer of more nodes is drawn as cells."""
+"""Maximum number of nodes per layer in a drawing of nodes; larger fabrics are drawn as cells."""
 MAX_LINKS = 160
-"""A fabric with more links is drawn as cells."""
+"""Maximum number of links in a drawing of nodes."""
 MAX_LEVEL_NAMES = 16
-"""Names of a layer with more nodes are rotated."""
+"""Maximum number of nodes per layer with horizontal names."""
 _ARC_HEIGHT = 0.35
 _NEAR = 0.27
-"""Where on a link from its sender its share of pauses stands."""
+"""Position of the paused share on a link, as a fraction of the distance from the sender."""
 _WIDTH = 7.0
 _QUEUE_AT, _QUEUE_SIZE = 0.13, 160.0
-"""Where on a link from its sender the queue of its port stands, and square points of the longest one."""
+"""Position of the queue on a link from the sender, and area of the longest queue in square points."""
 _AROUND = Margins(left=0.1, right=0.1, top=0.55, between=0.0, bottom=0.35)
-"""Inches around the fabric; the legend is below it."""
+"""Margin around the fabric in inches; the legend is below it."""
 
 
 @of_result
 def fabric(result: Measurements) -> Figure:
-    """The fabric, each end of a link colored by how much it sent, and marked if it was paused or dropped."""
+    """Draws the fabric. The color of each link end is the utilisation; pauses and drops are marked."""
     found = tiers(result)
     picture = FabricPicture(result, found)
     picture.draw(found)
@@ -62,12 +62,12 @@ def fabric(result: Measurements) -> Figure:
 
 
 class FabricPicture:
-    """A figure in which a fabric is drawn, once or once for each frame of a recording.
+    """Figure of a fabric, drawn once or once per frame of a recording.
 
     Attributes
     ----------
     figure : Figure
-        It has a place for a legend below the fabric.
+        Figure with space for a legend below the fabric.
     """
 
     def __init__(self, result: Measurements, found: list[Tier]) -> None:
@@ -82,14 +82,14 @@ class FabricPicture:
             self.figure, (self._axes,) = stack(_WIDTH, [height], _AROUND)
 
     def draw(self, found: list[Tier], *, queued: NDArray[np.float64] | None = None, when: str = "") -> None:
-        """Draws the fabric with what its tiers say, in place of what was drawn before.
+        """Draws the fabric with the activity of its tiers; replaces the previous drawing.
 
         Parameters
         ----------
         queued : ndarray of float, optional
-            By row of the table ``ports``, the longest queue of the port, 0 to 1.
+            Longest queue of each row of the table ``ports``, 0 to 1.
         when : str
-            Time that the title names.
+            Time in the title.
         """
         axes = self._axes
         with style():
@@ -97,9 +97,9 @@ class FabricPicture:
             axes.set_axis_off()
             axes.set_title(f"{self._title}{f', {when}' if when else ''}", pad=22)
             explained = (
-                "a cell each link and direction, its column the switch below it (of hosts: above them)"
+                "one cell per link and direction, in the column of its lower switch (hosts: of their switch)"
                 if self._large
-                else "the half of a link beside a node shows what that node sent"
+                else "each half of a link shows the traffic sent by the node at that end"
             )
             axes.annotate(
                 explained,
@@ -116,10 +116,10 @@ class FabricPicture:
                 _draw_links(axes, self._result, found, queued)
 
     def legend(self, *, queues: bool = False) -> None:
-        """Draws the legend of a recording: utilisation, pauses, and queues if these are drawn."""
+        """Draws the legend of a recording: utilisation, pauses, and queues if they are drawn."""
         entries = [(PAUSE_COLOR, "paused")]
         if queues and not self._large:
-            entries.append((QUEUE_COLOR, "queue of the port"))
+            entries.append((QUEUE_COLOR, "port queue"))
         with style():
             _draw_entries(self.figure, entries)
 
@@ -154,7 +154,7 @@ def _draw_links(
 
 
 def _ends(found: list[Tier]) -> Iterator[tuple[int, int, int, float, int, int]]:
-    """Sender, receiver, step of utilisation, share of pauses, drops and row of the port of each end."""
+    """Sender, receiver, utilisation level, paused share, drops and port row of each link end."""
     for tier in found:
         for one, starts, ends in ((tier.up, tier.low, tier.high), (tier.down, tier.high, tier.low)):
             columns = (starts, ends, step(one.utilisation), one.paused, one.drops, one.rows)
@@ -170,7 +170,7 @@ def _badge(axes: Axes, place: Point, text: str, color: str) -> None:
 def _draw_nodes(
     axes: Axes, result: Measurements, places: dict[str, Point], in_layer: Mapping[float, int]
 ) -> None:
-    """Hosts as circles, switches as squares, with their names."""
+    """Draws hosts as circles and switches as squares, with their names."""
     for role, marker, size, below in (("host", "o", 50, True), ("switch", "s", 120, False)):
         names = [node["name"] for node in result.topology["nodes"] if node["role"] == role]
         if not names:
@@ -192,20 +192,20 @@ def _draw_nodes(
 
 
 def _draw_legend(figure: Figure, found: list[Tier]) -> None:
-    """The legend: one line below the picture."""
+    """Draws the legend: one line below the picture."""
     entries = []
     ends = [end for tier in found for end in (tier.up, tier.down)]
     if any((end.paused > 0).any() for end in ends):
-        entries.append((PAUSE_COLOR, "paused, of the time"))
+        entries.append((PAUSE_COLOR, "share of time paused"))
     if any((end.drops > 0).any() for end in ends):
         entries.append((DROP_COLOR, "frames dropped"))
     _draw_entries(figure, entries)
 
 
 def _draw_entries(figure: Figure, more: list[tuple[str, str]]) -> None:
-    """The steps of utilisation and these colors."""
+    """Draws the utilisation levels and these additional entries."""
     limits = [f"{100 * limit:.0f}" for limit in STEPS]
-    names = ["idle", f"to {limits[1]} %", *(f"to {limit} %" for limit in limits[2:]), f"above {limits[-1]} %"]
+    names = ["idle", f"≤ {limits[1]} %", *(f"≤ {limit} %" for limit in limits[2:]), f"> {limits[-1]} %"]
     entries = [*zip(USE_COLORS[:-1], names, strict=True), *more]
     handles = [Rectangle((0, 0), 1, 1, facecolor=color, label=name) for color, name in entries]
     figure.legend(
@@ -225,7 +225,7 @@ def _draw_entries(figure: Figure, more: list[tuple[str, str]]) -> None:
 
 @of_result
 def layout(result: Measurements) -> dict[str, Point]:
-    """A place for each node: its level is its height, the mean of its lower neighbours its order."""
+    """Position of each node: height by level, order by the mean position of its lower neighbours."""
     neighbours: dict[str, list[str]] = defaultdict(list)
     for link in result.topology["links"]:
         neighbours[link["a"]].append(link["b"])
@@ -246,7 +246,7 @@ def layout(result: Measurements) -> dict[str, Point]:
 
 
 def _way(a: Point, b: Point, places: Iterable[Point]) -> list[Point]:
-    """A straight line, or an arc above what stands between two nodes of the same level."""
+    """Straight line, or an arc above the nodes between two nodes of the same level."""
     left, right = min(a[0], b[0]), max(a[0], b[0])
     if a[1] != b[1] or not any(y == a[1] and left < x < right for x, y in places):
         return [a, b]
@@ -255,7 +255,7 @@ def _way(a: Point, b: Point, places: Iterable[Point]) -> list[Point]:
 
 
 def _point(way: list[Point], part: float) -> Point:
-    """A point of a way, 0 at its beginning and 1 at its end; its pieces are of equal length along x."""
+    """Point on a path, 0 at its start and 1 at its end; its segments have equal length along x."""
     at = part * (len(way) - 1)
     n = min(int(at), len(way) - 2)
     (x1, y1), (x2, y2) = way[n], way[n + 1]

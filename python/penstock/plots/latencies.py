@@ -1,4 +1,4 @@
-"""How long frames of flows took from host to host: the part of them that took longer than so long."""
+"""End-to-end latency of flows as complementary distributions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AROUND = Margins(left=0.75, right=0.3, top=0.4, between=0.95, bottom=0.55)
 
 @of_result
 def latencies(result: Measurements) -> Figure:
-    """The latency of the slowest flows as distributions, both axes logarithmic so that tails are seen.
+    """Draws the latency distributions of the slowest flows on logarithmic axes, which show the tails.
 
     Parameters
     ----------
@@ -33,17 +33,17 @@ def latencies(result: Measurements) -> Figure:
     Raises
     ------
     InputError
-        If no latency is recorded.
+        If no latency was recorded.
     """
     if result.table("latencies").num_rows == 0:
-        raise InputError(f'{result.name}: no latency is recorded; add what = "latency" to [[probes]]')
+        raise InputError(f'{result.name}: no latency was recorded; add what = "latency" to [[probes]]')
     found = tails(result)
     with style():
         figure, (axes,) = stack(6.4, [2.8], _AROUND)
         least = 1.0
         for (name, above), color in zip(found.above.items(), colors(), strict=False):
             ends = found.ends_ns[name]
-            # The last frame has none above it: its step ends the line.
+            # No frame is above the last value: its step ends the line.
             inner = above > 0
             least = min([least, *above[inner]])
             axes.step(
@@ -59,8 +59,8 @@ def latencies(result: Measurements) -> Figure:
         axes.set_ylim(0.8 * least, 1.1)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: duration(value)))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
-        axes.set_ylabel("part of the frames")
-        axes.set_xlabel("that took longer than so long")
+        axes.set_ylabel("share of frames above")
+        axes.set_xlabel("latency")
         axes.set_title("latency", loc="left")
         if found.flows > len(found.above):
             text = f"the {len(found.above)} slowest of {count(found.flows)} flows"

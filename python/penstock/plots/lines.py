@@ -1,4 +1,4 @@
-"""Lines of time series, with corners at the edges of their bins."""
+"""Time series as step lines at the edges of their bins."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 Series = dict[str, "Curve"]
 
 MAX_BINS = 120
-"""More bins along the axis are merged; bins of a few frames would be a wall of noise."""
+"""Maximum number of bins along the axis; bins of a few frames would be noise."""
 
 
 @of_result
 def steps(result: Measurements, line: Curve, scale: Scale) -> tuple[Any, Any]:
-    """Corners of a line that keeps its value until the next bin, the last one to the end of the run."""
+    """Points of a step line; the last value lasts until the end of the run."""
     times, values = line
     edges = np.append(times, max(end_ns(result), float(times[-1]))) / time_scale(end_ns(result)).size
     return np.repeat(edges, 2)[1:-1], np.repeat(values / scale.size, 2)
@@ -29,7 +29,7 @@ def steps(result: Measurements, line: Curve, scale: Scale) -> tuple[Any, Any]:
 
 @of_result
 def width(result: Measurements, lines: Series) -> str:
-    """The width of the bins, as a text."""
+    """Width of the bins, as text."""
     times = next(iter(lines.values()))[0]
     scale = time_scale(wide := float(times[1] - times[0]) if len(times) > 1 else end_ns(result))
     return f"{wide / scale.size:.3g} {scale.unit}"

@@ -1,4 +1,4 @@
-"""How long queues, ports, memories and counters held how much."""
+"""Distributions of the occupancy of queues, ports, memories and counters."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 MAX_LINES = 6
-"""Entities of a kind that are drawn: those that held most."""
+"""Maximum number of entities per kind, by mean occupancy."""
 _KINDS = {
     "queue": "queues",
     "port": "ports",
-    "class": "classes of nodes",
-    "memory": "memories of nodes",
+    "class": "classes per node",
+    "memory": "node memories",
     "counter": "ingress counters",
 }
 _AROUND = Margins(left=0.7, right=0.3, top=0.4, between=0.95, bottom=0.55)
@@ -34,19 +34,19 @@ _AROUND = Margins(left=0.7, right=0.3, top=0.4, between=0.95, bottom=0.55)
 
 @of_result
 def occupancies(result: Measurements) -> Figure:
-    """A panel for each kind: the share of time in which more than so much waited, of those that held most.
+    """Draws a panel for each kind with the complementary distribution of occupancy over time.
 
     Raises
     ------
     InputError
-        If no occupancy is recorded.
+        If no occupancy was recorded.
     """
     table = result.table("occupancies")
     table = table.filter(arrow.call("equal", table["unit"], "B"))
     found = set(pc.unique(table["kind"]).to_pylist())
     kinds = [kind for kind in _KINDS if kind in found]
     if not kinds:
-        raise InputError(f'{result.name}: no occupancy is recorded; add what = "occupancy" to [[probes]]')
+        raise InputError(f'{result.name}: no occupancy was recorded; add what = "occupancy" to [[probes]]')
     with style():
         figure, panels = stack(6.4, [2.2] * len(kinds), _AROUND)
         for axes, kind in zip(panels, kinds, strict=True):
@@ -69,13 +69,13 @@ def _draw(axes: Axes, result: Measurements, names: list[str]) -> None:
         axes.step(levels, above, where="post", color=color, linewidth=1.2, label=name)
     axes.set_xlim(0, max(1.0, most / scale.size))
     axes.set_ylim(0, 1)
-    axes.set_ylabel("share of time")
-    axes.set_xlabel(f"more than so much waits, {scale.unit}")
+    axes.set_ylabel("share of time above")
+    axes.set_xlabel(f"occupancy ({scale.unit})")
     axes.legend(loc="upper right")
 
 
 def _fullest(table: pa.Table) -> list[str]:
-    """Entities in the order of what they held in the mean; those always empty only if all were."""
+    """Entities in order of mean occupancy. Those that were always empty are omitted unless all were."""
     held = pc.multiply(pc.cast(table["from"], pa.float64()), table["time_ns"])
     sums = arrow.sums_by(table.append_column("held", held), ["entity"], "held")
     order = arrow.sort(sums, [("held_sum", "descending"), ("entity", "ascending")])

@@ -1,4 +1,4 @@
-"""Panels of queues and of counters of ingress ports over time, with their watermarks."""
+"""Panels with queues and ingress counters over time, with their watermarks."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 MAX_QUEUES = 4
 MAX_HOST_QUEUES = 3
 _BACKLOG = 0.1
-"""Queues of hosts are drawn if one is at least this part as full as the fullest of the switches."""
+"""Host queues are drawn if one reaches this share of the fullest switch queue."""
 _SEEN = 0.01
-"""Queues that never hold this part of what the fullest one holds are left out."""
+"""Queues that never reach this share of the fullest queue are omitted."""
 _IN_VIEW = 1.5
-"""A watermark is in the picture if it is at most this times the highest line."""
+"""Maximum ratio of a watermark to the highest line for it to be drawn."""
 QUEUES = 1.7
-"""Inches of a panel of queues of switches."""
+"""Height of a panel of switch queues, in inches."""
 _TITLE_LETTER, _LEGEND_LETTER, _LEGEND_LINE = 0.083, 0.058, 0.34
-"""Inches: a letter of a title, a letter in a legend of 7 points, the line before it."""
+"""Width in inches of a title letter, of a 7-point legend letter, and of a legend line."""
 
 
 @dataclass
 class Level:
-    """A watermark in the picture: what it is called, and the queues that are held against it."""
+    """A watermark: its name, and the queues that it applies to."""
 
     value: float
     names: list[str]
@@ -47,7 +47,7 @@ class Level:
 def draw_queues(
     result: Measurements, title: str, lines: Series, in_frames: bool, palette: Iterator[str], axes: Axes
 ) -> None:
-    """Queues over time, each watermark at the queues that it belongs to."""
+    """Draws queues over time, each watermark at its queues."""
     axes.set_title(title)
     lines = {name: decimate.merge_bins(*line, MAX_BINS, largest=True) for name, line in lines.items()}
     peak = max(float(values.max()) for _, values in lines.values())
@@ -70,7 +70,7 @@ def draw_queues(
 
 
 def _name_queues(axes: Axes, title: str, names: list[str]) -> None:
-    """A legend beside the title, with letters small enough to fit."""
+    """Draws a legend next to the title, in a font size that fits."""
     room = axes.bbox.width / axes.figure.dpi - _TITLE_LETTER * len(title) - 0.1
     columns = 2 if len(names) > 1 else 1
     wanted = columns * (_LEGEND_LINE + _LEGEND_LETTER * max(map(len, names)))
@@ -89,12 +89,12 @@ def _name_queues(axes: Axes, title: str, names: list[str]) -> None:
 
 @of_result
 def fullest(result: Measurements) -> tuple[Series, Series, bool]:
-    """The fullest queues and counters of switches, the fullest queues of hosts, whether all are in frames.
+    """Returns the fullest switch queues and counters, the fullest host queues, and true if all are in frames.
 
-    Half of those of switches are counters, if there are both. Nothing bounds queues of hosts; they are left
-    out if they hardly matter.
+    With counters, half of the switch entries are counters. Host queues are unlimited; they are omitted if
+    they are short.
     """
-    # Pauses are sent at xoff: its unit is the one in which the picture shows why.
+    # XOFF explains the pauses in the picture, so its unit is used.
     in_frames = "frames" in (_units(result, "xoff") or _units(result, "limit"))
     lines = result.curves().get("queue_frames" if in_frames else "queue_bytes", {})
     peaks = {name: float(values.max(initial=0.0)) for name, (_, values) in lines.items()}
@@ -105,7 +105,7 @@ def fullest(result: Measurements) -> tuple[Series, Series, bool]:
     used = [name for name in used if peaks[name] >= _SEEN * peaks[used[0]]]
     if hosts and used and peaks[hosts[0]] < _BACKLOG * peaks[used[0]]:
         hosts = []
-    # Where pauses begin comes first.
+    # The queue where pauses start is first.
     first = roots(result)
     used.sort(key=lambda name: first.index(name) if name in first else len(first))
     counters = [name for name in used if is_counter(name)][: MAX_QUEUES // 2]
@@ -115,7 +115,7 @@ def fullest(result: Measurements) -> tuple[Series, Series, bool]:
 
 
 def _units(result: Measurements, watermark: str) -> list[str]:
-    """The units in which a watermark is set somewhere."""
+    """Units in which a watermark is configured."""
     table = result.table("watermarks")
     found: list[str] = pc.unique(
         table["unit"].filter(arrow.call("equal", table["watermark"], watermark))
@@ -124,13 +124,13 @@ def _units(result: Measurements, watermark: str) -> list[str]:
 
 
 def _node(name: str) -> str:
-    """The node of a port or queue: ``edge0.1`` of ``edge0.1.3->h5/0``."""
+    """Node of a port or queue: ``edge0.1`` for ``edge0.1.3->h5/0``."""
     return name.partition("->")[0].rpartition(".")[0]
 
 
 @of_result
 def roots(result: Measurements) -> list[str]:
-    """The queues that congestion trees begin at, that of the longest pauses first."""
+    """Root queues of congestion trees, longest paused time first."""
     if "congestion" not in result.table_names:
         return []
     found: list[str] = pc.unique(result.table("congestion")["root"]).to_pylist()
@@ -138,14 +138,14 @@ def roots(result: Measurements) -> list[str]:
 
 
 def is_counter(name: str) -> bool:
-    """Returns true for a counter of an ingress port, false for a queue."""
+    """True for an ingress counter, false for a queue."""
     return " in/" in name
 
 
 def _levels(result: Measurements, queues: list[str], in_frames: bool, *, largest: float) -> list[Level]:
-    """The watermarks of these queues up to the largest value, from below; those that coincide are one.
+    """Watermarks of these queues up to the largest value, ascending; equal ones are merged.
 
-    `headroom_needed` is not a level but an amount above xoff, and what is left of it shows below the limit.
+    `headroom_needed` is an amount above XOFF and not a level, so it is not drawn.
     """
     held: dict[tuple[float, str], set[str]] = defaultdict(set)
     table = result.table("watermarks")

@@ -1,4 +1,4 @@
-"""What each rank of a job does over time: a row for each rank."""
+"""Timeline of the ranks of a job, with a row per rank."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ if TYPE_CHECKING:
 
 LAYERS = ("computation", "host cost", "send", "receive")
 COLORS = ("#0b7a5b", "#8a5a00", "#2f7fc1", "#c9a0c9")
-"""Of each of `LAYERS`; as on the page."""
+"""Colors of `LAYERS`, as on the page."""
 _SPANS = ((0.05, 0.5), (0.05, 0.5), (0.5, 0.75), (0.75, 0.95))
-"""Part of a row that each layer has, from its top."""
+"""Vertical extent of each layer within a row, from the top."""
 _MOST_BARS_A_ROW = 64
-"""Ranks up to which each bar is drawn; of more, each pixel has the layer that filled most of it."""
+"""Maximum number of ranks with individual bars; above it a pixel shows the largest layer."""
 _COLUMNS = 1_400
 _AROUND = Margins(left=0.9, right=0.3, top=0.55, between=0.4, bottom=0.5)
 
 
 @of_result
 def rank_timeline(result: Measurements, job: str | None = None) -> Figure:
-    """A row for each rank: when it computed, sent and waited for messages.
+    """Draws a row for each rank: computation, sends and receives.
 
     Parameters
     ----------
     result : Result
-        Of the run.
+        Result of the run.
     job : str, optional
         Name of the job. Default: the first.
 
     Raises
     ------
     InputError
-        If there is no such job, or none of its iterations is recorded.
+        If there is no such job, or no iteration was recorded.
     """
     own = chosen(result, job)
     steps = steps_of(result, own["job"])
     if steps is None:
-        raise InputError(f"no steps of {own['job']} are recorded; see timeline_rows of [[jobs]]")
+        raise InputError(f"no steps of {own['job']} were recorded; increase timeline_rows of [[jobs]]")
     bars = bars_of(steps)
     ranks = len(steps.hosts)
     with style():
@@ -106,7 +106,7 @@ def _draw_bars(axes: Axes, bars: Bars, unit: float) -> None:
 
 
 def _picture(bars: Bars, ranks: int, start: int, stop: int) -> NDArray[Any]:
-    """A pixel for each rank and stretch of time; computation goes before messages, and those before waits."""
+    """A pixel per rank and interval. Computation has precedence over messages, and messages over waits."""
     width = max((stop - start) / _COLUMNS, 1.0)
     picture = np.ones((ranks, _COLUMNS, 3))
     for layer in reversed(range(len(LAYERS))):

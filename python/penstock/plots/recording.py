@@ -1,4 +1,4 @@
-"""A recording of the fabric over time, as the report page plays it: an animated GIF or a video."""
+"""Animation of the fabric over time, as on the report page: GIF, WebP or video."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 FORMATS = {".gif": "pillow", ".webp": "pillow", ".mp4": "ffmpeg", ".webm": "ffmpeg"}
-"""Suffixes of files, and the writer of Matplotlib that makes each."""
+"""Matplotlib writer for each file suffix."""
 MAX_SECONDS = 120.0
 _FULL = 9
-"""The highest level of a film."""
+"""Highest level of a film."""
 _MIDDLES = np.array([0.0, *((low + high) / 2 for low, high in zip(STEPS, [*STEPS[1:], 1.0], strict=True))])
-"""Utilisation in the middle of each step."""
+"""Utilisation at the middle of each level."""
 _DPI = 130
 
 
@@ -47,17 +47,17 @@ def record(
     seconds : float, default 12.0
         Length of the recording, above 0, at most 120.
     progress : callable, optional
-        Called with the number of frames written, and with that of all.
+        Called with the number of written frames and the total.
 
     Returns
     -------
     int
-        Frames of the recording.
+        Number of frames.
 
     Raises
     ------
     InputError
-        If the suffix is another, ffmpeg is missing, or the run has no time series of its ports.
+        If the suffix is unsupported, ffmpeg is missing, or the run has no time series of ports.
     """
     from matplotlib import animation
 
@@ -67,7 +67,7 @@ def record(
     if name is None:
         raise InputError(f"--record {path}: expected a file that ends in {', '.join(FORMATS)}")
     if not 0.0 < seconds <= MAX_SECONDS:
-        raise InputError(f"--seconds is {seconds:g}; expected more than 0, at most {MAX_SECONDS:g}")
+        raise InputError(f"--seconds is {seconds:g}; expected a number above 0 and at most {MAX_SECONDS:g}")
     if not animation.writers.is_available(name):
         raise InputError(
             f"--record {path}: ffmpeg is not installed; install it, or write {path.with_suffix('.gif')}"
@@ -94,7 +94,7 @@ def record(
 
 
 def _time(played: dict[str, Any], nth: int) -> str:
-    """The simulated time at the end of a stretch, in the unit of all of them."""
+    """Simulated time at the end of an interval, in a common unit."""
     from .style import time_scale
 
     scale = time_scale(played["stretch_ns"] * len(played["used"]))
@@ -102,7 +102,7 @@ def _time(played: dict[str, Any], nth: int) -> str:
 
 
 def _tiers_of(result: Measurements, played: dict[str, Any], nth: int) -> list[Tier]:
-    """The tiers of the fabric with what their ports did in one stretch."""
+    """Tiers of the fabric with the activity of their ports in one interval."""
     used, paused = (_levels(played[name][nth]) for name in ("used", "paused"))
 
     def then(one: Direction) -> Direction:
@@ -119,6 +119,6 @@ def _tiers_of(result: Measurements, played: dict[str, Any], nth: int) -> list[Ti
 
 
 def _levels(letters: str) -> NDArray[np.int64]:
-    """A level a port; -1 where it is not known."""
+    """Level of each port; -1 if unknown."""
     found = np.frombuffer(letters.encode("ascii"), dtype=np.uint8).astype(np.int64) - ord("0")
     return np.where(found < 0, -1, found)

@@ -1,4 +1,4 @@
-"""Any time series of one result, or of several below each other on the same axes."""
+"""Time series of one or several results on common axes."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _AROUND = Margins(left=0.75, right=1.2, top=0.35, between=0.45, bottom=0.5)
 def series(
     results: Measurements | Mapping[str, Measurements], metric: str, entities: Sequence[str] | None = None
 ) -> Figure:
-    """A panel a result, a line an entity, with the same axes and the same color of an entity in all panels.
+    """Draws a panel per result and a line per entity. An entity has the same color in all panels.
 
     Parameters
     ----------
     results : Result, or mapping of titles to results
-        Whose series are drawn.
+        Results to draw.
     metric : str
-        Such as ``"flow_throughput_bps"``; see ``penstock explain series``.
+        Name of the metric, such as ``"flow_throughput_bps"``; see ``penstock explain series``.
     entities : sequence of str, optional
         Flows, ports or queues. Default: the largest 12.
 
     Raises
     ------
     ArgumentError
-        If there is no result, or none of them has a series of an entity.
+        If there are no results, or none of them has a series of an entity.
     UnknownNameError
         If there is no such metric.
     """
@@ -55,7 +55,7 @@ def series(
             )
     largest = {name: max(float(c[name][1].sum()) for c in curves.values() if name in c) for name in known}
     shown = list(entities) if entities else sorted(known, key=largest.__getitem__, reverse=True)[:MOST_LINES]
-    # As everywhere in the order of the result, so that a flow keeps its color whatever is drawn beside it.
+    # Colors follow the order of the result, so that a flow has the same color in every picture.
     with style():
         palette = [*colors(), *MORE_COLORS]
         color = {name: palette[at % len(palette)] for at, name in enumerate(known)}
@@ -77,7 +77,7 @@ def series(
             for name in shown:
                 if name in found:
                     times, values = found[name]
-                    # The last value lasts until its run ends.
+                    # The last value lasts until the end of the run.
                     until = max(float(named[title].run["simulated_s"]) * 1e9, float(times[-1]))
                     edges, steps = np.append(times, until), np.append(values, values[-1])
                     axes.step(edges / along.size, steps / scale.size, where="post", color=color[name])

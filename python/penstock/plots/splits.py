@@ -1,8 +1,7 @@
-"""How ports divided what they sent while classes contended.
+"""Division of the bytes that ports sent while classes competed.
 
-A class that hardly ever waits is served as soon as it has a frame, whatever its weight: for a frame or two
-the order of service says nothing of shares. So what is drawn are classes in whose queues at least a frame
-waits in the mean.
+Weights determine shares only if classes are backlogged. A class that rarely waits is served when a frame
+arrives, whatever its weight. Therefore only classes with at least one queued frame on average are drawn.
 """
 
 from __future__ import annotations
@@ -23,21 +22,21 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 4
 _LEAST = 0.01
-"""Less than this part of what all ports sent in contention is not drawn."""
+"""Minimum share of all bytes sent under contention for a split to be drawn."""
 _ROOM = 0.08
-"""A share as small as this has no room for its number."""
+"""Share below which a bar segment has no number."""
 
 
 @of_result
 def waiting_classes(result: Measurements) -> set[tuple[str, int]]:
-    """Ports and traffic classes in whose queue at least a frame waits, in the mean over time."""
+    """Ports and traffic classes with at least one queued frame on average."""
     table = result.table("queues").select(["port", "class", "queue_frames_mean"])
     return {(row["port"], row["class"]) for row in rows(table) if (row["queue_frames_mean"] or 0.0) >= 1.0}
 
 
 @of_result
 def fullest_splits(result: Measurements) -> list[Split]:
-    """Those that are drawn: with most bytes, of schedulers whose weights say what to expect."""
+    """Splits to draw: those with most bytes and a scheduler whose weights determine shares."""
     with_guarantee = [split for split in all_splits(result) if split.guaranteed]
     waiting = waiting_classes(result) if with_guarantee else set()
     found = [split for split in with_guarantee if all((split.port, one) in waiting for one in split.classes)]
@@ -46,8 +45,8 @@ def fullest_splits(result: Measurements) -> list[Split]:
 
 
 def draw_splits(axes: Axes, splits: list[Split], colors: Mapping[int, str], more: Iterator[str]) -> None:
-    """A bar a port: the share of each class, and dashed where its scheduler would have the border."""
-    axes.set_title("Split while classes contend (dashed: configured)")
+    """Draws a bar per port with the share of each class; dashed lines show the guaranteed shares."""
+    axes.set_title("Shares of competing classes (dashed: configured)")
     of_class = dict(colors)
     for height, split in enumerate(splits):
         left = with_guarantee = 0.0
@@ -72,6 +71,4 @@ def draw_splits(axes: Axes, splits: list[Split], colors: Mapping[int, str], more
     axes.set_ylim(len(splits) - 0.4, -0.6)
     axes.set_xlim(0, 100)
     axes.grid(visible=False)
-    axes.set_xlabel(
-        "share of the bytes sent while all of them had frames and none was paused (%)", color=FAINT
-    )
+    axes.set_xlabel("share of bytes sent while all classes had frames and none was paused (%)", color=FAINT)

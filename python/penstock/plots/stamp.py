@@ -1,6 +1,6 @@
-"""The origin of a picture, stored in its file: the fingerprint of a run, or of all runs of a study.
+"""Metadata of a picture: the fingerprint of its run, or of all runs of a study.
 
-A PNG has room for texts that nobody sees, by which a test tells a picture that is older than what it shows.
+It is stored as a text chunk of the PNG. Tests use it to find outdated pictures.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ KEY = "Penstock-Fingerprint"
 
 
 def stamp(file: Path, fingerprint: str) -> None:
-    """Writes what a PNG was drawn of.
+    """Writes the fingerprint to a PNG.
 
-    Its colors become 256 at most, which takes a third of the bytes; those of one that has no more stay as
-    they are.
+    Also reduces the image to 256 colors, which saves two thirds of the size. Images with fewer colors keep
+    them.
 
     Parameters
     ----------
     file : Path
-        The picture.
+        Picture file.
     fingerprint : str
-        That of the run, or a digest of several.
+        Fingerprint of the run, or a digest of several.
 
     Raises
     ------
     OSError
-        If it is no picture, or cannot be written.
+        If the file is not a picture, or cannot be written.
     """
     from PIL.Image import Dither, Quantize
     from PIL.Image import open as open_image
@@ -47,12 +47,12 @@ def stamp(file: Path, fingerprint: str) -> None:
 
 
 def stamped(file: Path) -> str | None:
-    """The origin that a PNG holds; ``None`` if it holds none.
+    """Returns the fingerprint stored in a PNG; ``None`` if there is none.
 
     Raises
     ------
     OSError
-        If it is no picture.
+        If the file is not a picture.
     """
     from PIL.Image import open as open_image
 

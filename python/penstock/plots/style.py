@@ -1,4 +1,4 @@
-"""The look of all pictures, and labels that stand beside what they name."""
+"""Common style of all pictures, and labels next to lines."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ DROP_COLOR = "#B3194F"
 QUEUE_COLOR = "#D1495B"
 QUIET_COLOR = "#B8B8B8"
 USE_COLORS = ("#CCD4DC", "#A3C6DF", "#5FA3D0", "#2179B5", "#0B518A", "#06264A", "#EEEEEE")
-"""Colors of the steps of utilisation, idle to full, and of an unknown one."""
+"""Colors of the utilisation levels, idle to full, and of unknown utilisation."""
 MOST_PIXELS = 2_000_000
-"""A PNG that would have more has fewer dots an inch."""
+"""Maximum size of a PNG in pixels; larger figures use a lower resolution."""
 INK = "#333333"
 FAINT = "#777777"
 MORE_COLORS = (
     *("#332288", "#882255", "#999933", "#44AA99", "#AA4499", "#117733", "#CC6677", "#BBA94B"),
     *("#661100", "#6699CC", "#AA7744", "#4D6B8A", "#9F7BD1", "#7A7A00", "#00507A", "#B0517B"),
 )
-"""For lines beside those of the style's cycle, first Tol's muted scheme (2021): none is in both."""
+"""Additional line colors that differ from the style's cycle; the first are Tol's muted scheme (2021)."""
 
 
 @contextlib.contextmanager
 def style() -> Iterator[None]:
-    """Pictures made or saved within look the Penstock way; settings outside are left alone."""
+    """Context with the style for pictures that are drawn or saved in it; global settings are restored."""
     with mpl.rc_context(_settings()):
         yield
 
@@ -49,20 +49,20 @@ def _settings() -> mpl.RcParams:
 
 
 def colors() -> list[str]:
-    """The colors of lines, in order; distinguishable for color-blind readers."""
+    """Line colors in order; distinguishable for color-blind readers."""
     return ["#" + str(color).lstrip("#") for color in mpl.rcParams["axes.prop_cycle"].by_key()["color"]]
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A unit for an axis: values are divided by `size`."""
+    """Unit of an axis; values are divided by `size`."""
 
     size: float
     unit: str
 
 
 def time_scale(span_ns: float) -> Scale:
-    """The unit in which a span of time is best read."""
+    """Unit for times up to this one."""
     for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
         if span_ns >= size:
             return Scale(size, unit)
@@ -70,7 +70,7 @@ def time_scale(span_ns: float) -> Scale:
 
 
 def rate_scale(largest_bps: float) -> Scale:
-    """The unit in which rates up to this one are best read."""
+    """Unit for rates up to this one."""
     for size, unit in ((1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")):
         if largest_bps >= size:
             return Scale(size, unit)
@@ -78,7 +78,7 @@ def rate_scale(largest_bps: float) -> Scale:
 
 
 def size_scale(largest_bytes: float) -> Scale:
-    """The unit in which amounts of bytes up to this one are best read."""
+    """Unit for amounts of bytes up to this one."""
     for size, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if largest_bytes >= size:
             return Scale(float(size), unit)
@@ -87,7 +87,7 @@ def size_scale(largest_bytes: float) -> Scale:
 
 @dataclass(frozen=True)
 class Label:
-    """A text that belongs at height `y` (in data units)."""
+    """Text at height `y` (in data units)."""
 
     y: float
     text: str
@@ -95,8 +95,8 @@ class Label:
 
 
 def label_right(axes: Axes, labels: Sequence[Label], *, spacing: float = 0.075) -> None:
-    """Writes labels right of the axes at their heights, moved apart by at least `spacing` axes heights."""
-    # As the axis has them, which may be logarithmic.
+    """Writes labels to the right of the axes, at least `spacing` axes heights apart."""
+    # In axis coordinates, since the axis may be logarithmic.
     scaled = axes.yaxis.get_transform().transform
     low, high = scaled(np.array(axes.get_ylim()))
     ordered = sorted(labels, key=lambda label: label.y)
@@ -115,9 +115,9 @@ def label_right(axes: Axes, labels: Sequence[Label], *, spacing: float = 0.075) 
 
 
 def spread(positions: Sequence[float], spacing: float) -> list[float]:
-    """Rising positions moved as little as needed to be `spacing` apart, within 0 and 1 where possible.
+    """Moves ascending positions as little as needed to be `spacing` apart, within 0 to 1 where possible.
 
-    Groups that would overlap are centred on the mean of their members, as pools of adjacent violators.
+    Overlapping groups are centred on their mean (pool adjacent violators).
     """
     groups: list[list[float]] = []
     for position in positions:
@@ -130,7 +130,7 @@ def spread(positions: Sequence[float], spacing: float) -> list[float]:
 
 @dataclass(frozen=True)
 class Margins:
-    """Inches around the panels of a picture, and between them."""
+    """Margins around and between panels, in inches."""
 
     left: float
     right: float
@@ -140,9 +140,9 @@ class Margins:
 
 
 def stack(width: float, heights: Sequence[float], around: Margins) -> tuple[Figure, list[Axes]]:
-    """A figure of this width with panels of these heights below each other, all in inches.
+    """Creates a figure with stacked panels; width and heights in inches.
 
-    Matplotlib could find the places itself, but takes longer for that than for all of the drawing.
+    Positions are computed here, because Matplotlib's layout engine takes longer than the whole drawing.
     """
     total = around.top + sum(heights) + around.between * (len(heights) - 1) + around.bottom
     with mpl.rc_context({"figure.constrained_layout.use": False}):
@@ -157,25 +157,25 @@ def stack(width: float, heights: Sequence[float], around: Margins) -> tuple[Figu
 
 
 def save(figure: Figure, directory: str | PathLike[str], name: str, *, svg: bool = True) -> list[Path]:
-    """Writes ``NAME.png`` and, unless `svg` is false, ``NAME.svg``; the same figure gives the same bytes."""
+    """Writes ``NAME.png`` and, unless `svg` is false, ``NAME.svg``. Output is deterministic."""
     return save_each([(name, figure)], directory, svg=svg)
 
 
 def save_each(
     figures: Iterable[tuple[str, Figure]], directory: str | PathLike[str], *, svg: bool = True
 ) -> list[Path]:
-    """Saves figures by their names."""
+    """Saves figures under their names."""
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     for name, figure in figures:
         _show_all_letters(figure)
-        # Without a layout of its own, a figure would be given one for the part that is saved.
+        # A figure without a layout would get one for the saved region.
         with style(), mpl.rc_context({"figure.constrained_layout.use": False}):
             most = float(np.sqrt(MOST_PIXELS / np.prod(figure.get_size_inches())))
             dpi = min(float(mpl.rcParams["savefig.dpi"]), most)
             png = directory / f"{name}.png"
-            # Level 1 takes half the time of the default, and the files are 5 % larger at most.
+            # Level 1 takes half the time of the default; files are at most 5 % larger.
             figure.savefig(png, dpi=dpi, pil_kwargs={"compress_level": 1}, metadata={"Software": None})
             written.append(png)
             if svg:
@@ -185,12 +185,12 @@ def save_each(
 
 
 def _show_all_letters(figure: Figure) -> None:
-    """Takes names literally: "$" begins no formula, and what has no picture is written as escapes."""
+    """Disables formulas ("$") in text, and writes unprintable characters as escapes."""
     powers = {
         id(label)
         for axes in figure.axes
         for axis in (axes.xaxis, axes.yaxis)
-        if isinstance(axis.get_major_formatter(), LogFormatter)  # which writes powers as formulas
+        if isinstance(axis.get_major_formatter(), LogFormatter)  # formats powers as formulas
         for label in axis.get_ticklabels(which="both")
     }
     for text in figure.findobj(Text):

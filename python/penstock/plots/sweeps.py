@@ -1,4 +1,4 @@
-"""Measures over the keys that a sweep varied: lines with bands, heat maps, Pareto fronts."""
+"""Measures of a sweep over its keys: lines with bands, heat maps, Pareto fronts."""
 
 from __future__ import annotations
 
@@ -33,34 +33,34 @@ from .style import (
 MAX_PANELS = 12
 MAX_LINES = 8
 _WORDS = 0.45
-"""Inches for turned words below an axis, if they are short."""
+"""Space for short rotated words below an axis, in inches."""
 _WORD_LETTERS = 28
-"""Letters after which a word along an axis, or the name of a line, goes on in the next line."""
+"""Maximum number of letters per line in axis words and line names."""
 _SIZES = tuple(
     Scale(float(base**power), unit)
     for power, units in ((3, ("GiB", "GB")), (2, ("MiB", "MB")), (1, ("KiB", "kB")), (0, ("B",)))
     for base, unit in zip((1024, 1000), units, strict=False)
 )
-"""Units of sizes, the largest first."""
+"""Units of sizes, largest first."""
 _FEW_BYTES = 100_000
-"""Sizes below are written in bytes, if no larger unit keeps them whole."""
+"""Sizes below this are written in bytes unless a larger unit gives an integer."""
 _LETTER, _LETTER_LINE = 0.07, 0.13
-"""Inches that a letter, and a line of them, take."""
+"""Width of a letter and height of a line, in inches."""
 
 Look = tuple[str, str]
-"""Color and mark."""
+"""Color and marker."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A measure over one key.
+    """A measure as a function of one key.
 
     Attributes
     ----------
     label : str
-        What tells it from other lines.
+        Name of the line in the legend.
     x, mean, half_width : list of float
-        Points in order of `x`; the half-width is NaN where it is not known.
+        Points in order of `x`; the half-width is NaN if unknown.
     """
 
     label: str
@@ -71,12 +71,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """One measure.
+    """Lines of one measure.
 
     Attributes
     ----------
     measure, unit : str
-        Its name, and the unit of its values: "ns", "bps", "bytes" or another.
+        Name of the measure, and unit of its values: "ns", "bps", "bytes" or another.
     lines : list of Line
     """
 
@@ -87,19 +87,19 @@ class Panel:
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a picture: what it shows, in which unit, and whether ratios matter."""
+    """Axis of a picture: name, unit, and scale (linear or logarithmic)."""
 
     label: str
     unit: str = ""
     log: bool = False
     words: Sequence[str] = ()
-    """Labels at 0, 1, 2, ... if values are not numbers."""
+    """Labels at 0, 1, 2, ... for values that are not numbers."""
 
 
 def lines(panels: Sequence[Panel], axis: Axis) -> Figure:
-    """A panel for each measure: means joined by lines, with the band of their intervals.
+    """Draws a panel per measure: means joined by lines, with confidence bands.
 
-    Over words they are points with bars. A line has the color of its name in all panels.
+    Values that are not numbers are points with error bars. A line has the same color in all panels.
     """
     shown = panels[:MAX_PANELS]
     names = list(dict.fromkeys(line.label for panel in shown for line in panel.lines[:MAX_LINES]))
@@ -118,18 +118,18 @@ def lines(panels: Sequence[Panel], axis: Axis) -> Figure:
                 _write_words(place, axis.words)
         _name_lines(figure, looks, columns, axis.words)
         if len(panels) > len(shown):
-            text = f"and {len(panels) - len(shown)} more measures, which the tables have"
+            text = f"{len(panels) - len(shown)} more measures in the tables"
             figure.text(0.0, 1.0, text, va="bottom", fontsize=8, color=FAINT)
         return figure
 
 
 def _looks() -> Iterator[Look]:
-    """Colors and marks, no two alike."""
+    """Unique combinations of color and marker."""
     yield from ((color, mark) for mark in "os^Dvp*" for color in (*colors(), *MORE_COLORS))
 
 
 def _name_lines(figure: Figure, looks: Mapping[str, Look], columns: int, words: Sequence[str]) -> None:
-    """A legend below the panels, if there are names."""
+    """Draws a legend below the panels if there are names."""
     named = {name: look for name, look in looks.items() if name}
     if not named:
         return
@@ -139,12 +139,12 @@ def _name_lines(figure: Figure, looks: Mapping[str, Look], columns: int, words: 
 
 
 def _broken(word: str) -> str:
-    """A long word in lines."""
+    """Breaks a long word into lines."""
     return textwrap.fill(word, _WORD_LETTERS, break_long_words=False)
 
 
 def _room_for(words: Sequence[str]) -> float:
-    """Inches below an axis that its turned words take."""
+    """Height of rotated words below an axis, in inches."""
     if not words:
         return 0.0
     lines = [_broken(word).split("\n") for word in words]
@@ -154,13 +154,13 @@ def _room_for(words: Sequence[str]) -> float:
 
 
 def _write_words(axes: Axes, words: Sequence[str]) -> None:
-    """Words along an axis, turned so that they do not meet."""
+    """Writes words along an axis, rotated so that they do not overlap."""
     axes.set_xticks(range(len(words)), list(map(_broken, words)), **_TURNED)
     axes.set_xlim(-0.5, len(words) - 0.5)
 
 
 def _grid(panels: int, columns: int) -> tuple[Figure, list[Axes]]:
-    """A figure with panels of the same size, row by row, in places of their own: see `style.stack`."""
+    """Figure with a grid of equal panels at fixed positions: see `style.stack`."""
     width, height, room = 4.1, 1.25, 0.4
     rows = math.ceil(panels / columns)
     with mpl.rc_context({"figure.constrained_layout.use": False}):
@@ -171,7 +171,7 @@ def _grid(panels: int, columns: int) -> tuple[Figure, list[Axes]]:
         row, column = divmod(panel, columns)
         bottom = up * (1 + room / height) * (rows - row - 1) + up * room / height
         places.append(figure.add_axes(((column + 0.17) / columns, bottom, 0.8 / columns, up)))
-        # All panels have the same axis along: the lowest of each column says its numbers.
+        # All panels share the horizontal axis: only the lowest of each column has numbers.
         places[-1].tick_params(labelbottom=panel + columns >= panels)
     return figure, places
 
@@ -194,17 +194,17 @@ def _draw_lines(axes: Axes, panel: Panel, along: Scale, looks: Mapping[str, Look
     axes.set_title(_without_unit(panel.measure, panel.unit))
     axes.set_ylabel(scale.unit)
     axes.margins(y=0.12)
-    # The panels are small, and ticks take most of the time of drawing.
+    # Few ticks: they take most of the drawing time.
     axes.locator_params(nbins=5, axis="both" if joined else "y")
     if not any(y for line in drawn for y in line.mean):
         axes.set_ylim(0.0, 1.0)
     if len(panel.lines) > len(drawn):
-        text = f"and {len(panel.lines) - len(drawn)} more lines"
+        text = f"{len(panel.lines) - len(drawn)} more lines"
         axes.annotate(text, (1.0, 0.0), xycoords="axes fraction", ha="right", fontsize=7, color=FAINT)
 
 
 def heat_map(panel: Panel, across: Axis, up: Axis) -> Figure:
-    """One measure over two keys; each line of the panel is a row, its label the number on the axis `up`."""
+    """Draws one measure over two keys; each line of the panel is a row at its value on the axis `up`."""
     with style():
         figure, (axes,) = stack(5.6, [3.4], Margins(left=0.9, right=0.3, top=0.4, between=0.0, bottom=0.6))
         axes.set_title(_without_unit(panel.measure, panel.unit))
@@ -229,7 +229,7 @@ def heat_map(panel: Panel, across: Axis, up: Axis) -> Figure:
 
 @dataclass(frozen=True)
 class Trade:
-    """A point of a Pareto picture: two measures, what it is called, and whether none is better in both."""
+    """Point of a Pareto picture: two measures, a label, and true if no other point dominates it."""
 
     x: float
     y: float
@@ -238,7 +238,7 @@ class Trade:
 
 
 def pareto(points: Sequence[Trade], across: Axis, up: Axis) -> Figure:
-    """Two measures against each other; those points that no other beats are named and joined."""
+    """Draws two measures against each other; points on the Pareto front are labelled and joined."""
     with style():
         figure, (axes,) = stack(6.4, [3.8], Margins(left=0.8, right=0.4, top=0.35, between=0.0, bottom=0.6))
         x_scale = scale_of(across.unit, [point.x for point in points])
@@ -256,13 +256,13 @@ def pareto(points: Sequence[Trade], across: Axis, up: Axis) -> Figure:
                     )
         axes.set_xlabel(_labelled(_without_unit(across.label, across.unit), x_scale))
         axes.set_ylabel(_labelled(_without_unit(up.label, up.unit), y_scale))
-        axes.set_title("Points that no other beats in both")
+        axes.set_title("Pareto front")
         return figure
 
 
 @dataclass(frozen=True)
 class Bar:
-    """How much a key moves a measure by one index; the half-width is NaN where it is not known."""
+    """Value of one sensitivity index for a key; the half-width is NaN if unknown."""
 
     key: str
     index: str
@@ -272,7 +272,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Effects:
-    """One measure, and what moves it, the most important key first."""
+    """One measure with the indices of its keys, largest effect first."""
 
     measure: str
     unit: str
@@ -280,7 +280,7 @@ class Effects:
 
 
 def effects(panels: Sequence[Effects]) -> Figure:
-    """A panel for each measure: a row for each key, a mark with its interval for each index."""
+    """Draws a panel per measure with a row per key and a marker with interval per index."""
     shown = panels[:MAX_PANELS]
     keys = max(len({bar.key for bar in panel.bars}) for panel in shown)
     with style():
@@ -289,7 +289,7 @@ def effects(panels: Sequence[Effects]) -> Figure:
             _draw_effects(axes, panel)
         figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
         if len(panels) > len(shown):
-            figure.suptitle(f"and {len(panels) - len(shown)} more measures, which the table has", fontsize=8)
+            figure.suptitle(f"{len(panels) - len(shown)} more measures in the table", fontsize=8)
         return figure
 
 
@@ -311,7 +311,7 @@ def _draw_effects(axes: Axes, panel: Effects) -> None:
 
 
 def scale_of(unit: str, values: Sequence[float]) -> Scale:
-    """How an axis with these values is written."""
+    """Unit for an axis with these values."""
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     if unit == "s":
         scale = time_scale(largest * 1e9)
@@ -321,7 +321,7 @@ def scale_of(unit: str, values: Sequence[float]) -> Scale:
 
 
 def key_scale(unit: str, values: Sequence[float]) -> Scale:
-    """How an axis with the values of a key is written: sizes in the largest unit that keeps them whole."""
+    """Unit for an axis with values of a key; sizes use the largest unit in which they are integers."""
     largest = max(values, default=0.0)
     if unit != "bytes" or largest == 0:
         return scale_of(unit, values)
@@ -331,7 +331,7 @@ def key_scale(unit: str, values: Sequence[float]) -> Scale:
 
 
 def _without_unit(name: str, unit: str) -> str:
-    """The name of a measure beside an axis that has its unit: "p99" of "p99_ns"."""
+    """Name of a measure without the unit of its axis: "p99" for "p99_ns"."""
     return name.removesuffix(f"_{unit}") or name
 
 
@@ -340,7 +340,7 @@ def _labelled(label: str, scale: Scale) -> str:
 
 
 def _ticks(values: list[float], scale: Scale, words: Sequence[str]) -> tuple[list[int], list[str]]:
-    """At most ten places with their numbers; each word has its place."""
+    """At most ten tick positions with their labels; words have one each."""
     if words:
         return list(range(len(values))), [words[round(value)] for value in values]
     step = math.ceil(len(values) / 10)

@@ -49,41 +49,41 @@ if TYPE_CHECKING:
 Pauses = dict[tuple[Any, ...], decimate.Spans]
 
 MAX_LABELLED = 8
-"""With more lines than this the extremes get colors and names, the others are grey."""
+"""Maximum number of colored lines; above it only extremes are colored and named, others are grey."""
 MAX_LINES = 200
-"""Of more lines only every second, third, ... by its mean is drawn; more could not be distinguished."""
+"""Maximum number of grey lines; above it only every second, third, ... by mean is drawn."""
 MAX_GAPS = 1_500
-"""Pauses closer than this part of the axis are drawn as one; the gap would not be seen."""
+"""Pauses with gaps below this fraction of the axis are drawn as one."""
 LEAST_BINS = 24
-"""Bins are merged further while lines jump between them, but not to fewer than this."""
+"""Minimum number of bins. Bins are merged while lines oscillate between them."""
 _JUMP = 0.15
-"""The mean step from bin to bin, as a part of the highest bin, at which a line is a wall of stripes."""
+"""Mean step between bins, as a fraction of the highest bin, above which bins are merged."""
 MAX_PAUSE_ROWS = 24
 MAX_MARKS = 8
-"""With more faults than this they are lines without names."""
+"""Maximum number of faults with names."""
 _SHARE = 0.01
-"""A class that sends less than this part of what its port sends does not share it."""
+"""Share of the bytes of a port below which a class does not count as sharing it."""
 _THROUGHPUT, _SHARES, _HOSTS, _PAUSE_ROW, _PAUSES = 2.5, 1.5, 1.3, 0.155, 0.5
 _SPLIT_ROW = 0.26
-"""Inches: of the panels, of a row of pauses, of few rows, of a row of shares."""
+"""Heights in inches: panels, a row of pauses, few rows, a row of shares."""
 _LEAST_BAR = 0.004
-"""Inches of the shortest pause."""
+"""Minimum width of a pause, in inches."""
 _LETTER = 0.03
-"""Inches that a letter of a mark's name adds to its height: the names rise to the right."""
+"""Additional height per letter of a mark's name, in inches; names are rotated."""
 _AROUND = Margins(left=1.1, right=1.1, top=0.5, between=0.42, bottom=0.45)
 
 
 @of_result
 def timeline(result: Measurements) -> Figure:
-    """Throughput of flows, how classes share a port, queues with watermarks, and pauses as bars, on one axis.
+    """Draws throughput of flows, classes of a port, queues with watermarks, and pauses on one time axis.
 
-    Below them, on an axis of its own, how ports divided what they sent while classes contended.
+    Below, on a separate axis: shares of competing classes.
 
-    A panel that would be empty is left out, and the heading says so.
+    Empty panels are omitted and named in the heading.
     """
     flows, (filled, hosts, unit) = result.curves().get("flow_throughput_bps", {}), fullest(result)
     spans, paused = _spans(result)
-    others = iter(MORE_COLORS)  # of all that is no flow: no two lines of the picture have one color
+    others = iter(MORE_COLORS)  # lines that are not flows have colors of their own
     port, classes = _shared_port(result, filled)
     of_class = {_class_of(name): next(others) for name in sorted(classes)}
     missing: list[str] = []
@@ -98,8 +98,8 @@ def timeline(result: Measurements) -> Figure:
     counters = {name: line for name, line in filled.items() if is_counter(name)}
     for title, lines, high in (
         ("Longest queues", queues, QUEUES),
-        ("Counters of ingress ports", counters, QUEUES),
-        ("Queues of hosts", hosts, _HOSTS),
+        ("Ingress counters", counters, QUEUES),
+        ("Host queues", hosts, _HOSTS),
     ):
         if lines:
             panels.append((high, partial(draw_queues, result, title, lines, unit, others)))
@@ -112,11 +112,11 @@ def timeline(result: Measurements) -> Figure:
         missing.append("no pause was sent")
     timed, splits = len(panels), fullest_splits(result)
     if splits:
-        panels.append((0.02, Axes.set_axis_off))  # room for the name of the axis of time
+        panels.append((0.02, Axes.set_axis_off))  # space for the label of the time axis
         panels.append((len(splits) * _SPLIT_ROW, lambda axes: draw_splits(axes, splits, of_class, others)))
     marks = _marks(result)
     if len(marks) > MAX_MARKS:
-        missing.append(f"{len(marks)} faults are grey lines without names")
+        missing.append(f"{len(marks)} faults shown as grey lines without names")
     with style():
         names = _LETTER * max(len(text) for _, text in marks) if 0 < len(marks) <= MAX_MARKS else 0.0
         top = _AROUND.top + (0.2 if missing else 0.0) + names
@@ -143,7 +143,7 @@ def timeline(result: Measurements) -> Figure:
 
 
 def _throughput(result: Measurements, axes: Axes, flows: Series) -> None:
-    """Throughput of each flow over time, labelled at the end of its line; of many the sum of each name."""
+    """Draws the throughput of each flow, labelled at its end; with many flows, the total per name."""
     axes.set_title("Throughput per flow")
     groups = groups_of(result)
     members: dict[str, list[Curve]] = {}
@@ -152,7 +152,7 @@ def _throughput(result: Measurements, axes: Axes, flows: Series) -> None:
         members = {label: group.members for label, group in groups.items()}
         drawn, all_flows = len(result.curves()["flow_throughput_bps"]), result.table("flows").num_rows
         which = "each" if drawn == all_flows else f"the {drawn:,} busiest"
-        axes.set_title(f"Throughput, flows of a name together (thin: {which})")
+        axes.set_title(f"Throughput, total per flow name (thin: {which})")
     bins = _calm([*flows.values(), *(line for lines in members.values() for line in lines)])
     lines = {name: decimate.merge_bins(*line, bins) for name, line in flows.items()}
     scale = rate_scale(max(float(values.max(initial=0.0)) for _, values in lines.values()))
@@ -171,14 +171,14 @@ def _throughput(result: Measurements, axes: Axes, flows: Series) -> None:
     others = [lines[name] for name in ranked if name not in named]
     if others:
         _draw_thin(result, axes, others, scale, QUIET_COLOR)
-        axes.set_title(f"Throughput per flow: {len(named)} of {len(lines)} by name")
+        axes.set_title(f"Throughput per flow ({len(named)} of {len(lines)} named)")
     axes.autoscale_view(scalex=False)
     axes.set_ylim(bottom=0.0)
     label_right(axes, labels, spacing=0.06)
 
 
 def _draw_thin(result: Measurements, axes: Axes, lines: Sequence[Curve], scale: Scale, color: str) -> None:
-    """Lines behind the others; of many a part."""
+    """Draws thin background lines; if there are many, a subset."""
     drawn = lines[:: max(1, len(lines) // MAX_LINES)]
     if drawn:
         ways = [np.column_stack(steps(result, line, scale)) for line in drawn]
@@ -187,7 +187,7 @@ def _draw_thin(result: Measurements, axes: Axes, lines: Sequence[Curve], scale: 
 
 
 def _calm(lines: Sequence[Curve]) -> int:
-    """How many bins at most: so few that lines which flip at the pace of pauses become their means."""
+    """Maximum number of bins at which lines do not oscillate between bins because of pauses."""
     most = MAX_BINS
     while most > LEAST_BINS:
         merged = [decimate.merge_bins(*line, most)[1] for line in lines[:MAX_LINES]]
@@ -199,9 +199,9 @@ def _calm(lines: Sequence[Curve]) -> int:
 
 
 def _shared_port(result: Measurements, filled: Series) -> tuple[str, Series]:
-    """A port that several classes share, and what each sends: one where pauses begin, or the fullest one.
+    """Returns a port that several classes share, with their rates: a root of congestion, or the fullest port.
 
-    At least one of its classes waits.
+    At least one of its classes is backlogged.
     """
     sent, waiting = result.curves().get("class_tx_bps", {}), waiting_classes(result)
     for queue in [*roots(result), *filled]:
@@ -221,8 +221,8 @@ def _class_of(queue: str) -> int:
 def _shares(
     result: Measurements, axes: Axes, port: str, classes: Series, of_class: Mapping[int, str]
 ) -> None:
-    """Throughput of each class of a port."""
-    axes.set_title(f"Classes that share {port}")
+    """Draws the throughput of each class of a port."""
+    axes.set_title(f"Classes at {port}")
     lines = {name: decimate.merge_bins(*line, MAX_BINS) for name, line in classes.items()}
     scale = rate_scale(max(float(values.max(initial=0.0)) for _, values in lines.values()))
     axes.set_ylabel(f"sent ({scale.unit})\nmean per {width(result, lines)}")
@@ -233,18 +233,18 @@ def _shares(
         x, y = steps(result, lines[name], scale)
         axes.plot(x, y, color=color, zorder=3)
         height = float(np.mean(y[-max(1, len(y) // 10) :]))
-        seldom = "" if (port, _class_of(name)) in waiting else "\nseldom waits"
+        seldom = "" if (port, _class_of(name)) in waiting else "\nrarely queued"
         labels.append(Label(height, f"class {_class_of(name)}{seldom}", color))
     axes.set_ylim(bottom=0.0)
     label_right(axes, labels, spacing=0.1)
 
 
 def _pauses(result: Measurements, axes: Axes, spans: Pauses, paused: int) -> None:
-    """One row per paused port and priority, of so many in all, one bar per pause."""
+    """Draws a row per paused port and priority, with a bar per pause."""
     end = end_ns(result)
     scale = time_scale(end)
     rows = sorted(spans, key=by_number)
-    # Wide enough to be seen; lines around bars would take as long as all bars.
+    # Minimum width for visibility; outlines would double the drawing time.
     least = _LEAST_BAR * end / (axes.bbox.width / axes.figure.dpi)
     bars = [
         _bars(decimate.merge_spans(spans[key], gap=end / MAX_GAPS), least, height)
@@ -252,7 +252,7 @@ def _pauses(result: Measurements, axes: Axes, spans: Pauses, paused: int) -> Non
     ]
     in_unit = Affine2D().scale(1 / scale.size, 1.0) + axes.transData
     drawn = PathCollection(bars, facecolors=PAUSE_COLOR, linewidths=0.0, transform=in_unit)
-    drawn.set_snap(False)  # or the shortest gaps would be lost
+    drawn.set_snap(False)  # keeps the shortest gaps visible
     axes.add_collection(drawn, autolim=False)
     several = len({priority for _, priority in rows}) > 1
     axes.set_yticks([])
@@ -269,20 +269,18 @@ def _pauses(result: Measurements, axes: Axes, spans: Pauses, paused: int) -> Non
     axes.set_ylim(len(rows) - 0.4, -0.6)
     more = paused > len(rows)
     what = "priorities of ports" if several else "ports"
-    axes.set_title(
-        f"Pauses: the {len(rows)} {what} paused longest, of {paused:,}" if more else "Pauses by port"
-    )
+    axes.set_title(f"Pauses: {len(rows)} of {paused:,} {what}, longest paused" if more else "Pauses by port")
 
 
 def by_number(row: tuple[Any, ...]) -> list[tuple[int, str]]:
-    """Sort key of a port and a priority: ``h2.0`` before ``h10.0``."""
+    """Sort key of a port and priority: ``h2.0`` before ``h10.0``."""
     return [
         (int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", f"{row[0]} {row[1]}")
     ]
 
 
 def _bars(spans: decimate.Spans, least: float, height: float) -> Path:
-    """A bar each span, none shorter than `least`, as one shape."""
+    """One shape with a bar per span, each at least `least` wide."""
     starts, ends = spans[:, 0], np.maximum(spans[:, 1], spans[:, 0] + least)
     corners = np.empty((len(spans), 5, 2))
     corners[:, :, 0] = np.column_stack([starts, ends, ends, starts, starts])
@@ -292,7 +290,7 @@ def _bars(spans: decimate.Spans, least: float, height: float) -> Path:
 
 
 def _spans(result: Measurements) -> tuple[Pauses, int]:
-    """Begin and end of the pauses of the ports and priorities paused longest; and how many were paused."""
+    """Pauses of the ports and priorities with the longest paused time, and the number of all paused ones."""
     pauses = result.table("pauses")
     spans = decimate.spans_of(pauses, end_ns(result))
     groups = decimate.rows_by(pauses, ["port", "priority"])
@@ -305,13 +303,13 @@ def _spans(result: Measurements) -> tuple[Pauses, int]:
 
 
 def _marks(result: Measurements) -> list[tuple[float, str]]:
-    """When the warmup ended and when each fault began and ended; what happened at once is one mark."""
+    """Times of the end of the warm-up and of the starts and ends of faults; simultaneous ones are merged."""
     marks: dict[float, list[str]] = defaultdict(list)
     warmup_ns = float(result.run.get("warmup_s", 0.0)) * 1e9
     if warmup_ns > 0:
         marks[warmup_ns].append("warmup ends")
     for row in result.rows("faults") if "faults" in result.table_names else []:
-        if row["time_ns"] > 0:  # what is so from the start happens at no time
+        if row["time_ns"] > 0:  # faults from the start of the run have no mark
             what = str(row["what"]).removeprefix("link_").replace("_", " ")
             marks[row["time_ns"]].append(f"{row['where']} {what}")
     return [
@@ -321,9 +319,9 @@ def _marks(result: Measurements) -> list[tuple[float, str]]:
 
 
 def _draw_grid(column: list[Axes]) -> None:
-    """Lines at the times that are written below the lowest panel, in those above it.
+    """Draws grid lines in the upper panels at the ticks of the lowest panel.
 
-    Ticks of their own would take far longer.
+    Ticks in each panel would take far longer to draw.
     """
     times = column[-1].xaxis.get_majorticklocs()
     first, last = column[-1].get_xlim()
@@ -336,7 +334,7 @@ def _draw_grid(column: list[Axes]) -> None:
 
 
 def _draw_marks(column: list[Axes], marks: list[tuple[float, str]], end_ns: float) -> None:
-    """A thin line through all panels for each mark, its name above the uppermost."""
+    """Draws a thin line through all panels for each mark, with its name at the top."""
     scale = time_scale(end_ns)
     for axes in column:
         times = [when / scale.size for when, _ in marks]

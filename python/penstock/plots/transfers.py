@@ -1,4 +1,4 @@
-"""How much longer transfers took than alone, over their size; of one size the distribution."""
+"""Slowdown of transfers by size; for a single size, its distribution."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 MAX_PANELS = 6
-"""Entries with a panel of their own."""
+"""Maximum number of entries with a panel."""
 MAX_STEPS = 2_000
-"""Steps of a distribution; of more transfers some are left out."""
+"""Maximum number of steps of a distribution; longer ones are thinned."""
 _LINES = (("p50", "median", "-"), ("p95", "95th", "-"), ("p99", "99th", "-"), ("mean", "mean", ":"))
 _AROUND = Margins(left=0.7, right=0.75, top=0.4, between=0.75, bottom=0.55)
 
 
 @of_result
 def transfers(result: Measurements) -> Figure:
-    """A panel for each entry of the scenario: slowdown over size, by bins of a twentieth of the transfers.
+    """Draws a panel per entry of the scenario: slowdown by size, in bins of a twentieth of the transfers.
 
-    If all its transfers are of one size: what part of them had at most that slowdown.
+    If all transfers of an entry have one size: the cumulative distribution of the slowdown.
     """
     with style():
         shown = [entry for entry in totals(result) if entry.complete][:MAX_PANELS]
@@ -38,7 +38,7 @@ def transfers(result: Measurements) -> Figure:
             figure, (axes,) = stack(4.0, [1.0], _AROUND)
             axes.set_axis_off()
             axes.annotate(
-                "no transfer is complete", (0.5, 0.5), xycoords="axes fraction", ha="center", color=INK
+                "no complete transfer", (0.5, 0.5), xycoords="axes fraction", ha="center", color=INK
             )
             return figure
         figure, panels = stack(6.4, [2.6] * len(shown), _AROUND)
@@ -58,7 +58,7 @@ def transfers(result: Measurements) -> Figure:
 
 
 def _distribution(axes: Axes, result: Measurements, name: str, one: SizeBin) -> None:
-    """The part of transfers of one size that had at most a slowdown, with the percentiles as points."""
+    """Draws the distribution for transfers of one size, with percentiles as points."""
     values, parts = distribution(result, name, MAX_STEPS)
     axes.set_xscale("log")
     color = colors()[0]
@@ -73,16 +73,16 @@ def _distribution(axes: Axes, result: Measurements, name: str, one: SizeBin) -> 
             fontsize=7.5,
             color=INK,
         )
-    # Not from 1: where all were slowed down alike their differences are what is to be seen.
+    # Not from 1: if all are slowed down alike, the differences matter.
     axes.set_xlim(0.97 * float(values[0]), max(1.06 * float(values[-1]), 1.2 * float(values[0])))
     axes.set_ylim(0.0, 1.03)
     _plain_ticks(axes, "x")
-    axes.set_ylabel("part of the transfers")
-    axes.set_xlabel(f"at most this slowdown; all are of {size(one.bytes_max)}")
+    axes.set_ylabel("cumulative share of transfers")
+    axes.set_xlabel(f"slowdown (all transfers: {size(one.bytes_max)})")
 
 
 def _plain_ticks(axes: Axes, which: str) -> None:
-    """Numbers instead of powers of ten, some between them."""
+    """Uses plain numbers instead of powers of ten, with some in between."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -99,7 +99,7 @@ def _draw(axes: Axes, bins: list[SizeBin]) -> None:
         axes.plot(sizes, values, dashes, color=color, marker="o", markersize=2.5, linewidth=1.2)
     axes.set_ylim(bottom=1.0, top=max(2.0, 1.15 * max(max(one.p99, one.mean) for one in bins)))
     axes.set_ylabel("slowdown")
-    axes.set_xlabel("size, each point a twentieth of the transfers at its largest")
+    axes.set_xlabel("transfer size (maximum of each bin of a twentieth of the transfers)")
     _plain_ticks(axes, "y")
     axes.xaxis.set_major_locator(LogLocator(base=2, numticks=9))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size(value)))
@@ -108,7 +108,7 @@ def _draw(axes: Axes, bins: list[SizeBin]) -> None:
 
 
 def _label(axes: Axes, last: SizeBin) -> None:
-    """Names the lines at their ends: in axes of logarithms labels are placed by their heights on the page."""
+    """Labels lines at their ends; on logarithmic axes labels are placed in page coordinates."""
     low, high = axes.get_ylim()
     to_page, to_data = axes.transData, axes.transAxes.inverted()
     _, bottom = to_data.transform(to_page.transform((last.bytes_max, low)))

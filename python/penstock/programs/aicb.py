@@ -1,7 +1,7 @@
-"""Tables of AICB: what a rank communicates in a step of training, a line each, one after the other.
+"""Tables of AICB: the communication of a rank in a training step, one operation per line, in sequence.
 
-Source: `log_analyzer` of aliyun/aicb. Sizes are bytes of the full vector. A line takes its elapsed time
-(us) only if it is a computation; that of a collective is a result of the simulation.
+Source: `log_analyzer` of aliyun/aicb. Sizes are bytes of the full vector. The elapsed time of a line (us) is
+used only for computations; the time of a collective is a result of the simulation.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _POINT_TO_POINT = ("isend", "irecv", "send", "recv")
 
 @dataclass(frozen=True)
 class Row:
-    """A line: its kind, its group, bytes and repetitions."""
+    """A line of the table: its kind, its group, bytes and repetitions."""
 
     line: int
     kind: str
@@ -50,7 +50,7 @@ class Row:
 
 @dataclass
 class Table:
-    """All lines, and the number of ranks if the file says it."""
+    """All lines, and the number of ranks, if the file states it."""
 
     file: str
     ranks: int | None
@@ -84,7 +84,7 @@ def parse(file: str, text: str, repairs: Repairs) -> Table:
     Raises
     ------
     InputError
-        If it is something else; the message has the line.
+        If the text is not a table of AICB; the message has the line.
     """
     lines = text.splitlines()
     ranks, first = None, 0
@@ -201,7 +201,7 @@ def _program(table: Table, options: Options, found: Found) -> _core.Program:
 
 
 def _group_sizes(table: Table) -> dict[str, int]:
-    """Sizes of groups, as the lines say.
+    """Sizes of the groups, taken from the lines.
 
     Raises
     ------

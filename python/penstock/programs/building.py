@@ -13,25 +13,25 @@ from penstock.errors import InputError
 
 PS_PER_NS = 1_000
 JOIN = 2
-"""Resource of computations of 0 ns that only join others: they wait for no running computation."""
+"""Resource of 0 ns computations that only join others, so that they never wait for a running computation."""
 MOST_OPERATIONS = 10_000_000
-"""Operations of the largest program that Python builds: about 4 GB while it is built."""
+"""Maximum number of operations of a program; building that many takes about 4 GB."""
 MOST_RANKS = 1 << 20
-"""Ranks of the largest program that Python builds."""
+"""Maximum number of ranks of a program."""
 LONGEST_NS = (2**63 - 1) // PS_PER_NS
-"""The longest computation."""
+"""Maximum duration of a computation in ns."""
 
 Operation = tuple[str, int, int, int, int, int]
 """Kind, peer, bytes or ps, tag, cpu, nic."""
 
 
 class Op(NamedTuple):
-    """An operation of a program that is being built.
+    """An operation of a program under construction.
 
     Attributes
     ----------
     rank, number : int
-        The rank, and the number of the operation in it.
+        The rank, and the number of the operation within the rank.
     """
 
     rank: int
@@ -40,7 +40,7 @@ class Op(NamedTuple):
 
 @dataclass
 class Rank:
-    """Operations and dependencies of a rank so far."""
+    """Operations and dependencies of a rank that have been added."""
 
     operations: list[Operation] = field(default_factory=list)
     dependencies: list[tuple[int, int, bool]] = field(default_factory=list)
@@ -48,9 +48,9 @@ class Rank:
 
 @contextlib.contextmanager
 def without_collection() -> Iterator[None]:
-    """A block that builds a program without searches for cycles of references, of which it makes none.
+    """Disables the cyclic garbage collector while a program is built, since it creates no reference cycles.
 
-    They would take more than half of the time of 10^6 operations.
+    With the collector enabled, building 10^6 operations takes more than twice as long.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -69,7 +69,7 @@ class Builder:
     ranks : int
         Number of ranks.
     source : str
-        The file or generator, for messages.
+        Name of the file or generator, for messages.
 
     Raises
     ------
@@ -86,7 +86,7 @@ class Builder:
         self._tag = 0
 
     def calc(self, rank: int, ns: int, after: Iterable[Op] = (), *, cpu: int = 0) -> Op:
-        """Adds a computation of some nanoseconds."""
+        """Adds a computation of `ns` nanoseconds."""
         if not 0 <= ns <= LONGEST_NS:
             raise InputError(f"{self.source}: a computation of {ns} ns; expected 0 to {LONGEST_NS}")
         return self._add(rank, ("calc", 0, ns * PS_PER_NS, 0, cpu, 0), after)
@@ -96,28 +96,28 @@ class Builder:
         return self._add(rank, ("send", to, size, tag, 0, 0), after)
 
     def recv(self, rank: int, sender: int, size: int, tag: int, after: Iterable[Op] = ()) -> Op:
-        """Adds the receipt of a message of `size` bytes from another rank."""
+        """Adds the receive of a message of `size` bytes from another rank."""
         return self._add(rank, ("recv", sender, size, tag, 0, 0), after)
 
     def require(self, after: Op, before: Op, *, on_start: bool = False) -> None:
-        """Lets `after` start when `before` has finished, or has started; both are of one rank."""
+        """Makes `after` depend on the end or the start of `before`; both must belong to the same rank."""
         self.ranks[after.rank].dependencies.append((after.number, before.number, on_start))
 
     def point(self, rank: int, after: Iterable[Op] = ()) -> Op:
-        """Adds a computation of 0 ns that waits for no resource."""
+        """Adds a computation of 0 ns that uses no shared resource."""
         return self.calc(rank, 0, after, cpu=JOIN)
 
     def join(self, rank: int, operations: Sequence[Op]) -> list[Op]:
-        """At most two operations that come after all of these: they themselves, or a computation of 0 ns."""
+        """Returns at most two operations that follow all of these; adds a computation of 0 ns if needed."""
         return list(operations) if len(operations) <= 2 else [self.point(rank, operations)]
 
     def tags(self, count: int) -> int:
-        """Reserves consecutive tags that no other message has, and returns the first.
+        """Reserves consecutive unused tags, and returns the first one.
 
         Raises
         ------
         InputError
-            If there are more than 2^32 - 2.
+            If more than 2^32 - 2 tags would be used.
         """
         first, self._tag = self._tag, self._tag + count
         if self._tag >= 2**32 - 1:
@@ -125,7 +125,7 @@ class Builder:
         return first
 
     def reserve(self, operations: int, what: str) -> None:
-        """Refuses what would exceed the largest program, before it is built.
+        """Rejects additions that would exceed the maximum size of a program, before they are built.
 
         Raises
         ------
@@ -140,12 +140,12 @@ class Builder:
             )
 
     def build(self) -> _core.Program:
-        """The program, checked; the builder is empty afterwards.
+        """Returns the validated program; the builder is empty afterwards.
 
         Raises
         ------
         InputError
-            If a peer is not a rank, or operations wait for each other.
+            If a peer is not a rank, or operations wait for each other in a cycle.
         """
         ranks, self.ranks = self.ranks, []
         try:

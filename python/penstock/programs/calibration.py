@@ -1,12 +1,12 @@
-"""Latency and bandwidth by size from measurements, with the error of each size.
+"""Fits latency and bandwidth to measurements by size, and reports the error of each size.
 
-The time of a message or collective of S bytes is a + S / B within a range of sizes. Ranges are those of one
-protocol (eager, rendezvous; LL, LL128, Simple), whose borders are found: of all divisions into at most three
-ranges of at least three sizes each, the one with the smallest sum of squared relative errors counts, and
-another range only if the errors exceed 0.5 % (root mean square) and it lowers that sum to less than half.
-Errors are relative: sizes span many orders of magnitude.
+The time of a message or collective of S bytes is modelled as a + S / B within a range of sizes. A range
+corresponds to one protocol (eager, rendezvous; LL, LL128, Simple). The fit searches for the borders: it
+considers all divisions into at most three ranges of at least three sizes each, and minimizes the sum of
+squared relative errors. A further range is used only if the root mean square error exceeds 0.5 % and the
+range more than halves the sum. Errors are relative, because sizes span many orders of magnitude.
 
-Source: Hockney, "The communication challenge for MPP" (1994), for a + S / B; the search is ours.
+Source: Hockney, "The communication challenge for MPP" (1994), for a + S / B; the search is Penstock's own.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from dataclasses import dataclass
 from penstock.errors import InputError
 
 LEAST_SIZES = 3
-"""Sizes of a range: two numbers are fitted to them."""
+"""Minimum number of sizes in a range, to which two parameters are fitted."""
 MOST_RANGES = 3
 MOST_SIZES = 400
 _GAIN = 0.5
 _ENOUGH = 0.005
-"""Root mean square of the relative errors below which no further range is tried: times have four digits."""
+"""RMS relative error below which no further range is tried, because times have four digits."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """A line through the times of neighbouring sizes.
+    """A line fitted to the times of neighbouring sizes.
 
     Attributes
     ----------
     first, last : int
-        The smallest and the largest of these sizes.
+        The smallest and the largest size of the range.
     latency_us : float
         Time of 0 bytes, at least 0.
     us_per_byte : float
-        Time of each further byte, at least 0.
+        Time of each further byte.
     """
 
     first: int
@@ -45,12 +45,12 @@ class Range:
     us_per_byte: float
 
     def at(self, size: float) -> float:
-        """The time of a size in us."""
+        """Returns the time of a size in us."""
         return self.latency_us + size * self.us_per_byte
 
     @property
     def bytes_per_s(self) -> float:
-        """Bandwidth; infinite if larger sizes take no longer."""
+        """Bandwidth in bytes per second; infinite if larger sizes take no longer."""
         return 1e6 / self.us_per_byte if self.us_per_byte > 0 else float("inf")
 
 
@@ -62,7 +62,7 @@ class Fit:
     errors: dict[int, float]
 
     def at(self, size: int) -> float:
-        """The time of a size in us, by the range whose last size is the first that is not smaller."""
+        """Returns the time of a size in us, from the first range whose last size is not smaller."""
         return next((one for one in self.ranges if size <= one.last), self.ranges[-1]).at(size)
 
     @property
@@ -72,7 +72,7 @@ class Fit:
 
     @property
     def worst(self) -> tuple[int, float]:
-        """The size with the largest error, and that error."""
+        """The size with the largest error, and its error."""
         return max(self.errors.items(), key=lambda one: abs(one[1]))
 
 
@@ -104,7 +104,7 @@ def fit(times_us: dict[int, float], source: str) -> Fit:
 
 
 def _divided(points: Sequence[tuple[int, float]], count: int) -> list[Range]:
-    """The best division into so many ranges."""
+    """Returns the best division into a given number of ranges."""
     if count == 1:
         return [_line(points)]
     best: list[Range] = []
@@ -121,7 +121,7 @@ def _square(points: Sequence[tuple[int, float]], ranges: list[Range]) -> float:
 
 
 def _line(points: Sequence[tuple[int, float]]) -> Range:
-    """The line of least squared relative errors whose numbers are not negative."""
+    """Returns the line with the least squared relative errors and nonnegative parameters."""
     rows = [(1 / time, size / time) for size, time in points]
     aa, ab, bb = sum(a * a for a, _ in rows), sum(a * b for a, b in rows), sum(b * b for _, b in rows)
     a, b = sum(a for a, _ in rows), sum(b for _, b in rows)
@@ -138,14 +138,14 @@ def _line(points: Sequence[tuple[int, float]]) -> Range:
 
 @dataclass(frozen=True)
 class HostCost:
-    """Costs of a host beside a network, in the terms of LogGOPS.
+    """Costs of a host in addition to the network, in LogGOPS terms.
 
     Attributes
     ----------
     overhead_us : float
-        Of each message (o).
+        Overhead per message (o).
     overhead_ns_per_byte : float
-        Of each byte (O).
+        Overhead per byte (O).
     """
 
     overhead_us: float
@@ -153,16 +153,16 @@ class HostCost:
 
 
 def host_cost(one: Range, factor: float, steps: int, latency_us: float, bytes_per_s: float) -> HostCost:
-    """The part of the measured times that a network with this latency and rate does not explain; at least 0.
+    """Returns the part of the measured times that a network with this latency and rate does not explain.
 
     Parameters
     ----------
     one : Range
         Times of a collective.
     factor : float
-        Its bus bandwidth in terms of the bandwidth of the algorithm.
+        Ratio of bus bandwidth to algorithm bandwidth.
     steps : int
-        Its messages one after the other.
+        Number of messages in sequence.
     latency_us, bytes_per_s : float
         One-way latency of the network, and the rate of a link.
     """

@@ -1,7 +1,7 @@
-"""Execution traces of Chakra: one file for each rank, nodes with dependencies.
+"""Chakra execution traces: one file per rank, with nodes and their dependencies.
 
-A file has, behind the length of each, a message of metadata and one for each node; it may be compressed, and
-several may be in an archive. The JSON form of the same graph is read too.
+A file is a sequence of length-prefixed messages: the metadata, then one message per node. It may be
+compressed, and several files may be in an archive. The JSON form of the same graph is also supported.
 
 Source: `schema/protobuf/et_def.proto` of MLCommons Chakra, and its feeder.
 """
@@ -24,7 +24,7 @@ from .protobuf import Malformed
 
 GZIP = b"\x1f\x8b"
 MOST_BYTES = 1 << 30
-"""Bytes of a trace once it is uncompressed."""
+"""Maximum size of an uncompressed trace in bytes."""
 TYPES = (
     "INVALID",
     "METADATA",
@@ -47,7 +47,7 @@ COLLECTIVES = (
     "reduce-scatter",
     "barrier",
 )
-"""By `comm_type`; 8 is REDUCE_SCATTER_BLOCK."""
+"""Collectives by `comm_type`; 8 is REDUCE_SCATTER_BLOCK."""
 _USED = (
     "is_cpu_op",
     "comm_type",
@@ -59,7 +59,7 @@ _USED = (
     "involved_dim",
     "tid",
 )
-"""Attributes of nodes that mean something here. Others, of profilers, are ignored."""
+"""Attributes of nodes that are used. All others, such as those of profilers, are ignored."""
 _LONGEST_GROUPS = 1 << 24
 Value = int | float | str | bool | list[int]
 
@@ -71,17 +71,17 @@ class Node:
     Attributes
     ----------
     id : int
-        Its number, unique in its file.
+        Number of the node, unique in its file.
     name : str
-        For messages.
+        Name for messages.
     type : str
         One of `TYPES`.
     control, data : list of int
-        Numbers of the nodes that it depends on, as the file has them.
+        Numbers of the nodes that it depends on, as in the file.
     micros : int
         Duration in microseconds; 0 if the file has none.
     attributes : dict
-        Those that mean something here.
+        Attributes that are used here.
     inputs : str
         Process groups of a node of type METADATA; empty otherwise.
     """
@@ -98,16 +98,16 @@ class Node:
 
 @dataclass
 class Trace:
-    """What one rank does.
+    """The trace of one rank.
 
     Attributes
     ----------
     file : str
-        Its name, for messages.
+        Name of the file, for messages.
     nodes : list of Node
-        In the order of the file.
+        Nodes in the order of the file.
     groups : dict
-        Ranks of each process group, by name; empty: all ranks.
+        Ranks of each process group, by name. An empty list means all ranks.
     version : str
         Version of the schema; empty if the file has none.
     """
@@ -119,12 +119,12 @@ class Trace:
 
 
 def read(file: str, data: bytes) -> list[Trace]:
-    """The trace of a file, or those of an archive in the order of their names.
+    """Reads the trace in a file, or the traces in an archive, in the order of their names.
 
     Raises
     ------
     InputError
-        If it is no trace, or is truncated; the message has the offset.
+        If it is not a trace, or is truncated; the message has the offset.
     """
     data = uncompressed(file, data)
     if data[257:262] == b"ustar":
@@ -133,12 +133,12 @@ def read(file: str, data: bytes) -> list[Trace]:
 
 
 def uncompressed(file: str, data: bytes) -> bytes:
-    """The contents of a file that may be compressed by gzip.
+    """Returns the contents of a file, decompressed if it is compressed with gzip.
 
     Raises
     ------
     InputError
-        If it is damaged, or larger than `MOST_BYTES`.
+        If the file is damaged, or larger than `MOST_BYTES`.
     """
     if not data.startswith(GZIP):
         return data
@@ -183,7 +183,7 @@ def _trace(file: str, data: bytes) -> Trace:
 
 
 def _checked(trace: Trace) -> Trace:
-    """A trace with unique numbers, and its process groups."""
+    """Checks that the numbers of a trace are unique, and sets its process groups."""
     seen: set[int] = set()
     for node in trace.nodes:
         if node.id in seen:
@@ -195,7 +195,7 @@ def _checked(trace: Trace) -> Trace:
 
 
 def _version(message: memoryview, base: int) -> str:
-    """The version of the schema, of the metadata. Other attributes may be very long and are not kept."""
+    """Schema version from the metadata. Other attributes may be very long and are not kept."""
     version = ""
     for number, value, offset in protobuf.fields(message, base):
         if number == 1:
@@ -243,7 +243,7 @@ _FIXED = {3: "d", 5: "f", 19: "I", 21: "Q", 23: "i", 25: "q"}
 
 
 def _attribute(value: int | memoryview, base: int) -> tuple[str, Value]:
-    """Name and value, whichever integer type it has; an empty list for a list of anything but numbers."""
+    """Name and value of an attribute of any integer type; an empty list for a list of other values."""
     if isinstance(value, int):
         raise Malformed(base, "an attribute is a number; expected a message")
     name = ""
@@ -268,7 +268,7 @@ def _attribute(value: int | memoryview, base: int) -> tuple[str, Value]:
 
 
 def _groups(file: str, node: Node) -> dict[str, list[int]]:
-    """Process groups in a node: a list in the syntax of Python, of one text in JSON."""
+    """Parses the process groups in a node: a Python literal list within one JSON text."""
     place = f"{file}: node {node.id}: process groups"
     if len(node.inputs) > _LONGEST_GROUPS:
         raise InputError(f"{place} of {len(node.inputs):,} characters; at most {_LONGEST_GROUPS:,} are read")
@@ -285,12 +285,12 @@ def _groups(file: str, node: Node) -> dict[str, list[int]]:
 
 
 def communicator_groups(file: str, data: bytes) -> dict[str, list[int]]:
-    """Process groups of a file of ASTRA-sim: an object of lists, as in ``{"0": [0, 1, 2, 3]}``.
+    """Reads process groups from a file of ASTRA-sim: an object of lists, as in ``{"0": [0, 1, 2, 3]}``.
 
     Raises
     ------
     InputError
-        If it is something else.
+        If the text is not such an object.
     """
     try:
         found = json.loads(data)
@@ -317,7 +317,7 @@ _JSON_KEYS = {
 
 
 def _of_json(file: str, data: bytes) -> Trace:
-    """The JSON form: a list `workload_graph` (or `nodes`) of objects; the spelling of their keys differs."""
+    """Parses the JSON form: a list `workload_graph` or `nodes` of objects, with varying spellings of keys."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:

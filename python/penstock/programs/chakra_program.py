@@ -1,16 +1,16 @@
-"""Programs of Chakra's execution traces.
+"""Converts Chakra execution traces to programs.
 
-Data dependencies are followed; control dependencies are by choice, because those of traces that were
-converted from profiles name nodes that are not there, themselves, and each other in cycles. A node of type
-COMM_COLL moves bytes if it has `comm_size`; without it, it is the call of the framework, and takes its
-duration. `comm_size` of an all-gather is the part of one rank, as in ASTRA-sim; of all others it is the whole
-vector.
+Data dependencies are always used. Control dependencies are optional, because traces converted from profiles
+contain control dependencies on missing nodes, on the node itself, and in cycles. A node of type COMM_COLL
+moves bytes if it has `comm_size`. Without it, the node is the framework's call and takes its recorded
+duration. As in ASTRA-sim, `comm_size` is one rank's part for an all-gather, and the whole vector for all
+other collectives.
 
-Members of a process group match their collectives in the order in which each issues them: ready nodes by
-ascending id.
+Members of a process group match their collectives in the order in which each member issues them. Ready nodes
+are issued by ascending id.
 
-Not modelled: the roofline of ASTRA-sim (`num_ops`, `tensor_size`), its limit of one send or collective of a
-rank at a time, dimensions of its logical topology (`involved_dim` has to name all of them).
+Not modelled: the roofline of ASTRA-sim (`num_ops`, `tensor_size`), its limit of one send or collective per
+rank at a time, and logical topology dimensions (`involved_dim` must include all of them).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from .reading import Found, Options, Repairs
 
 _NUMBERED = re.compile(r"(?P<prefix>.*?)\.?(?P<rank>\d+)\.(?:et|json)$")
 CPU, GPU = 0, 1
-"""Resources of a rank: one CPU operation and one GPU kernel at a time."""
+"""Resources of a rank, which runs one CPU operation and one GPU kernel at a time."""
 
 
 def read(files: Sequence[tuple[str, bytes]], options: Options) -> Found:
-    """The traces of all ranks, one file each, or one for all with `options.ranks`."""
+    """The traces of all ranks: one file each, or one file for all ranks with `options.ranks`."""
     traces = [trace for file, data in files for trace in chakra.read(file, data)]
     traces = _in_order(traces)
     repairs = Repairs()
@@ -65,12 +65,12 @@ def read(files: Sequence[tuple[str, bytes]], options: Options) -> Found:
 
 
 def _in_order(traces: Sequence[Trace]) -> list[Trace]:
-    """Traces by rank, which stands before .et in their names.
+    """Traces by rank, which precedes .et in the name of the file.
 
     Raises
     ------
     InputError
-        If one is missing or there twice.
+        If a rank is missing or appears twice.
     """
     if len(traces) == 1:
         return list(traces)
@@ -96,13 +96,13 @@ def _in_order(traces: Sequence[Trace]) -> list[Trace]:
 
 @dataclass
 class _Rank:
-    """A trace, and the nodes that each of its nodes waits for."""
+    """A trace, with the nodes that each of its nodes waits for."""
 
     number: int
     trace: Trace
     before: dict[int, list[int]]
     order: list[Node] = field(default_factory=list)
-    """Nodes in the order in which they are issued if nothing takes time."""
+    """Nodes in the order of issue if all of them take no time."""
 
 
 def _kind(node: Node) -> str:
@@ -120,7 +120,7 @@ def _collective(node: Node) -> str:
 
 
 def _edges(trace: Trace, options: Options, repairs: Repairs) -> dict[int, list[int]]:
-    """The nodes that each node waits for: known ones, each once, and not itself."""
+    """Dependencies of each node, without unknown nodes, duplicates and the node itself."""
     known = {node.id for node in trace.nodes}
     found: dict[int, list[int]] = {}
     for node in trace.nodes:
@@ -149,12 +149,12 @@ def _edges(trace: Trace, options: Options, repairs: Repairs) -> dict[int, list[i
 
 
 def _check_order(ranks: Sequence[_Rank]) -> None:
-    """Orders the nodes of each rank as they are issued.
+    """Puts the nodes of each rank in the order of issue.
 
     Raises
     ------
     InputError
-        If nodes wait for each other; the message has the three smallest ids.
+        If nodes wait for each other in a cycle; the message has the three smallest ids.
     """
     for rank in ranks:
         nodes = {node.id: node for node in rank.trace.nodes}
@@ -188,7 +188,7 @@ def _check_order(ranks: Sequence[_Rank]) -> None:
 
 @dataclass
 class _Placed:
-    """The operations of a node: the first, and those that end it."""
+    """Operations of a node: the first one, and those that end it."""
 
     entry: Op
     ends: list[Op]
@@ -196,7 +196,7 @@ class _Placed:
 
 @dataclass
 class _Call:
-    """A collective of one rank."""
+    """One rank's call of a collective."""
 
     rank: int
     node: Node
@@ -204,7 +204,7 @@ class _Call:
 
 
 class _Assembly:
-    """The program of all ranks."""
+    """Builds the program of all ranks."""
 
     def __init__(self, ranks: Sequence[_Rank], options: Options, found: Found) -> None:
         self.options, self.found = options, found
@@ -214,7 +214,7 @@ class _Assembly:
             self.ranks = self._copies(options.ranks)
         self.builder = Builder(len(self.ranks), ranks[0].trace.file)
         self.calls: dict[tuple[str, tuple[int, ...]], list[list[_Call]]] = {}
-        """By name and ranks of a group, the calls of each member."""
+        """Calls of each member, by name and ranks of the group."""
         self.memberships: dict[tuple[int, str], tuple[list[list[_Call]], int]] = {}
         tags = {
             int(tag)
@@ -239,7 +239,7 @@ class _Assembly:
         return [_Rank(number, only.trace, only.before, only.order) for number in range(count)]
 
     def program(self) -> _core.Program:
-        """The program.
+        """Returns the program.
 
         Raises
         ------
@@ -260,7 +260,7 @@ class _Assembly:
         return self.builder.build()
 
     def _place(self, rank: _Rank, node: Node) -> _Placed:
-        """The first operation of a node; a collective gets its others once all ranks are placed."""
+        """First operation of a node; the rest of a collective is added once all ranks have been processed."""
         place = f"{rank.trace.file}, node {node.id}"
         if node.type in ("COMM_SEND", "COMM_RECV"):
             return self._message(rank, node, place)
@@ -310,7 +310,7 @@ class _Assembly:
         return value
 
     def _membership(self, rank: _Rank, name: str, place: str) -> tuple[list[list[_Call]], int]:
-        """Calls of each member of a process group, and which of them is this rank."""
+        """Calls of each member of a process group, and the index of this rank in it."""
         if (key := (rank.number, name)) not in self.memberships:
             group = self._group(rank, name, place)
             members = self.calls.setdefault((name, group), [[] for _ in group])
@@ -318,7 +318,7 @@ class _Assembly:
         return self.memberships[key]
 
     def _group(self, rank: _Rank, name: str, place: str) -> tuple[int, ...]:
-        """Ranks of a process group; all of them if the trace does not list it, or lists none."""
+        """Ranks of a process group; all ranks if the trace does not list the group, or the list is empty."""
         every = range(len(self.ranks))
         listed = rank.trace.groups.get(name) or self.options.groups.get(name)
         if not listed:
@@ -338,7 +338,7 @@ class _Assembly:
         return tuple(listed)
 
     def _expand(self, name: str, group: tuple[int, ...], members: list[list[_Call]]) -> None:
-        """The collectives of a group: the n-th of each member belong together."""
+        """Adds the collectives of a group, matching the n-th call of each member."""
         counts = [len(calls) for calls in members]
         if min(counts) < max(counts):
             few, many = group[counts.index(min(counts))], group[counts.index(max(counts))]
@@ -378,7 +378,7 @@ class _Assembly:
 
 
 def _tag(rank: _Rank, node: Node) -> int | None:
-    """Tag of a message; `None` for other nodes."""
+    """Tag of a send or receive; `None` for other nodes."""
     if node.type not in ("COMM_SEND", "COMM_RECV"):
         return None
     tag = node.attributes.get("comm_tag", 0)

@@ -1,12 +1,12 @@
-"""Collectives as sends and receives: by ring, or directly from each rank to each other.
+"""Expands collectives to sends and receives, along a ring or directly between all pairs of ranks.
 
-Sizes: all-reduce, reduce-scatter and reduce count the full vector; all-gather counts its full output;
-broadcast the message; all-to-all what each rank sends in total, its own part included; gather and scatter the
-full vector at the root. Chunks of a vector of S bytes over n ranks have S // n bytes, the first S % n of them
-one more.
+Sizes of all-reduce, reduce-scatter and reduce are those of the full vector; of all-gather, the full output;
+of broadcast, the message; of all-to-all, the total that each rank sends, including its own part; of gather
+and scatter, the full vector at the root. A vector of S bytes over n ranks has chunks of S // n bytes; the
+first S % n chunks have one more.
 
 Source: rings as in Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
-MPICH" (2005); names as in NCCL. The time of a reduction is not counted.
+MPICH" (2005); names as in NCCL. Computation time of reductions is not included.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from penstock.library import suggestion
 from .building import Builder, Op
 
 Waits = Mapping[int, Sequence[Op]]
-"""By rank, what comes before a collective there, or what ends it."""
+"""Operations that precede or end a collective, by rank."""
 Ends = dict[int, list[Op]]
 Expand = Callable[[Builder, Sequence[int], int, Waits], Ends]
 
@@ -34,7 +34,7 @@ def chunks(size: int, count: int) -> list[int]:
 def expand(
     builder: Builder, kind: str, group: Sequence[int], size: int, after: Waits, algorithm: str
 ) -> Ends:
-    """Adds a collective over a group.
+    """Adds a collective over a group of ranks.
 
     Parameters
     ----------
@@ -45,22 +45,22 @@ def expand(
     group : sequence of int
         Ranks in the order of the ring; the first is the root of a broadcast, reduce, gather or scatter.
     size : int
-        Bytes, as the module says.
+        Size in bytes, as defined by the module.
     after : mapping
-        By rank, operations that come before.
+        Operations that precede the collective, by rank.
     algorithm : str
-        "ring" or "direct". All-to-all, gather and scatter are direct, and a barrier has its own.
+        "ring" or "direct". All-to-all, gather and scatter are always direct; a barrier uses dissemination.
 
     Returns
     -------
     dict
-        By rank, the operations that end it. Of a group of one rank, or of 0 bytes, what came before; a
-        barrier has no bytes.
+        Operations that end the collective, by rank. For a group of one rank, or 0 bytes, these are the
+        operations in `after`, except for a barrier, which has no bytes.
 
     Raises
     ------
     InputError
-        If there is no such collective or algorithm, or the program becomes too large.
+        If the collective or the algorithm is unknown, or the program becomes too large.
     """
     if kind not in KINDS:
         raise InputError(f"{builder.source}: collective {kind}; {suggestion(kind, KINDS)}")
@@ -75,7 +75,7 @@ def expand(
 
 
 def messages(kind: str, ranks: int) -> int:
-    """Messages of a collective of all ranks together, which ring and direct exchange share."""
+    """Total number of messages of a collective, the same for ring and direct."""
     if kind == "barrier":
         return ranks * (ranks - 1).bit_length()
     if kind in ("broadcast", "reduce", "gather", "scatter"):
@@ -84,16 +84,16 @@ def messages(kind: str, ranks: int) -> int:
 
 
 def operations(kind: str, group: int, ranks: int) -> int:
-    """Operations of a collective in each group of so many ranks, of `ranks` in all."""
+    """Number of operations of a collective in groups of a given size, for `ranks` ranks in total."""
     return 0 if group < 2 else 2 * messages(kind, group) * ranks // group
 
 
 def _ring_steps(
     builder: Builder, group: Sequence[int], sizes: Sequence[int], after: Waits, first: int
 ) -> Ends:
-    """Steps 0 to n - 2 of a ring: in step s, member i sends chunk i + first - s to its successor.
+    """Steps 0 to n - 2 of a ring; in step s, member i sends chunk i + first - s to its successor.
 
-    A member forwards in step s + 1 what it received in step s.
+    In step s + 1, a member forwards the chunk that it received in step s.
     """
     count = len(group)
     tag = builder.tags(count - 1)
@@ -106,10 +106,10 @@ def _ring_steps(
             size = sizes[(place + first - step) % count]
             sends[rank].append(builder.send(rank, following, size, tag + step, ready[rank]))
             size = sizes[(place - 1 + first - step) % count]
-            # Posted at once: what it is received for is decided by the tag.
+            # All receives are posted at once; the tag identifies the message.
             received[rank] = [builder.recv(rank, before, size, tag + step, after.get(rank, ()))]
         ready = received
-    # A member has finished when its last chunk has arrived and its last send was handed over.
+    # A member has finished when its last chunk has arrived and its last send has been handed over.
     return {rank: [*ready[rank], sends[rank][-1]] for rank in group}
 
 
@@ -122,14 +122,14 @@ def _ring_all_gather(builder: Builder, group: Sequence[int], size: int, after: W
 
 
 def _ring_all_reduce(builder: Builder, group: Sequence[int], size: int, after: Waits) -> Ends:
-    """Reduce-scatter, then all-gather, which member i begins with chunk i + 1: the one it has reduced."""
+    """Reduce-scatter followed by all-gather, which member i begins with the chunk it has reduced, i + 1."""
     return _ring_all_gather(builder, group, size, _ring_reduce_scatter(builder, group, size, after))
 
 
 def _exchange(
     builder: Builder, group: Sequence[int], size_of: Callable[[int, int], int], after: Waits
 ) -> Ends:
-    """Each member sends to each other, beginning with its successor; `size_of` has sender and receiver."""
+    """Every member sends to every other one, beginning with its successor; `size_of` takes both members."""
     count = len(group)
     tag = builder.tags(1)
     ends: Ends = {}
@@ -158,12 +158,12 @@ def _direct_all_reduce(builder: Builder, group: Sequence[int], size: int, after:
 
 
 def _all_to_all(builder: Builder, group: Sequence[int], size: int, after: Waits) -> Ends:
-    """Chunk j of each member goes to member j."""
+    """Reduce-scatter in which chunk j of each member goes to member j."""
     return _direct_reduce_scatter(builder, group, size, after)
 
 
 def _chain(builder: Builder, order: Sequence[int], size: int, after: Waits) -> Ends:
-    """A message from each member to the next, which forwards it once it has arrived."""
+    """Sends a message from each member to its successor, which forwards it on arrival."""
     tag = builder.tags(1)
     ends: Ends = {}
     for place, rank in enumerate(order):
@@ -185,7 +185,7 @@ def _reduce_ring(builder: Builder, group: Sequence[int], size: int, after: Waits
 
 
 def _fan(builder: Builder, group: Sequence[int], sizes: Sequence[int], after: Waits, outward: bool) -> Ends:
-    """A message from the root to each other member, or from each to the root; `sizes` are by member."""
+    """Sends a message from the root to each member, or from each member to the root; `sizes` by member."""
     tag, root = builder.tags(1), group[0]
     ends: Ends = {root: []}
     for rank, size in zip(group[1:], sizes[1:], strict=True):
@@ -215,7 +215,7 @@ def _gather(builder: Builder, group: Sequence[int], size: int, after: Waits) -> 
 
 
 def _barrier(builder: Builder, group: Sequence[int], _size: int, after: Waits) -> Ends:
-    """Dissemination: in step s a member notifies the one 2^s further on, and waits for the one 2^s before."""
+    """Dissemination barrier: in step s, a member notifies member +2^s and waits for member -2^s."""
     count = len(group)
     ends: Ends = {rank: list(after.get(rank, ())) for rank in group}
     for step in range((count - 1).bit_length()):
@@ -240,4 +240,4 @@ KINDS: Mapping[str, tuple[Expand, Expand]] = {
     "scatter": (_scatter, _scatter),
     "barrier": (_barrier, _barrier),
 }
-"""Collectives by name: by ring, and direct."""
+"""Functions of collectives by name, for ring and direct."""

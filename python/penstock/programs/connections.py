@@ -1,10 +1,10 @@
-"""Programs of htsim's connection matrices: a message for each connection, and triggers as dependencies.
+"""Converts htsim's connection matrices to programs: one message per connection, triggers as dependencies.
 
-A trigger fires at the sender of a connection when the connection is sent, or at its receiver when it has
-arrived. What waits for it at another host is notified by a message of 0 bytes, which takes the time of the
-network; htsim starts it in the same instant.
+A trigger fires at the sender of a connection when the data has been sent, or at the receiver when it has
+arrived. An operation of another host that waits for it is notified by a message of 0 bytes, which takes
+network time; in htsim it starts immediately.
 
-Starts are computations on a resource of their own (cpu 1), so that they delay nothing else.
+Start times are computations on a separate resource (cpu 1), so they delay nothing else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .building import PS_PER_NS, Builder, Op
 from .reading import Found, Options, Repairs
 
 CLOCK = 1
-"""Resource of the computations that wait for a start."""
+"""Resource of the computations that represent waiting for a start time."""
 
 
 def read(files: Sequence[tuple[str, bytes]], options: Options) -> Found:
@@ -52,7 +52,7 @@ def _size(document: Document, one: Connection) -> int:
 
 
 class _Assembly:
-    """The program of a matrix."""
+    """Builds the program of a matrix."""
 
     def __init__(self, document: Document, matrix: htsim.Matrix, found: Found) -> None:
         self.document, self.matrix, self.found = document, matrix, found
@@ -60,10 +60,10 @@ class _Assembly:
         self.builder = Builder(matrix.nodes, document.file)
         self.sends: dict[int, Op] = {}
         self.recvs: dict[int, Op] = {}
-        """By line of a connection."""
+        """Operations by line of the connection."""
 
     def program(self) -> _core.Program:
-        """The program.
+        """Returns the program.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class _Assembly:
         return self.builder.build()
 
     def _starts(self) -> None:
-        """Delays the connections of each host by a chain of computations from one start to the next."""
+        """Delays the connections of each host by a chain of computations from one start time to the next."""
         unit = UNITS["time"][self.document.time_unit or "us"]
         by_host: dict[int, list[tuple[Fraction, Op]]] = {}
         for one in self.matrix.connections:
@@ -113,7 +113,7 @@ class _Assembly:
                     self.builder.require(send, clock)
 
     def _trigger(self, own: Connection, trigger: Trigger, fired: Sequence[tuple[Connection, str]]) -> None:
-        """Lets a connection wait for those that fire its trigger."""
+        """Makes a connection depend on the connections that fire its trigger."""
         number = own.fields["trigger"]
         needed = trigger.count if trigger.kind == "barrier" else 1
         if len(fired) != needed:

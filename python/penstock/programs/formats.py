@@ -1,4 +1,4 @@
-"""Reads programs of ranks in any known format, which is recognised by the contents of the files."""
+"""Reads programs of ranks in any known format, which is detected from the contents of the files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .chakra import GZIP
 from .reading import Found, Options, Reader
 
 MOST_BYTES = 1 << 30
-"""The largest file that is read."""
+"""Maximum size of a file in bytes."""
 _HEAD = 1 << 16
 
 
@@ -31,11 +31,11 @@ class Format:
     Attributes
     ----------
     name, about : str
-        For options and lists.
+        Name and description, for options and lists.
     reads : callable
-        Reads files.
+        Function that reads files of the format.
     recognises : callable
-        Whether the beginning of a file looks like it.
+        Returns true if the beginning of a file looks like the format.
     """
 
     name: str
@@ -93,7 +93,7 @@ FORMATS = (
 
 
 def _is_trace(data: bytes) -> bool:
-    """Whether the first record is metadata of Chakra, which has fields 1 and 2 alone."""
+    """Returns true if the first record is Chakra metadata, which has only fields 1 and 2."""
     try:
         offset, first = next(protobuf.records(memoryview(data)))
         return {number for number, _, _ in protobuf.fields(first, offset)} <= {1, 2}
@@ -102,7 +102,7 @@ def _is_trace(data: bytes) -> bool:
 
 
 def contents(path: Path) -> bytes:
-    """What a file holds.
+    """Returns the contents of a file.
 
     Raises
     ------
@@ -125,12 +125,12 @@ def contents(path: Path) -> bytes:
 
 
 def format_of(file: str, data: bytes, name: str | None = None) -> Format:
-    """The format with a name, or the one that a file looks like.
+    """Returns the format with a name, or the detected format of a file.
 
     Raises
     ------
     InputError
-        If there is none; the message says what the file is, if that is known.
+        If there is none; the message describes the file if its type is known.
     """
     names = [one.name for one in FORMATS]
     if name is not None:
@@ -146,7 +146,7 @@ def format_of(file: str, data: bytes, name: str | None = None) -> Format:
 
 
 def _stranger(file: str, data: bytes) -> str | None:
-    """What a file is that holds no program; `None` if it is not known."""
+    """Returns a description of a file without a program; `None` if its type is unknown."""
     text = data.decode("utf-8-sig", errors="replace")
     if re.search(
         r"^(?:\[[^\]]*\]<\w+>:)?#\s+size\s+count\s+type\b|^# nThread |Avg bus bandwidth", text, re.MULTILINE
@@ -165,21 +165,21 @@ def _stranger(file: str, data: bytes) -> str | None:
 
 
 def read(files: Sequence[tuple[str, bytes]], options: Options, name: str | None = None) -> Found:
-    """Reads files that go together; several are the traces of Chakra of as many ranks.
+    """Reads files that belong together; several files are the Chakra traces of as many ranks.
 
     Parameters
     ----------
     files : sequence of (str, bytes)
-        Names, for messages, and contents.
+        Names, for messages, and contents of the files.
     options : Options
-        Choices that the files leave open.
+        Choices that the files do not determine.
     name : str, optional
-        Name of a format. Default: what the first file looks like.
+        Name of a format. By default, it is detected from the first file.
 
     Raises
     ------
     InputError
-        If they cannot be read; the message names file, place and value, and says what is accepted.
+        If they cannot be read; the message has the file, the place, the value and the accepted values.
     """
     with without_collection():
         found = format_of(*files[0], name).reads(files, options)

@@ -1,4 +1,4 @@
-"""GOAL schedules, text and binary: programs as they are."""
+"""Reads GOAL schedules, text and binary, without conversion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.errors import InputError
 from .reading import Found, Options
 
 MAGICS = (b"\x7f\x10\0\0", b"\x26\x09\0\0")
-"""First bytes of a binary schedule, and of one that LogGOPSim has overwritten."""
+"""First bytes of a binary schedule, and of one that LogGOPSim has modified."""
 
 
 def read(files: Sequence[tuple[str, bytes]], _options: Options) -> Found:

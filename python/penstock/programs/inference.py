@@ -1,14 +1,13 @@
-"""Inference from a dozen numbers: prefill, transfer of the KV cache, decode.
+"""Generates inference jobs from a dozen parameters: prefill, transfer of the KV cache, decode.
 
-A batch of b prompts of s tokens is prefilled by one group of t ranks and decoded by another, or by the same
-(`disaggregated`). A token costs 2 P / t floating-point operations; a step of decode takes at least the time
-that the parameters of a rank take from memory. Each layer has 2 all-reduces over its tensor group of h values
-for each token. The keys and values of a prompt are 2 L s h_kv values, which go from each rank of prefill to
-that of decode with its tensor index, layer by layer as they are computed, or all at the end
-(`kv_by_layer`).
+A batch of b prompts of s tokens is prefilled by one group of t ranks and decoded by the same or, if
+`disaggregated`, by another group. A token costs 2 P / t floating-point operations. A decode step takes at
+least the time to read a rank's parameters from memory. Each layer has 2 all-reduces over its tensor group, of
+h values per token. The KV cache of a prompt has 2 L s h_kv values. Each prefill rank sends its part to the
+decode rank with the same tensor index, either layer by layer as it is computed (`kv_by_layer`) or at the end.
 
 Source: Pope et al., "Efficiently Scaling Transformer Inference" (2022); Zhong et al., "DistServe" (2024). Not
-counted: attention over the context, sampling, scheduling of requests.
+modelled: attention over the context, sampling, scheduling of requests.
 """
 
 from __future__ import annotations
@@ -25,38 +24,38 @@ from .collectives import Ends, expand, operations
 
 @dataclass(frozen=True)
 class Inference:
-    """The numbers of an inference job.
+    """Parameters of an inference job.
 
     Parameters
     ----------
     parameters
-        Of the whole model.
+        Number of parameters of the whole model.
     layers
-        Layers of the model.
+        Number of layers of the model.
     hidden
         Size of the hidden state.
     prompt
-        Tokens of a prompt.
+        Tokens per prompt.
     tokens
-        Tokens that are generated for each prompt.
+        Tokens generated per prompt.
     flops
         Effective floating-point operations per second of a GPU.
     memory_bandwidth
         Bytes per second that a GPU reads from its memory.
     batch
-        Prompts of a batch.
+        Prompts per batch.
     batches
-        Batches, one after the other; prefill of one overlaps decode of the one before if disaggregated.
+        Batches in sequence; if disaggregated, prefill of a batch overlaps decode of the previous one.
     tensor
-        Ranks of a group.
+        Ranks per group.
     kv_hidden
-        Size of the keys of a token in a layer. Default: `hidden`.
+        Size of the keys of a token per layer. Default: `hidden`.
     value_bytes
-        Bytes of a value.
+        Bytes per value.
     disaggregated
-        Whether prefill and decode have groups of their own.
+        True if prefill and decode use separate groups.
     kv_by_layer
-        Whether the KV cache of a layer is sent while the next one is computed.
+        True if the KV cache of a layer is sent while the next layer is computed.
     """
 
     parameters: float
@@ -84,35 +83,35 @@ class Inference:
 
     @property
     def ranks(self) -> int:
-        """All ranks: those of prefill, then those of decode."""
+        """Number of ranks: those of prefill, then those of decode."""
         return self.tensor * (2 if self.disaggregated else 1)
 
     @property
     def prefill_ns(self) -> float:
-        """Computation of a prefill."""
+        """Computation time of a prefill in ns."""
         return 2 * self.parameters / self.tensor * self.batch * self.prompt / self.flops * 1e9
 
     @property
     def token_ns(self) -> float:
-        """Computation of a token of each prompt of a batch."""
+        """Computation time in ns of one token for each prompt of a batch."""
         compute = 2 * self.parameters / self.tensor * self.batch / self.flops
         memory = self.parameters * self.value_bytes / self.tensor / self.memory_bandwidth
         return max(compute, memory) * 1e9
 
     @property
     def kv_bytes(self) -> int:
-        """Bytes of the KV cache of a batch that a rank of prefill sends."""
+        """Bytes of a batch's KV cache that a prefill rank sends."""
         return self.layers * self.layer_kv_bytes
 
     @property
     def layer_kv_bytes(self) -> int:
-        """Bytes of the KV cache of a layer that a rank of prefill sends."""
+        """Bytes of a layer's KV cache that a prefill rank sends."""
         width = self.kv_hidden or self.hidden
         return -(-2 * self.batch * self.prompt * width * self.value_bytes // self.tensor)
 
 
 def sent_bytes(job: Inference) -> dict[str, float]:
-    """Bytes that a rank sends: of prefill and of decode in all-reduces, and of the KV cache."""
+    """Bytes that a rank sends in the all-reduces of prefill and of decode, and for the KV cache."""
     share = 2 * (job.tensor - 1) / job.tensor
     values = job.batch * job.hidden * job.value_bytes * 2 * job.layers * job.batches
     return {
@@ -123,12 +122,12 @@ def sent_bytes(job: Inference) -> dict[str, float]:
 
 
 def program(job: Inference, algorithm: str = "ring") -> _core.Program:
-    """The program of all batches.
+    """Builds the program of all batches.
 
     Raises
     ------
     InputError
-        If it would be too large.
+        If the program would be too large.
     """
     reductions = 2 * job.layers * job.batches * (1 + job.tokens)
     total = reductions * (operations("all-reduce", job.tensor, job.tensor) + job.tensor)
@@ -162,7 +161,7 @@ class _Job:
         return self.builder.build()
 
     def _prefill(self) -> dict[int, list[Op]]:
-        """Prefills a batch; by rank of decode, the receipts of its KV cache."""
+        """Prefills a batch; returns the receives of its KV cache by decode rank."""
         job = self.job
         received: dict[int, list[Op]] = {rank: [] for rank in self.decode} if job.disaggregated else {}
 
@@ -181,7 +180,7 @@ class _Job:
     def _layers(
         self, ranks: list[int], ns: float, tokens: int, passed: Callable[[int], None] = lambda _: None
     ) -> None:
-        """Computation and all-reduces of all layers; `passed` is called after each."""
+        """Adds computation and all-reduces of all layers; `passed` is called after each layer."""
         job = self.job
         size = job.batch * tokens * job.hidden * job.value_bytes
         for layer in range(job.layers):

@@ -1,8 +1,9 @@
 """Reads measurements of messages and collectives: output of nccl-tests and perftest, and tables (csv).
 
-nccl-tests: GB/s are 10^9 bytes, times us. Lines may have the prefix of mpirun (`[1,0]<stdout>:`) and others
-in between. perftest: MB/s are 2^20 bytes, Gb/s 10^9 bits; the time of a latency test is that of one way. A
-table has the column `bytes` and `time_us`, `busbw_GBps` or `algbw_GBps`.
+nccl-tests: a GB/s is 10^9 bytes per second, times are in us. Lines may have the prefix of mpirun
+(`[1,0]<stdout>:`), with other lines in between. perftest: a MB/s is 2^20 bytes per second, a Gb/s 10^9 bits
+per second; latency tests report the one-way time. Tables have the column `bytes` and one of `time_us`,
+`busbw_GBps` and `algbw_GBps`.
 
 Source: `common.cu` and PERFORMANCE.md of NVIDIA/nccl-tests; `perftest_resources.c` of linux-rdma/perftest.
 """
@@ -25,7 +26,7 @@ _RANK = re.compile(r"^#\s+Rank\s+(\d{1,7})\s")
 _PROGRAM = re.compile(r"\b(\w+)_perf\b")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 _FIRST_GROUP = {7: 3, 8: 4, 9: 5, 11: 3, 12: 4, 13: 5}
-"""Fields of a row, and how many stand before the first time; some tests leave out reduction and root."""
+"""Numbers of fields in a row, and of those before the first time; some tests omit reduction and root."""
 COLLECTIVES = (
     "all-reduce",
     "all-gather",
@@ -40,14 +41,14 @@ _MIB = 1 << 20
 
 
 def bus_factor(collective: str, ranks: int) -> float:
-    """Bus bandwidth in terms of the bandwidth of the algorithm."""
+    """Ratio of bus bandwidth to algorithm bandwidth."""
     if collective == "all-reduce":
         return 2 * (ranks - 1) / ranks
     return (ranks - 1) / ranks if collective in ("all-gather", "reduce-scatter", "all-to-all") else 1.0
 
 
 def steps(collective: str, ranks: int) -> int:
-    """Messages one after the other of a ring, or of a direct exchange."""
+    """Number of messages in sequence, for a ring and for a direct exchange."""
     if collective == "all-reduce":
         return 2 * (ranks - 1)
     return 1 if collective == "send-receive" else ranks - 1
@@ -60,15 +61,15 @@ class Measurement:
     Attributes
     ----------
     file, source : str
-        The file, and the program that wrote it.
+        Name of the file, and the program that wrote it.
     times_us : dict
-        Time in us by size in bytes; where a size is there several times, the last.
+        Time in us by size in bytes; if a size appears several times, the last one is used.
     collective : str
-        One of `COLLECTIVES`; "message" of perftest; empty if the file does not say it.
+        One of `COLLECTIVES`; "message" for perftest; empty if the file does not state it.
     ranks : int or None
-        Their number, if the file says it.
+        Number of ranks, if the file states it.
     is_interval : bool
-        Whether a time is the interval between messages instead of a latency.
+        True if times are intervals between messages instead of latencies.
     """
 
     file: str
@@ -82,12 +83,12 @@ class Measurement:
 def read(
     file: str, text: str, *, in_place: bool = False, collective: str = "", ranks: int | None = None
 ) -> Measurement:
-    """Reads a measurement; `collective` and `ranks` are those that the file does not say.
+    """Reads a measurement; `collective` and `ranks` complete a file that does not state them.
 
     Raises
     ------
     InputError
-        If it is no measurement, or has no sizes; the message names the line.
+        If it is not a measurement, or has no sizes; the message names the line.
     """
     collective = collective.replace("_", "-")
     if collective and collective not in COLLECTIVES:
@@ -147,7 +148,7 @@ def _nccl(file: str, lines: list[str], *, in_place: bool) -> Measurement:
 
 
 def _by_ratio(ratio: float, ranks: int, redop: str) -> str:
-    """The collective with this ratio of bandwidths, if reductions alone decide it; otherwise empty."""
+    """Identifies the collective by its ratio of bandwidths, if it is a reduction; empty otherwise."""
     if redop in ("", "none") or ranks < 2:
         return ""
     near = [one for one in ("all-reduce", "reduce-scatter") if abs(ratio / bus_factor(one, ranks) - 1) < 0.02]
@@ -185,7 +186,7 @@ def _perftest(file: str, lines: list[str]) -> Measurement:
 
 
 def _table(file: str, lines: list[str], collective: str, ranks: int | None) -> Measurement:
-    """A table; lines before its header that begin with # are comments."""
+    """Reads a table, which may begin with # comments."""
     found = Measurement(file, "table")
     first = next(place for place, line in enumerate(lines) if not line.startswith("#"))
     try:
@@ -222,12 +223,12 @@ def _number(file: str, line: int, text: str) -> float:
 
 
 def check(measurement: Measurement) -> Mapping[str, float]:
-    """Factor and steps of a measurement whose collective and ranks are known.
+    """Bandwidth ratio and number of steps of a measurement with known collective and ranks.
 
     Raises
     ------
     InputError
-        If they are not known.
+        If one of them is unknown.
     """
     if measurement.collective == "message":
         return {"factor": 1.0, "steps": 1}

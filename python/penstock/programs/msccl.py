@@ -1,8 +1,8 @@
-"""Algorithms of MSCCL in XML: the sends and receives of a collective, by thread block.
+"""MSCCL algorithms in XML: the sends and receives of a collective by thread block.
 
-A thread block sends to one rank and receives from one; its steps run in order, and a step may wait for one
-of another block of the same rank. The n-th send of a connection (sender, receiver, channel) meets its n-th
-receive. The time of copies and reductions is not counted.
+A thread block sends to at most one rank and receives from at most one. Its steps run in order; a step may
+wait for a step of another block of the same rank. The n-th send of a connection (sender, receiver, channel)
+matches its n-th receive. Copies and reductions take no time.
 
 Source: `msccl_interpreter` and `parseMSCCLAlgo` of microsoft/msccl.
 """
@@ -28,13 +28,13 @@ LOCAL = ("cpy", "re", "nop")
 TYPES = tuple(dict.fromkeys([*SENDS, *RECEIVES, *LOCAL]))
 _MOST_RANKS = 1 << 14
 _OWN = {"s": ("src",), "rrs": ("src",), "cpy": ("src", "dst"), "re": ("src", "dst"), "nop": ()}
-"""Buffers of a step that are those of its own rank, where it is not the destination alone."""
+"""Buffers that a step accesses at its own rank, where it is not only the destination."""
 _BUFFERS = {"i": "i_chunks", "o": "o_chunks", "s": "s_chunks"}
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step: its type, chunks, and the step of another block that it waits for."""
+    """A step: its type, its chunks, and the step of another block on which it depends."""
 
     line: int
     type: str
@@ -44,7 +44,7 @@ class Step:
 
 @dataclass
 class Block:
-    """A thread block: its peers (-1: none), channel and steps."""
+    """A thread block: its peers (-1 for none), channel and steps."""
 
     line: int
     id: int
@@ -56,7 +56,7 @@ class Block:
 
 @dataclass
 class Algorithm:
-    """What a file says: attributes of the algorithm, and the blocks of each rank."""
+    """Contents of a file: attributes of the algorithm, and the thread blocks of each rank."""
 
     file: str
     name: str
@@ -65,7 +65,7 @@ class Algorithm:
     chunks: int
     blocks: list[dict[int, Block]]
     limits: tuple[int, int] | None = None
-    """Bytes from and to which it is meant."""
+    """Minimum and maximum size in bytes for which the algorithm is intended."""
 
 
 def read(files: Sequence[tuple[str, bytes]], options: Options) -> Found:
@@ -88,7 +88,7 @@ def read(files: Sequence[tuple[str, bytes]], options: Options) -> Found:
 
 
 class _Parser:
-    """Elements of a file, checked as they come."""
+    """Elements of a file, validated as they are parsed."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -117,7 +117,7 @@ class _Parser:
         return self.algorithm
 
     def _count_ranks(self, algorithm: Algorithm) -> None:
-        """Counts the ranks of an algorithm that does not say their number, as older ones do not."""
+        """Infers the number of ranks if the algorithm does not state it, as in older files."""
         count = max((rank + 1 for rank, blocks in enumerate(algorithm.blocks) if blocks), default=0)
         algorithm.ranks, algorithm.blocks = count, algorithm.blocks[:count]
         for block in (block for blocks in algorithm.blocks for block in blocks.values()):
@@ -130,17 +130,17 @@ class _Parser:
             raise InputError(f"{self.file}: has no thread blocks")
 
     def error(self, message: str) -> InputError:
-        """The message with file and line."""
+        """Returns the error with file and line."""
         return InputError(f"{self.file}:{self.parser.CurrentLineNumber}: {message}")
 
     def entity(self, name: str, *_: object) -> None:
-        """Refuses entities, with which few bytes stand for many."""
+        """Rejects entities, since a few bytes could expand to a huge text."""
         raise self.error(f"declares the entity {brief(name)}; expected XML without entities")
 
     def number(
         self, table: dict[str, str], name: str, least: int, most: int, default: int | None = None
     ) -> int:
-        """A whole number of an attribute."""
+        """Returns a whole number from an attribute."""
         text = table.get(name, "" if default is None else str(default)).strip()
         digits = text.removeprefix("-")
         if not (digits.isascii() and digits.isdigit() and len(digits) < 16 and least <= int(text) <= most):
@@ -149,7 +149,7 @@ class _Parser:
         return int(text)
 
     def begin(self, tag: str, table: dict[str, str]) -> None:
-        """An element begins."""
+        """Handles the start of an element."""
         if tag == "algo" and self.algorithm is None:
             self._algorithm(table)
         elif self.algorithm is None:
@@ -211,7 +211,7 @@ class _Parser:
             if buffer not in ("", *_BUFFERS):
                 raise self.error(f"{name}buf is {brief(buffer)}; expected i, o or s")
             declared = self.rows.get(buffer, 0)
-            # Without chunks of its own the output is the input (in place).
+            # If the algorithm has no output chunks, the output is the input (in place).
             if name in _OWN.get(kind, ("dst",)) and declared and offset + chunks > declared:
                 raise self.error(
                     f"chunks {offset} to {offset + chunks - 1} of buffer {buffer}, which has {declared}"
@@ -222,7 +222,7 @@ class _Parser:
         return Step(self.parser.CurrentLineNumber, kind, chunks, waits)
 
     def end(self, tag: str) -> None:
-        """An element ends."""
+        """Handles the end of an element."""
         if tag == "tb":
             self.block = None
         elif tag == "gpu":
@@ -235,13 +235,13 @@ def parse(file: str, data: bytes) -> Algorithm:
     Raises
     ------
     InputError
-        If it is something else; the message has the line.
+        If the text is not an MSCCL algorithm; the message has the line.
     """
     return _Parser(file).parse(data)
 
 
 class _Assembly:
-    """The program of an algorithm for some bytes."""
+    """Builds the program of an algorithm for a number of bytes."""
 
     def __init__(self, algorithm: Algorithm, size: int) -> None:
         if size < 1 or size % algorithm.chunks:
@@ -253,19 +253,19 @@ class _Assembly:
         self.algorithm, self.chunk = algorithm, size // algorithm.chunks
         self.builder = Builder(algorithm.ranks, algorithm.file)
         self.tags: dict[tuple[int, int], int] = {}
-        """By channel and number of the message on its connection."""
+        """Operations by channel and by number of the message on its connection."""
         self.sent: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
         self.received: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
-        """By connection, line and chunks of each message."""
+        """Line and chunks of each message, by connection."""
         self.owners: dict[tuple[str, int, int, int], int] = {}
 
     def program(self) -> _core.Program:
-        """The program.
+        """Returns the program.
 
         Raises
         ------
         InputError
-            If sends and receives of a connection do not match, or steps wait for each other.
+            If the sends and receives of a connection do not match, or steps wait for each other in a cycle.
         """
         for rank, blocks in enumerate(self.algorithm.blocks):
             first: dict[tuple[int, int], Op] = {}
@@ -282,7 +282,7 @@ class _Assembly:
         return self.builder.build()
 
     def _step(self, rank: int, block: Block, step: Step, before: list[Op]) -> tuple[Op, list[Op]]:
-        """The first and the last operations of a step, which comes after `before`."""
+        """Adds a step after `before`; returns its first and last operations."""
         if step.type in LOCAL:
             only = self.builder.point(rank, before)
             return only, [only]

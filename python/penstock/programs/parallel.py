@@ -1,9 +1,9 @@
-"""Process groups of training: tensor, data, pipeline and expert parallel.
+"""Process groups of training: tensor, data, pipeline and expert parallelism.
 
-Ranks count the tensor index fastest, then the data index, then the stage of the pipeline, as in Megatron-LM
-and SimAI. An expert group has the ranks of equal tensor index of as many consecutive tensor groups;
-`data-expert` groups connect the ranks that hold the same experts. Their sizes multiply to that of the data
-group.
+Ranks are numbered with the tensor index fastest, then the data index, then the pipeline stage, as in
+Megatron-LM and SimAI. An expert group has the ranks with the same tensor index in consecutive tensor groups.
+`data-expert` groups connect the ranks that hold the same experts; the sizes of both multiply to the size of
+the data group.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ NAMES = ("tensor", "data", "expert", "data-expert")
 
 @dataclass(frozen=True)
 class Layout:
-    """Sizes of the groups.
+    """Sizes of the process groups.
 
     Attributes
     ----------
     tensor, data, pipeline, expert : int
-        Ranks of a group, at least 1. `expert` divides `data`.
+        Ranks per group, at least 1. `expert` divides `data`.
     """
 
     tensor: int = 1
@@ -38,23 +38,23 @@ class Layout:
         return self.tensor * self.data * self.pipeline
 
     def rank(self, stage: int, data: int, tensor: int) -> int:
-        """The rank with these indices."""
+        """Returns the rank with these indices."""
         return (stage * self.data + data) * self.tensor + tensor
 
     def stage(self, rank: int) -> int:
-        """Index of a rank in its pipeline."""
+        """Pipeline stage of a rank."""
         return rank // (self.tensor * self.data)
 
     def neighbour(self, rank: int, stages: int) -> int:
-        """The rank of equal tensor and data index, some stages further on."""
+        """The rank with the same tensor and data index, a number of stages further on."""
         return rank + stages * self.tensor * self.data
 
     def groups(self, name: str) -> Sequence[Sequence[int]]:
-        """All groups of a kind, each in the order of its ranks; `name` is one of `NAMES`."""
+        """All groups of a kind, with their ranks in order; `name` is one of `NAMES`."""
         return [group for stage in range(self.pipeline) for group in self.groups_of(name, stage)]
 
     def groups_of(self, name: str, stage: int) -> Sequence[Sequence[int]]:
-        """The groups of a kind within a stage of the pipeline."""
+        """The groups of a kind in one stage of the pipeline."""
         return _groups(self, name, stage)
 
 
@@ -70,12 +70,12 @@ def _groups(own: Layout, name: str, stage: int) -> Sequence[Sequence[int]]:
 
 
 def layout(place: str, ranks: int, tensor: int, pipeline: int, expert: int) -> Layout:
-    """The layout of so many ranks.
+    """Returns the layout for a number of ranks.
 
     Raises
     ------
     InputError
-        If the sizes do not divide them; `place` begins the message.
+        If the sizes do not divide the number of ranks; `place` begins the message.
     """
     for name, size in (("tensor", tensor), ("pipeline", pipeline), ("expert", expert), ("ranks", ranks)):
         if size < 1:

@@ -1,4 +1,4 @@
-"""Messages of Protocol Buffers without a schema: fields by number, as they are encoded.
+"""Decodes Protocol Buffers messages without a schema, as fields by number.
 
 Source: Protocol Buffers documentation, "Encoding"
 """
@@ -13,14 +13,14 @@ _LONGEST_VARINT = 10
 
 
 class Malformed(Exception):  # noqa: N818 (becomes an InputError with the name of the file)
-    """Bytes that are no message.
+    """Raised for bytes that are not a valid message.
 
     Parameters
     ----------
     offset : int
-        Where, from the beginning of the file.
+        Offset of the error from the beginning of the file.
     reason : str
-        Why.
+        Description of the error.
     """
 
     def __init__(self, offset: int, reason: str) -> None:
@@ -28,7 +28,7 @@ class Malformed(Exception):  # noqa: N818 (becomes an InputError with the name o
 
 
 def varint(data: memoryview, at: int, base: int = 0) -> tuple[int, int]:
-    """A number of up to 64 bits, and where it ends."""
+    """Decodes a varint of up to 64 bits; returns the value and the offset of its end."""
     value = 0
     for place in range(_LONGEST_VARINT):
         if at + place >= len(data):
@@ -41,7 +41,7 @@ def varint(data: memoryview, at: int, base: int = 0) -> tuple[int, int]:
 
 
 def records(data: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Messages that each follow their length, with the offsets where they begin."""
+    """Yields length-prefixed messages with the offsets at which they begin."""
     at = 0
     while at < len(data):
         length, begin = varint(data, at)
@@ -53,7 +53,7 @@ def records(data: memoryview) -> Iterator[tuple[int, memoryview]]:
 
 
 def fields(data: memoryview, base: int = 0) -> Iterator[tuple[int, int | memoryview, int]]:
-    """Number, value and offset of each field; a value of several bytes is not decoded."""
+    """Yields number, value and offset of each field; length-delimited values are not decoded."""
     at = 0
     while at < len(data):
         begin = at
@@ -77,7 +77,7 @@ def fields(data: memoryview, base: int = 0) -> Iterator[tuple[int, int | memoryv
 
 
 def integers(value: int | memoryview, base: int) -> list[int]:
-    """One number of a repeated field, or all of a packed one."""
+    """Decodes one number of a repeated field, or all numbers of a packed one."""
     if isinstance(value, int):
         return [value]
     found, at = [], 0
@@ -88,7 +88,7 @@ def integers(value: int | memoryview, base: int) -> list[int]:
 
 
 def text(value: int | memoryview, base: int, what: str) -> str:
-    """A text in UTF-8."""
+    """Decodes a UTF-8 text."""
     if isinstance(value, int):
         raise Malformed(base, f"{what} is a number; expected text")
     try:
@@ -98,17 +98,17 @@ def text(value: int | memoryview, base: int, what: str) -> str:
 
 
 def signed(value: int) -> int:
-    """The 64 bits of a number as two's complement."""
+    """Converts 64 bits to a signed number (two's complement)."""
     return value - 2**64 if value >= 2**63 else value
 
 
 def zigzag(value: int) -> int:
-    """A number of a field of type sint32 or sint64."""
+    """Decodes a number of type sint32 or sint64 (zigzag)."""
     return (value >> 1) ^ -(value & 1)
 
 
 def fixed(value: int | memoryview, form: str, base: int) -> float:
-    """A number of 4 or 8 bytes; `form` is that of `struct`."""
+    """Decodes a number of 4 or 8 bytes; `form` is a format of `struct`."""
     if isinstance(value, int) or len(value) != struct.calcsize(f"<{form}"):
         raise Malformed(base, f"expected {struct.calcsize(f'<{form}')} bytes")
     found: float = struct.unpack(f"<{form}", value)[0]

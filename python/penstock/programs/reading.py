@@ -1,4 +1,4 @@
-"""What readers of programs share: contents of a file, repairs, and the options of a conversion."""
+"""Types shared by the readers of programs: contents of a file, repairs, and conversion options."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from penstock import _core
 
 @dataclass(frozen=True)
 class Options:
-    """Choices that files leave open.
+    """Conversion choices that the files do not determine.
 
     Parameters
     ----------
     ranks
-        Number of ranks, where the files do not say it: AICB tables, SimAI workloads without all_gpus, and one
-        Chakra trace that all ranks run.
+        Number of ranks, if the files do not state it: for AICB tables, SimAI workloads without all_gpus, and
+        one Chakra trace that all ranks run.
     bytes
         Bytes of the collective that an MSCCL algorithm performs. Default: 1 MiB.
     algorithm
-        Expansion of collectives into messages: "ring" or "direct".
+        Expansion of collectives to messages: "ring" or "direct".
     iterations
-        Repetitions of a training step.
+        Number of repetitions of a training step.
     ctrl_deps
-        Follows the control dependencies of Chakra beside the data dependencies.
+        True to use the control dependencies of Chakra in addition to data dependencies.
     chain_streams
-        Runs the GPU kernels of one stream of Chakra in the order of the file.
+        True to run the GPU kernels of each Chakra stream in the order of the file.
     time_unit
-        Unit of the starts of a connection matrix: "us" or "ps". Default: "us".
+        Unit of the start times of a connection matrix: "us" or "ps". Default: "us".
     groups
-        Ranks of the process groups of Chakra by name, beside those that traces list: the communicator groups
-        of ASTRA-sim.
+        Ranks of Chakra process groups by name, in addition to those in the traces: the communicator groups of
+        ASTRA-sim.
     """
 
     ranks: int | None = None
@@ -46,38 +46,38 @@ class Options:
 
 @dataclass
 class Repairs:
-    """Deviations from a format that were repaired, counted by kind, each with its first place."""
+    """Repaired deviations from a format, counted by kind, with the first place of each kind."""
 
     counts: dict[str, int] = field(default_factory=dict)
     first: dict[str, str] = field(default_factory=dict)
 
     def count(self, what: str, place: str, times: int = 1) -> None:
-        """Counts a repair; `place` is that of the first one."""
+        """Counts a repair; `place` is recorded for the first one of its kind."""
         self.counts[what] = self.counts.get(what, 0) + times
         self.first.setdefault(what, place)
 
     def lines(self) -> list[str]:
-        """A line for each kind."""
+        """One line per kind of repair."""
         return [f"{count:,} {what}; the first: {self.first[what]}" for what, count in self.counts.items()]
 
 
 @dataclass
 class Found:
-    """What was found in a file, or in several that go together.
+    """Contents of a file, or of several that belong together.
 
     Attributes
     ----------
     format : str
         Name of the format.
     contents : list of str
-        What it holds, a line each.
+        Description of the contents, one line each.
     repairs : list of str
-        Repairs that reading has made, with their number.
+        Repairs made while reading, with their counts.
     notes : list of str
-        Choices that the file leaves open, and how they were made.
+        Choices that the file does not determine, and the values used.
     program : callable
-        Makes the program; raises InputError if it cannot be made. Repairs and notes that it makes are in the
-        lists afterwards.
+        Builds the program; raises InputError if that is impossible. Repairs and notes that it makes are
+        appended to the lists.
     """
 
     format: str
@@ -88,4 +88,4 @@ class Found:
 
 
 Reader = Callable[[Sequence[tuple[str, bytes]], Options], Found]
-"""Reads files, each its name and contents."""
+"""Function that reads files, given as pairs of name and contents."""

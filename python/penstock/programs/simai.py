@@ -1,13 +1,13 @@
-"""Workloads of SimAI and ASTRA-sim 1: layers with computations and collectives, one step of training.
+"""Workloads of SimAI and ASTRA-sim 1: the layers of one training step, with computations and collectives.
 
-Source: `Workload.cc` and `Layer.cc` of SimAI's ASTRA-sim; its Tutorial.md. Times are ns. Forward and
-input-gradient collectives are those of the tensor group, weight-gradient ones those of the data group; the
-suffix _EP means the expert group, _DP_EP the ranks that hold the same experts. Weight-gradient collectives
-overlap with what follows; the others block. Sizes are those of the full vector, of an all-to-all what each
-rank sends.
+Source: `Workload.cc` and `Layer.cc` of SimAI's ASTRA-sim; its Tutorial.md. Times are in ns. Forward and
+input-gradient collectives use the tensor group, weight-gradient collectives the data group. The suffix _EP
+selects the expert group, _DP_EP the ranks that hold the same experts. Weight-gradient collectives overlap
+with the following operations; all others block. Sizes are those of the full vector, or for an all-to-all, of
+the data that each rank sends.
 
-The file does not say where micro-batches begin, so that the stages of a pipeline run one after the other:
-messages are complete, the time is an upper bound.
+The file does not mark the beginnings of micro-batches, so the stages of a pipeline run one after the other.
+All messages are included, and the time is an upper bound.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .stream import Streams
 
 FULL = ("HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_TRANSFORMER")
 BY_GROUPS = {"DATA": (False, True), "MODEL": (True, False), "HYBRID_DATA_MODEL": (True, True)}
-"""Policies, and whether their tensor and data groups communicate."""
+"""Policies, each with flags that are true if its tensor and its data groups communicate."""
 REFUSED = ("HYBRID_DLRM", "HYBRID_DLRM_ENHANCED", "HYBRID_CUSTOMIZED", "DISTRIBUTED_INFERENCE")
 POLICIES = (*FULL, "MICRO", *BY_GROUPS, "HYBRID_MODEL_DATA", *REFUSED)
 _WORDS = {
@@ -62,7 +62,7 @@ class Phase:
     Attributes
     ----------
     ns : int
-        Duration.
+        Kind and group of the collective; the kind is empty if there is none.
     kind, group : str
         Collective and group; an empty kind: none.
     size : int
@@ -77,7 +77,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Layer:
-    """A line of the file: its phases, and the time that an update takes."""
+    """A line of the file: its phases, and the duration of its update."""
 
     name: str
     forward: Phase
@@ -88,7 +88,7 @@ class Layer:
 
 @dataclass
 class Workload:
-    """What a file says."""
+    """Contents of a file."""
 
     file: str
     policy: str
@@ -126,7 +126,7 @@ def read(files: Sequence[tuple[str, bytes]], options: Options) -> Found:
 
 
 class _Tokens:
-    """Words of a text with their lines; a layer may span lines."""
+    """Words of a text with their lines; the words of a layer may span lines."""
 
     def __init__(self, file: str, text: str) -> None:
         self.file = file
@@ -138,7 +138,7 @@ class _Tokens:
         return self.at < len(self._all)
 
     def word(self, what: str) -> str:
-        """The next word."""
+        """Returns the next word and advances."""
         if not self:
             raise self.error(f"the file ends; expected {what}")
         self.line, word = self._all[self.at]
@@ -146,15 +146,15 @@ class _Tokens:
         return word
 
     def peek(self) -> str:
-        """The next word, which stays; empty at the end."""
+        """Returns the next word without advancing; empty at the end."""
         return self._all[self.at][1] if self else ""
 
     def peek_line(self) -> int:
-        """Line of the next word; 0 at the end."""
+        """Line of the next word, or 0 at the end."""
         return self._all[self.at][0] if self else 0
 
     def number(self, what: str, most: int = 2**63 - 1) -> int:
-        """A whole number, which AICB may write as 8388608.0."""
+        """Returns a whole number, which AICB may write as 8388608.0."""
         word = self.word(what)
         found = _WHOLE.fullmatch(word)
         if found is None or int(found[1]) > most:
@@ -162,7 +162,7 @@ class _Tokens:
         return int(found[1])
 
     def error(self, message: str) -> InputError:
-        """The message with file and line."""
+        """Returns the error with file and line."""
         return InputError(f"{self.file}:{self.line}: {message}")
 
 
@@ -172,7 +172,7 @@ def parse(file: str, text: str, repairs: Repairs) -> Workload:
     Raises
     ------
     InputError
-        If it is something else; the message has the line.
+        If the text is not a workload; the message has the line.
     """
     tokens = _Tokens(file, text)
     policy = tokens.word("a policy")
@@ -243,7 +243,7 @@ def _phase(tokens: _Tokens, column: str, repairs: Repairs) -> Phase:
 
 
 def _program(workload: Workload, options: Options, found: Found) -> _core.Program:
-    """The program of some iterations."""
+    """Builds the program of a number of iterations."""
     if workload.policy in REFUSED:
         raise InputError(
             f"{workload.file}: policy {workload.policy} has no program; expected "
@@ -274,7 +274,7 @@ def _program(workload: Workload, options: Options, found: Found) -> _core.Progra
 
 
 def _operations(workload: Workload, groups: Layout) -> int:
-    """About how many operations an iteration has."""
+    """Approximate number of operations of an iteration."""
     sizes = {name: len(groups.groups(name)[0]) for name in ("tensor", "data", "expert", "data-expert")}
     total = 4 * len(workload.layers) * groups.ranks
     if groups.pipeline > 1 and workload.numbers.get("pp_comm"):
@@ -287,12 +287,12 @@ def _operations(workload: Workload, groups: Layout) -> int:
 
 
 def _messages(workload: Workload) -> int:
-    """Messages of a rank to the next stage in each direction."""
+    """Adds the messages of a rank to the next stage, in each direction."""
     return workload.numbers.get("ga", 1) * workload.numbers.get("vpp", 1)
 
 
 def _iteration(workload: Workload, streams: Streams, updated: dict[int, Ends]) -> None:
-    """Forward over all layers, then backward; `updated` has what ends the update of each layer."""
+    """Adds a forward pass over all layers, then a backward pass; `updated` has the ends of layer updates."""
     is_micro = workload.policy == "MICRO"
     if not is_micro:
         for stage in _stages(workload, streams, forward=True):
@@ -326,7 +326,7 @@ def _blocking(streams: Streams, phase: Phase, stage: Sequence[int]) -> None:
 
 
 def _stages(workload: Workload, streams: Streams, *, forward: bool) -> Iterator[range]:
-    """Ranks of each stage in the order in which they work; between two stages all messages of a step."""
+    """Ranks of each stage in execution order; all messages of a step are sent between two stages."""
     groups = streams.layout
     width = groups.tensor * groups.data
     order = range(groups.pipeline) if forward else reversed(range(groups.pipeline))

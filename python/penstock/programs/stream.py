@@ -1,4 +1,4 @@
-"""Ranks that work through one list of steps: computations, and collectives of their groups."""
+"""Ranks that execute one list of steps: computations, and collectives of their groups."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .parallel import Layout
 
 
 class Streams:
-    """The latest operations of each rank, which what follows waits for.
+    """The latest operations of each rank, on which the next operations depend.
 
     Parameters
     ----------
     builder : Builder
-        The program.
+        The program under construction.
     layout : Layout
-        Its groups.
+        Layout of its process groups.
     algorithm : str
         Expansion of collectives: "ring" or "direct".
     """
@@ -27,22 +27,22 @@ class Streams:
         self.latest: Ends = {rank: [] for rank in range(layout.ranks)}
 
     def compute(self, ns: int | Callable[[int], int], ranks: Iterable[int] | None = None) -> None:
-        """Lets ranks compute, by default all; a computation of 0 ns is none."""
+        """Adds a computation to some ranks, by default all; 0 ns adds nothing."""
         for rank in self.latest if ranks is None else ranks:
             time = ns if isinstance(ns, int) else ns(rank)
             if time > 0:
                 self.latest[rank] = [self.builder.calc(rank, time, self.latest[rank])]
 
     def collective(self, kind: str, group: str, size: int) -> None:
-        """Lets each group of a kind perform a collective; what follows waits for it."""
+        """Adds a collective in each group of a kind; the next operations wait for it."""
         self.latest |= self.aside(kind, group, size)
 
     def aside(
         self, kind: str, group: str, size: int, stage: int | None = None, after: Waits | None = None
     ) -> Ends:
-        """Begins a collective in each group, of one stage only if it is given; what follows does not wait.
+        """Begins a collective in each group, or in those of a stage; the next operations do not wait for it.
 
-        It begins after `after`, by default after the latest operations of each rank.
+        It begins after `after`, or by default after the latest operations of each rank.
         """
         groups = self.layout.groups(group) if stage is None else self.layout.groups_of(group, stage)
         before: Waits = self.latest if after is None else after
@@ -52,14 +52,14 @@ class Streams:
         return ends
 
     def wait(self, ends: Ends) -> None:
-        """Lets what follows wait for these operations too."""
+        """Makes the next operations wait for these operations as well."""
         for rank, own in ends.items():
             self.latest[rank] = self.builder.join(rank, list(dict.fromkeys([*self.latest[rank], *own])))
 
     def message(
         self, sender: int, receiver: int, size: int, after: Iterable[Op], ready: Iterable[Op] = ()
     ) -> tuple[Op, Op]:
-        """Adds a message; returns its send and its receipt, which is posted after `ready`."""
+        """Adds a message; returns its send and its receive, which is posted after `ready`."""
         tag = self.builder.tags(1)
         self.builder.reserve(2, "a message")
         return (

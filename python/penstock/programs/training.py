@@ -1,19 +1,19 @@
-"""A step of training from a dozen numbers: data, tensor, pipeline and expert parallel.
+"""Generates training steps from a dozen parameters: data, tensor, pipeline and expert parallelism.
 
 A micro-batch of b sequences of s tokens costs 2 P b s floating-point operations forward and 4 P b s backward,
-P being the parameters of a rank. Each layer has 2 all-reduces of b s h values over its tensor group forward
-and 2 backward (with sequence parallelism a reduce-scatter and an all-gather each, of the same bytes), and a
-layer with experts 2 all-to-alls of k b s h / t values forward and 2 backward. A stage passes b s h / t values
-to the next. Stages run one forward, one backward (1F1B).
+where P is the number of parameters of a rank. Each layer has 2 all-reduces of b s h values over its tensor
+group forward and 2 backward. With sequence parallelism, each is a reduce-scatter and an all-gather of the
+same bytes. A layer with experts adds 2 all-to-alls of k b s h / t values forward and 2 backward. A stage
+passes b s h / t values to the next. Stages alternate one forward and one backward pass (1F1B).
 
-Gradients are reduced over the data group in buckets, once a step, while the backward pass of the last
-micro-batch goes on (`overlap`), or after it. ZeRO: 0 all-reduces gradients; 1 and 2 reduce-scatter gradients
-and all-gather parameters; 3 all-gathers the parameters of each layer before its forward and its backward pass
-of each micro-batch, one layer ahead, and reduce-scatters gradients.
+Gradients are reduced over the data group in buckets, once per step, during the backward pass of the last
+micro-batch (`overlap`) or after it. ZeRO stage 0 all-reduces gradients. Stages 1 and 2 reduce-scatter
+gradients and all-gather parameters. Stage 3 all-gathers the parameters of each layer before its forward and
+its backward pass of each micro-batch, one layer ahead, and reduce-scatters gradients.
 
 Source: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM"
-(2021), sections 2 and 3; Rajbhandari et al., "ZeRO" (2020). Not counted: attention beyond the parameters,
-embeddings apart from their parameters, recomputation, the time of an update.
+(2021), sections 2 and 3; Rajbhandari et al., "ZeRO" (2020). Not modelled: attention beyond the parameters,
+embeddings apart from their parameters, recomputation, the duration of an update.
 """
 
 from __future__ import annotations
@@ -31,46 +31,46 @@ from .stream import Streams
 
 @dataclass(frozen=True)
 class Training:
-    """The numbers of a step.
+    """Parameters of a training step.
 
     Parameters
     ----------
     parameters
-        Of the whole model, those of experts included.
+        Number of parameters of the whole model, including experts.
     layers
         Layers of the model, a multiple of `pipeline`.
     hidden
         Size of the hidden state.
     sequence
-        Tokens of a sequence.
+        Tokens per sequence.
     micro_batch
-        Sequences of a micro-batch.
+        Sequences per micro-batch.
     micro_batches
-        Micro-batches of a step, for each data-parallel rank.
+        Micro-batches per step and data-parallel rank.
     flops
         Effective floating-point operations per second of a GPU.
     data
-        Ranks of a data-parallel group.
+        Ranks per data-parallel group.
     tensor
-        Ranks of a tensor-parallel group.
+        Ranks per tensor-parallel group.
     pipeline
-        Stages of the pipeline.
+        Number of pipeline stages.
     expert
-        Ranks that the experts of a layer are spread over; it divides `data`.
+        Number of ranks that share the experts of a layer; divides `data`.
     value_bytes
-        Bytes of a value.
+        Bytes per value.
     expert_parameters
-        Parameters of all experts, of `parameters`. 0: no experts.
+        Number of parameters of all experts, included in `parameters`; 0 without experts.
     experts_per_token
-        Experts that each token is sent to.
+        Number of experts per token.
     zero
-        Stage of ZeRO, 0 to 3.
+        ZeRO stage, 0 to 3.
     bucket
         Bytes of gradients that are reduced together.
     overlap
-        Whether gradients are reduced during the backward pass.
+        True if gradients are reduced during the backward pass.
     sequence_parallel
-        Whether tensor groups reduce-scatter and all-gather instead of all-reduce.
+        True if tensor groups use reduce-scatter and all-gather instead of all-reduce.
     """
 
     parameters: float
@@ -115,19 +115,19 @@ class Training:
 
     @property
     def layout(self) -> Layout:
-        """Groups of ranks."""
+        """The process groups."""
         return Layout(self.tensor, self.data, self.pipeline, self.expert)
 
     @property
     def rank_parameters(self) -> tuple[float, float]:
-        """Parameters of a rank: those that all of its data group have, and those of its experts."""
+        """Numbers of parameters of a rank: shared by its data group, and of its experts."""
         split = self.tensor * self.pipeline
         shared = (self.parameters - self.expert_parameters) / split
         return shared, self.expert_parameters / (split * self.expert)
 
     @property
     def forward_ns(self) -> float:
-        """Forward computation of a micro-batch in a stage, a third of all."""
+        """Forward computation time in ns of a micro-batch in a stage, a third of the total."""
         shared, _ = self.rank_parameters
         split = self.tensor * self.pipeline
         active = shared + self.expert_parameters / split
@@ -135,12 +135,12 @@ class Training:
 
     @property
     def compute_ns(self) -> float:
-        """Computation of a rank in a step."""
+        """Computation time of a rank per step in ns."""
         return 3 * self.forward_ns * self.micro_batches
 
     @property
     def bubble(self) -> float:
-        """Share of a step that a stage is idle, if messages take no time."""
+        """Share of a step in which a stage is idle if messages take no time (the pipeline bubble)."""
         return (self.pipeline - 1) / (self.micro_batches + self.pipeline - 1)
 
     @property
@@ -150,7 +150,7 @@ class Training:
 
 
 def sent_bytes(step: Training) -> dict[str, float]:
-    """Bytes that a rank sends in a step, by group; of the pipeline those of a stage between two others."""
+    """Bytes that a rank sends per step, by group; for the pipeline, those of an inner stage."""
     layers, m = step.layers // step.pipeline, step.micro_batches
     share = {name: (size - 1) / size for name, size in _sizes(step).items()}
     shared, experts = (one * step.value_bytes for one in step.rank_parameters)
@@ -174,17 +174,17 @@ def _sizes(step: Training) -> dict[str, int]:
 
 
 def _exchanged(step: Training) -> int:
-    """Bytes that a rank sends in an all-to-all of experts, its own part included."""
+    """Bytes that a rank sends in an expert all-to-all, including its own part."""
     return -(-step.activation * step.experts_per_token // step.tensor)
 
 
 def program(step: Training, algorithm: str = "ring", iterations: int = 1) -> _core.Program:
-    """The program of a step, or of several.
+    """Builds the program of one or more steps.
 
     Raises
     ------
     InputError
-        If it would be too large.
+        If the program would be too large.
     """
     total = _operations(step) * iterations
     if total > MOST_OPERATIONS:
@@ -219,14 +219,14 @@ class _Step:
         first = self.builder.tags(2 * step.micro_batches * step.pipeline)
         self.first_tag = first
         self.data: Ends = {}
-        """What the collectives of the data group wait for: they run one after the other."""
+        """Operations that the next collective of the data group waits for: they run one after the other."""
         self.gathered: Ends = {}
-        """Ends of the all-gather of the layer that comes next, with ZeRO 3."""
+        """Ends of the all-gather of the next layer's parameters, with ZeRO 3."""
         self.pending = [0.0, 0.0]
-        """Bytes of gradients that are not reduced yet: of the data group, and of experts."""
+        """Bytes of gradients that are not yet reduced: of the data group, and of experts."""
 
     def build(self) -> None:
-        """Adds all stages, each with its order of forward and backward passes."""
+        """Adds all stages, each with its sequence of forward and backward passes."""
         for stage in range(self.step.pipeline):
             self.data, self.gathered = {}, {}
             m = self.step.micro_batches
@@ -240,7 +240,7 @@ class _Step:
             self._update(stage)
 
     def _pass(self, stage: int, number: int, *, forward: bool) -> None:
-        """A micro-batch forward or backward through the layers of a stage."""
+        """Adds the forward or backward pass of a micro-batch through the layers of a stage."""
         ranks, step = self._ranks(stage), self.step
         last = step.pipeline - 1
         if stage > 0 if forward else stage < last:
@@ -249,7 +249,7 @@ class _Step:
             if step.zero == 3:
                 self._gather(stage, layer)
             ns = step.forward_ns / self.layers * (1 if forward else 2)
-            # Rounded so that all layers together take the time of the pass.
+            # Rounded so that all layers together take exactly the time of the pass.
             own = round(ns * (layer + 1)) - round(ns * layer)
             self.streams.compute(own, ranks)
             self._communicate(stage)
@@ -259,7 +259,7 @@ class _Step:
             self._send(stage, number, forward=forward)
 
     def _communicate(self, stage: int) -> None:
-        """Collectives of a layer in one direction: two of its tensor group, two of its experts."""
+        """Adds the collectives of a layer in one direction: two of its tensor group, two of its experts."""
         step, streams = self.step, self.streams
         for _ in range(2):
             if step.tensor > 1 and step.sequence_parallel:
@@ -271,7 +271,7 @@ class _Step:
                 streams.latest |= streams.aside("all-to-all", "expert", _exchanged(step), stage)
 
     def _gather(self, stage: int, layer: int) -> None:
-        """Waits for the parameters of a layer, and begins to gather those of the next one (ZeRO 3)."""
+        """Waits for the parameters of a layer, and starts the all-gather of the next layer (ZeRO 3)."""
         if layer == 0:
             self.gathered = self._on_data(stage, "all-gather")
         self.streams.wait(self.gathered)
@@ -279,7 +279,7 @@ class _Step:
             self.gathered = self._on_data(stage, "all-gather")
 
     def _gradients(self, stage: int, *, last: bool) -> None:
-        """Counts the gradients of a layer; reduces buckets that are full, and the rest at the end."""
+        """Adds the gradients of a layer to its bucket; reduces full buckets, and the rest at the end."""
         step = self.step
         for place, count in enumerate(step.rank_parameters):
             self.pending[place] += count * step.value_bytes / self.layers
@@ -295,7 +295,7 @@ class _Step:
             self.pending = [0.0, 0.0]
 
     def _on_data(self, stage: int, kind: str) -> Ends:
-        """A collective over the parameters of a layer, after those of the data group before it."""
+        """Adds a collective over the parameters of a layer, after the previous one of the data group."""
         ends: Ends = {rank: [] for rank in self._ranks(stage)}
         for group, count in zip(("data", "data-expert"), self.step.rank_parameters, strict=True):
             size = round(count * self.step.value_bytes / self.layers)
@@ -304,7 +304,7 @@ class _Step:
         return ends
 
     def _after_data(self, stage: int) -> Ends:
-        """The latest operations of each rank, and the collective of the data group before."""
+        """The latest operations of each rank, and the previous collective of the data group."""
         latest, data = self.streams.latest, self.data
         return {
             rank: self.builder.join(rank, list(dict.fromkeys([*latest[rank], *data.get(rank, ())])))
@@ -312,7 +312,7 @@ class _Step:
         }
 
     def _update(self, stage: int) -> None:
-        """Waits for all gradients; with ZeRO 1 and 2 for the updated parameters too."""
+        """Waits for all gradients and, with ZeRO 1 and 2, for the updated parameters."""
         self.streams.wait(self.data)
         if self.step.zero in (1, 2):
             for group, count in zip(("data", "data-expert"), self.step.rank_parameters, strict=True):
@@ -324,7 +324,7 @@ class _Step:
         return range(stage * width, (stage + 1) * width)
 
     def _tag(self, boundary: int, number: int, *, forward: bool) -> int:
-        """Tag of the message of a micro-batch between a stage and the next one."""
+        """Tag of a micro-batch's message between a stage and the next one."""
         return self.first_tag + (boundary * self.step.micro_batches + number) * 2 + forward
 
     def _send(self, stage: int, number: int, *, forward: bool) -> None:
@@ -332,7 +332,7 @@ class _Step:
         size = -(-self.step.activation // self.step.tensor)
         for rank in self._ranks(stage):
             to = self.step.layout.neighbour(rank, 1 if forward else -1)
-            # What follows does not wait: the message is handed over.
+            # The following operations do not wait: the message has been handed over.
             self.builder.send(rank, to, size, tag, self.streams.latest[rank])
 
     def _receive(self, stage: int, number: int, *, forward: bool) -> None:

@@ -1,1 +1,1 @@
-"""Quality of service: tables for schedulers, a bandwidth broker, the service classes of IEEE 802.1D."""
+"""Quality of service: arbitration tables, a bandwidth broker, and the service classes of IEEE 802.1D."""

@@ -12,9 +12,9 @@ and refused otherwise. Network control and best effort need no admission (give t
     broker.release("call")
 
 `ports_of` and `rates_of` read paths and rates from a result. `Broker.weights` and `Broker.table` compute the
-scheduler settings of a port for the accepted connections; they change after each `ask` or `release`.
-`timetable` processes calls that begin and end at given times, and writes the scheduler changes that a run
-makes at each of these times.
+scheduler settings of a port for the accepted connections; they change after each `request` or `release`.
+`timetable` processes calls that start and end at given times, and returns the scheduler changes of a run
+at each of these times.
 
 Source: Martinez 2006, section 5 (the centralized form; requests are for average bandwidth). Not modelled:
 the delay of a request, and connections that exceed their bandwidth.
@@ -58,11 +58,11 @@ class Refused:
     Attributes
     ----------
     port : str
-        The port of its path with the largest shortfall.
+        Port on its path with the largest shortfall.
     lacks_bps : int
         The shortfall in bits per second; above 0.
     limit : int, optional
-        The class whose limit is exceeded. Default: the limit of all classes together.
+        Class whose limit is exceeded. Default: the common limit of all classes.
     """
 
     port: str
@@ -70,7 +70,7 @@ class Refused:
     limit: int | None = None
 
     def __str__(self) -> str:
-        """A sentence such as "h0.0->sw lacks 40,000 b/s of what class 6 may have"."""
+        """Sentence such as "h0.0->sw lacks 40,000 b/s of what class 6 may have"."""
         whose = "all classes together" if self.limit is None else f"class {self.limit}"
         return f"{self.port} lacks {self.lacks_bps:,} b/s of what {whose} may have"
 
@@ -83,14 +83,13 @@ class Broker:
     rates_bps : mapping
         Rate of each egress port of the fabric, including those of hosts, in bits per second.
     limits : mapping
-        Largest share of a port for each class with admission control, above 0 and at most 1. Their sum is at
+        Maximum share of a port for each class with admission control, above 0 and at most 1. The sum is at
         most 1 unless `together` is given. Classes without a limit are always accepted.
     together : float, optional
-        Largest share of a port for all classes with limits together, above 0 and at most 1. The sum of their
-        own limits may then exceed it, but none of them alone. Default: only their own limits apply.
+        Maximum total share of a port for all classes with limits, above 0 and at most 1. The sum of the
+        individual limits may exceed it, a single limit may not. Default: only individual limits apply.
     enabled : bool
-        Refuses connections beyond the limits. If false, all are accepted, which shows the effect of no
-        admission control. Default: true.
+        Refuses connections beyond the limits. If false, accepts all, for comparison. Default: true.
 
     Raises
     ------
@@ -110,18 +109,16 @@ class Broker:
             if not rate >= 1:
                 raise InputError(f"port {port} has a rate of {rate} b/s: expected at least 1")
         if together is not None and not 0 < together <= 1:
-            raise InputError(f"all classes together may have {together}: expected above 0 and at most 1")
+            raise InputError(f"together is {together}: expected above 0 and at most 1")
         most = 1 if together is None else together
         for traffic_class, share in limits.items():
             if not 0 < share <= most:
                 raise InputError(
-                    f"class {traffic_class} may have {share}: expected above 0 and at most {most}"
+                    f"limit of class {traffic_class} is {share}: expected above 0 and at most {most}"
                 )
         total = sum(limits.values())
         if together is None and total > 1 + 1e-9:
-            raise InputError(
-                f"all classes together may have {total:g} of a port: expected at most 1, or `together`"
-            )
+            raise InputError(f"the limits sum to {total:g}: expected at most 1, or `together`")
         self._rates = {port: int(rate) for port, rate in rates_bps.items()}
         self._limits = dict(limits)
         self._together = together
@@ -131,13 +128,13 @@ class Broker:
 
     @property
     def connections(self) -> Mapping[str, Accepted]:
-        """The accepted connections by name."""
+        """Accepted connections by name."""
         return dict(self._connections)
 
     def left_bps(self, port: str, traffic_class: int) -> int | None:
-        """Remaining bandwidth of a class at a port in bits per second; `None` if it has no limit.
+        """Returns the remaining bandwidth of a class at a port in b/s; `None` without a limit.
 
-        The smaller of its own limit and the limit of all classes together applies.
+        The minimum of its own limit and the common limit of all classes.
 
         Raises
         ------
@@ -170,12 +167,12 @@ class Broker:
         """
         if name in self._connections:
             raise InputError(
-                f"a connection {name!r} is accepted already: expected another name, or release it first"
+                f"connection {name!r} already exists: expected another name, or release it first"
             )
         if not ports:
-            raise InputError(f"connection {name!r} has no path: expected one egress port at least")
+            raise InputError(f"connection {name!r} has no path: expected at least one egress port")
         if not rate_bps > 0:
-            raise InputError(f"connection {name!r} asks for {rate_bps} b/s: expected a rate above 0")
+            raise InputError(f"connection {name!r} requests {rate_bps} b/s: expected a rate above 0")
         wanted = -int(-rate_bps // 1)
         lacks = [
             Refused(port, wanted - left, limit)
@@ -204,7 +201,7 @@ class Broker:
         self._add(connection, -connection.rate_bps)
 
     def shares(self, port: str) -> dict[int, float]:
-        """Reserved share of a port for each class with connections through it.
+        """Returns the reserved share of a port for each class with connections.
 
         Raises
         ------
@@ -216,7 +213,7 @@ class Broker:
         return {traffic_class: bps / rate for traffic_class, bps in used.items()}
 
     def weights(self, port: str, classes: int, *, rest: int = 1) -> list[int]:
-        """Weights of a scheduler such as ``min_bw`` for the accepted connections, in thousandths of the port.
+        """Returns weights for a scheduler such as ``min_bw``, in thousandths of the port.
 
         Parameters
         ----------
@@ -225,12 +222,12 @@ class Broker:
         classes : int
             Number of its classes, 1 to 8.
         rest : int
-            The weight of classes without connections. Default: 1.
+            Weight of classes without connections. Default: 1.
 
         Raises
         ------
         InputError
-            If there is no such port, or a class with connections is not among its classes.
+            If there is no such port, or the class of a connection is out of range.
         """
         shares = self.shares(port)
         if any(traffic_class >= classes for traffic_class in shares):
@@ -240,19 +237,19 @@ class Broker:
     def table(
         self, port: str, size: int, distances: Mapping[int, int] | None = None, *, rest: Sequence[int] = ()
     ) -> tuple[int, ...]:
-        """A table of ``dtable`` or ``vc_table`` for the accepted connections.
+        """Returns a table for ``dtable`` or ``vc_table`` with entries for the accepted connections.
 
         Parameters
         ----------
         port : str
-            The port.
+            Name of the port.
         size : int
             Entries of the table, one of `penstock.qos.arbitration.SIZES`.
         distances : mapping, optional
-            Largest distance between the entries of each class while it has connections. Default: the length
+            Maximum distance between consecutive entries of each class with connections. Default: the length
             of the table.
         rest : sequence of int
-            Classes that have an entry even without connections, such as best effort. Default: none.
+            Classes that need an entry even without connections, such as best effort. Default: none.
 
         Returns
         -------
@@ -275,7 +272,7 @@ class Broker:
         return fill(size, needs)
 
     def _left(self, port: str, traffic_class: int) -> list[tuple[int, int | None]]:
-        """Remaining bandwidth of a port under a class's own limit, and under that of all classes together."""
+        """Remaining bandwidth of a port under the limit of a class, and under the common limit."""
         rate = self._rate(port)
         if traffic_class not in self._limits:
             return []
@@ -328,31 +325,31 @@ class Call:
 def timetable(
     broker: Broker, calls: Sequence[Call], scheduler: Callable[[Broker, str], Mapping[str, Any]]
 ) -> tuple[dict[str, Accepted | Refused], list[dict[str, Any]]]:
-    """Processes calls in order of time, and returns the scheduler changes of a simulation.
+    """Processes calls in order of time, and returns the scheduler changes for a simulation.
 
-    At equal times, releases come before requests. A refused call is not requested again.
+    At equal times, releases precede requests. A refused call is not retried.
 
     Parameters
     ----------
     broker : Broker
-        The broker. Afterwards it holds the connections that are never released.
+        Broker; keeps the connections that are never released.
     calls : sequence of Call
         The calls.
     scheduler : callable
-        Returns the scheduler of a port for the accepted connections, as a table of a scenario. Called with
-        broker and port for each port on the path of a call that is accepted or released, such as ``lambda
+        Returns the scheduler of a port for the accepted connections, as a scenario table. Called with broker
+        and port for each port on the path of an accepted or released call, such as ``lambda
         broker, port: {"scfq_ca": {"weights": broker.weights(port, 8)}}``.
 
     Returns
     -------
     dict, list
-        The answer to each call by its name; and entries for ``[[faults]]`` of the scenario, one for each port
-        and time at which its scheduler changes.
+        Answer to each call by name; and entries for ``[[faults]]`` of the scenario, one for each port
+        and time at which the scheduler changes.
 
     Raises
     ------
     InputError
-        If a call ends before it begins, or as `Broker.request` does.
+        If a call ends before it starts. Also raises the errors of `Broker.request`.
     """
     events: list[tuple[int, bool, int]] = []
     for nth, call in enumerate(calls):
@@ -385,10 +382,10 @@ def _change(now_ns: int, port: str, scheduler: Mapping[str, Any]) -> dict[str, A
 
 
 def rates_of(result: Measurements) -> dict[str, float]:
-    """The rate of every port of a result in bits per second: the first argument of `Broker`."""
+    """Rate of every port of a result in bits per second: the first argument of `Broker`."""
     return {row["port"]: row["rate_bps"] for row in result.rows("ports")}
 
 
 def ports_of(result: Measurements) -> dict[tuple[str, str], list[str]]:
-    """The egress ports on the path of each flow and destination of a result, for `Broker.request`."""
+    """Egress ports on the path of each flow and destination of a result, for `Broker.request`."""
     return {(row["flow"], row["destination"]): row["ports"].split() for row in result.rows("paths")}

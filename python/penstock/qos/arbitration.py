@@ -22,7 +22,7 @@ from typing import TypeVar
 from penstock.errors import InputError
 
 SIZES = (32, 64, 128, 256, 512, 1024)
-"""Entries that a table can have (Advanced Switching)."""
+"""Valid numbers of table entries (Advanced Switching)."""
 
 _Class = TypeVar("_Class", bound=Hashable)
 
@@ -36,7 +36,7 @@ class Need:
     entries : int
         Number of entries, at least 1.
     distance : int, optional
-        Largest distance from one entry to the next, at least 1. Default: the length of the table.
+        Maximum distance between consecutive entries, at least 1. Default: the length of the table.
     """
 
     entries: int
@@ -44,7 +44,7 @@ class Need:
 
 
 def need(size: int, share: float, distance: int | None = None) -> Need:
-    """Entries needed for a share of the link and for a distance: the larger of the two numbers.
+    """Returns the requirements for a share of the link and a distance; uses the larger number of entries.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def need(size: int, share: float, distance: int | None = None) -> Need:
     share : float
         Share of the link, above 0 and at most 1.
     distance : int, optional
-        Largest distance from one entry to the next, at least 1. Default: the length of the table.
+        Maximum distance between consecutive entries, at least 1. Default: the length of the table.
 
     Raises
     ------
@@ -62,15 +62,15 @@ def need(size: int, share: float, distance: int | None = None) -> Need:
     """
     _check_size(size)
     if not 0 < share <= 1:
-        raise InputError(f"a share of {share}: expected above 0 and at most 1")
+        raise InputError(f"share is {share}: expected above 0 and at most 1")
     if distance is not None and distance < 1:
-        raise InputError(f"a distance of {distance}: expected at least 1")
+        raise InputError(f"distance is {distance}: expected at least 1")
     for_share = -int(-share * size // 1)
     return Need(max(for_share, -(-size // distance) if distance else 1), distance)
 
 
 def fill(size: int, needs: Mapping[_Class, Need], *, steps: int = 200_000) -> tuple[_Class, ...]:
-    """A table in which consecutive entries of each class are at most its distance apart.
+    """Returns a table in which consecutive entries of each class are at most its distance apart.
 
     Spare entries go to the class with the largest distance, which benefits most. The search places the entry
     with the earliest deadline first, and backtracks.
@@ -82,17 +82,17 @@ def fill(size: int, needs: Mapping[_Class, Need], *, steps: int = 200_000) -> tu
     needs : mapping
         Requirements of each class.
     steps : int
-        Entries that the search places, at most, before it gives up. Default: 200,000.
+        Maximum number of entries that the search places. Default: 200,000.
 
     Returns
     -------
     tuple
-        The class of each entry.
+        Class of each entry.
 
     Raises
     ------
     InputError
-        If there is no such table, or none was found; the message names the class and its shortfall.
+        If `size` is invalid, or no table was found; the message names the class and its shortfall.
     """
     _check(size, needs)
     spare = size - sum(own.entries for own in needs.values())
@@ -110,7 +110,7 @@ def fill(size: int, needs: Mapping[_Class, Need], *, steps: int = 200_000) -> tu
 
 
 def distances(table: tuple[_Class, ...] | list[_Class]) -> dict[_Class, int]:
-    """The largest distance between consecutive entries of each class, with wrap-around."""
+    """Maximum distance between consecutive entries of each class, with wrap-around."""
     size, last, worst = len(table), dict[_Class, int](), dict[_Class, int]()
     for at in range(2 * size):
         key = table[at % size]
@@ -121,7 +121,7 @@ def distances(table: tuple[_Class, ...] | list[_Class]) -> dict[_Class, int]:
 
 
 def longest_turn(distance: int, rate_bps: float, *, credits: int = 34, unit: int = 64) -> float:
-    """The longest time between two consecutive entries of a class in a deficit table, in seconds.
+    """Maximum time between two consecutive entries of a class in a deficit table, in seconds.
 
     Each entry between may send twice the largest frame less one credit (Martinez 2006, section 4).
 
@@ -148,7 +148,7 @@ def _check(size: int, needs: Mapping[_Class, Need]) -> None:
     """Checks that need no search."""
     _check_size(size)
     if not needs:
-        raise InputError("a table for no class: expected one at least")
+        raise InputError("needs is empty: expected at least one class")
     for key, own in needs.items():
         if own.entries < 1:
             raise InputError(f"{own.entries} entries of class {key!r}: expected at least 1")
@@ -177,11 +177,11 @@ class _Slots:
     left: int = 0
 
     def deadline(self) -> int:
-        """The last slot in which its next entry may be placed."""
+        """Last slot for its next entry."""
         return self.distance - 1 if self.last is None else self.last + self.distance
 
     def may_be_at(self, slot: int, size: int) -> bool:
-        """Returns true if, with an entry in this slot, the remaining entries reach around the table."""
+        """True if, with an entry in this slot, the remaining entries can cover the rest of the table."""
         first = slot if self.first is None else self.first
         return first + size - slot <= self.left * self.distance
 
@@ -217,7 +217,7 @@ def _search(size: int, classes: list[_Slots], steps: int) -> list[int] | None:
 
 
 def _candidates(classes: list[_Slots], slot: int, size: int) -> list[int]:
-    """The classes that may be next, the best last; empty if a deadline cannot be met."""
+    """Classes that may be next, best last; empty if a deadline cannot be met."""
     waiting = [at for at, own in enumerate(classes) if own.left]
     due = sorted(classes[at].deadline() for at in waiting)
     if any(deadline < slot + before for before, deadline in enumerate(due)):
@@ -227,7 +227,7 @@ def _candidates(classes: list[_Slots], slot: int, size: int) -> list[int]:
 
 
 def _lacking(size: int, names: list[_Class], classes: list[_Slots], steps: int) -> str:
-    """Describes the distance that would have to be larger, and by how much."""
+    """Describes which distance would have to be larger, and by how much."""
     # The class with the largest distance is relaxed first.
     pairs = sorted(zip(names, classes, strict=True), key=lambda pair: -pair[1].distance)
     for more in (1, 2, 4, 8, 16):

@@ -1,4 +1,4 @@
-"""Service classes of IEEE 802.1D-2004, and their mapping to fewer channels.
+"""Service classes of IEEE 802.1D-2004, and their mapping to channels.
 
 There are seven kinds of traffic, each with a priority. In a fabric with fewer channels (or queues), several
 kinds share one channel, which gets the strictest of their requirements::
@@ -58,7 +58,7 @@ SERVICE_CLASSES = (
     ServiceClass("BE", "best effort", 0),
     ServiceClass("BK", "background", 1),
 )
-"""From the most to the least important. Priority 2 is spare and ranks between BE and BK."""
+"""Most important first. Priority 2 is spare and ranks between BE and BK."""
 
 _CHANNELS = (
     (0, 0, 0, 0, 0, 0, 0, 0),
@@ -73,7 +73,7 @@ _CHANNELS = (
 
 
 def channels(count: int) -> list[int]:
-    """The channel of each priority, that of priority 0 first: the key ``channels`` of credits, or ``queues``.
+    """Returns the channel of each priority, starting with 0: the key ``channels`` of credits, or ``queues``.
 
     Parameters
     ----------
@@ -91,14 +91,14 @@ def channels(count: int) -> list[int]:
 
 
 def merge(needs: Mapping[int, Need], channel_of: Sequence[int]) -> dict[int, Need]:
-    """Requirements of each channel: the sum of the entries of its priorities, and their smallest distance.
+    """Returns the requirements of each channel: total entries of its priorities, and minimum distance.
 
     Parameters
     ----------
     needs : mapping
         Requirements of priorities, 0 to 7.
     channel_of : sequence of int
-        The channel of each of the eight priorities; see `channels`.
+        Channel of each of the eight priorities; see `channels`.
 
     Raises
     ------

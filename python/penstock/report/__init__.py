@@ -1,4 +1,4 @@
-"""The report: one HTML page a run, which needs nothing else, not even a network."""
+"""Report: one self-contained HTML page per run, without network access."""
 
 from .page import SCHEMA, columns, document, fill, script_json, write_report
 

@@ -1,4 +1,4 @@
-"""How late frames and transfers were, as curves: what the page draws that no table has."""
+"""Latency and slowdown distributions for the report page; no table contains them."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 MOST_ENTRIES = 6
-"""Entries of transfers that are shown, at most."""
+"""Maximum number of entries of transfers."""
 MOST_STEPS = 300
-"""Points of a distribution of transfers of one size, at most."""
+"""Maximum number of points of the distribution for transfers of one size."""
 
 
 @of_result
 def delays(result: Measurements) -> dict[str, Any]:
-    """``latency``, and ``slowdown``, a list of the entries of the scenario with transfers that are complete.
+    """Returns ``latency`` and ``slowdown``.
 
-    Of latency: ``flows``, how many have a distribution; ``ns``; and ``above``, by flow the part of its frames
-    that took at least as long as each of these times. It is empty if no frame arrived.
+    ``latency``: ``flows``, the number of flows with a distribution; ``ns``, latencies; and ``above``, by flow
+    the share of frames with at least each latency. Empty if no frame arrived.
 
-    Of an entry: ``name``, ``begun``, ``complete`` and ``slowdown`` as in `Totals`, and ``bins`` of sizes,
-    each as `SizeBin`. If all are of one size, ``steps`` is their distribution: ``slowdown``, and ``share``,
-    the part that had at most as much.
+    ``slowdown``: a list of the entries with complete transfers: ``name``, ``begun``, ``complete`` and
+    ``slowdown`` as in `Totals`, and ``bins``, a list of `SizeBin`. If all transfers have one size, ``steps``
+    is their cumulative distribution: ``slowdown``, and ``share`` of transfers with at most that slowdown.
     """
     return {"latency": _latency(result), "slowdown": _slowdown(result)}
 
@@ -42,7 +42,7 @@ def _latency(result: Measurements) -> dict[str, Any]:
     ends = distinct(np.concatenate(list(found.ends_ns.values())))
     above = {}
     for name, own in found.ends_ns.items():
-        # Between the ends of its bins the share stays; before the first all frames are to come.
+        # The share is constant between the ends of its bins, and 1 before the first.
         held = np.append(1.0, found.above[name])[np.searchsorted(own, ends, side="right")]
         above[name] = held.tolist()
     return {"flows": found.flows, "ns": ends.tolist(), "above": above}

@@ -1,4 +1,4 @@
-"""The tiers of the fabric as the page reads them: short enough for tens of thousands of links."""
+"""Tiers of the fabric for the report page, in a compact form for tens of thousands of links."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _UNKNOWN = -1
 
 @of_result
 def fabric(result: Measurements) -> dict[str, Any]:
-    """``nodes``, all names; ``tiers``, the uppermost first, whose nodes are numbers of names; and ``film``.
+    """Returns ``nodes``, all names; ``tiers``, top first, with nodes as indexes of names; and ``film``.
 
-    Of each tier: ``groups``, the switches of the blocks; ``sizes``, the links of each block; ``low`` and
-    ``high``, the ends of each link; and ``ends``, what `low` and what `high` sent: ``name``, ``utilisation``
-    and ``paused`` in thousandths, ``drops``. Lists of nothing but zeros are empty; -1 is unknown. If there is
-    a `film`, ``ports`` are the places of the ports in it.
+    Each tier has ``groups``, the switches of the blocks; ``sizes``, the number of links per block; ``low``
+    and ``high``, the ends of each link; and ``ends``, the traffic sent by `low` and by `high`: ``name``,
+    ``utilisation`` and ``paused`` in thousandths, and ``drops``. A list of zeros is empty; -1 is unknown.
+    With a `film`, ``ports`` are indexes of the ports in it.
     """
     nodes = node_numbers(result).names
     number = {name: n for n, name in enumerate(nodes)}

@@ -1,4 +1,4 @@
-"""Facts in the head of the page that no table has."""
+"""Facts in the header of the report page that no table contains."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 MOST = 8
-"""Groups of flows that are shown, at most."""
+"""Maximum number of groups of flows."""
 _NAMES = {
     "pfc": "priority flow control (PFC)",
     "pause": "PAUSE flow control",
@@ -29,14 +29,14 @@ _TARGETED = "targeted priority flow control (TPFC)"
 
 @of_result
 def facts(result: Measurements) -> dict[str, Any]:
-    """``flow_control``, in words that follow "carried 3 flows", and ``fairness``."""
+    """Returns ``flow_control``, a text that follows "carried 3 flows", and ``fairness``."""
     names = dict.fromkeys(_names(toml(result.scenario_toml)))
     control = "under " + " and ".join(names) if names else "without flow control"
     return {"flow_control": control, "fairness": [asdict(one) for one in evenness(result)[:MOST]]}
 
 
 def _names(scenario: Mapping[str, Any]) -> Iterator[str]:
-    """The flow control of the fabric, and those of stations that have their own."""
+    """Flow control of the fabric, and of stations with a different one."""
     stations = [scenario, scenario.get("host", {}), scenario.get("switch", {})]
     stations += [*scenario.get("hosts", {}).values(), *scenario.get("switches", {}).values()]
     for station in stations:
@@ -52,14 +52,14 @@ def _names(scenario: Mapping[str, Any]) -> Iterator[str]:
 ASKED = {
     "name": "demand_bps",
     "unit": "b/s",
-    "about": "Demand of the source, which exceeds the traffic passed to its NIC if that was full. A greedy "
-    "source demands the rate of the links of its host; for connections and transfers it is the traffic sent.",
+    "about": "Demand of the source, which exceeds the traffic passed to its NIC if that was full. Demand of "
+    "a greedy source: the rate of the links of its host; for connections and transfers, the traffic sent.",
 }
 
 
 @of_result
 def with_demand(result: Measurements) -> pa.Table:
-    """The table of flows with their demands."""
+    """Table of flows with their demands."""
     return result.table("flows").append_column(
         "demand_bps", arrow.numbers(demand_rates(result), null_nan=True)
     )
@@ -67,7 +67,7 @@ def with_demand(result: Measurements) -> pa.Table:
 
 @of_result
 def described(result: Measurements) -> dict[str, Any]:
-    """Descriptions of columns, those of the page included."""
+    """Descriptions of columns, including those that only the page has."""
     found = deepcopy(result.description)
     if "flows" in found:
         found["flows"]["columns"].append(ASKED)

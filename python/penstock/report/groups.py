@@ -1,4 +1,4 @@
-"""Sums of flows of a name, which the page draws first where there are many flows."""
+"""Totals of groups of flows, which the page draws first if there are many flows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GROUPS = "group_throughput_bps"
 
 @of_result
 def with_groups(result: Measurements) -> Curves:
-    """The series, with groups of flows as pictures name them; without sums where they do not help."""
+    """Returns the series with totals of groups of flows; without totals if groups do not help."""
     curves = {metric: of for metric, of in result.curves().items() if metric != GROUPS}
     groups = groups_of(result)
     if groups:

@@ -1,6 +1,6 @@
-"""The report: one HTML page a run that needs nothing else, not even a network.
+"""Report: one self-contained HTML page per run, without network access.
 
-The page is built from ``viewer/``; here it gets the result, as JSON between its script tags.
+The page template is built from ``viewer/``. This module inserts the result as JSON between script tags.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ TEMPLATE = Path(__file__).with_name("viewer.html")
 PLACEHOLDER = ">__PENSTOCK_RESULT__<"
 
 MAX_SERIES_ROWS = 60_000
-"""Beyond this a browser needs long to open the page; then the largest series are drawn, as envelopes."""
+"""Maximum number of points. Above it only the largest series are drawn, as envelopes; browsers are slow."""
 MIN_POINTS = 120
-"""However many series there are, each keeps at least this many points."""
+"""Minimum number of points per series."""
 MAX_PAUSES = 5_000
 _REPEATED = 4
-"""A column of names whose rows are this many times as many as its names is written as names and numbers."""
+"""Minimum ratio of rows to distinct names for a dictionary encoding of a column."""
 _NOT_SHOWN = {"latencies", "demands", "paths", "occupancies", "frames", "rank_steps"}
-"""Tables that are only in the result: long, and nothing on the page reads them."""
+"""Long tables that the page does not read."""
 _EXACT_IN_JAVASCRIPT = 2**53
 
 
@@ -63,12 +63,12 @@ def write_report(result: Measurements, path: Path) -> None:
 
 @of_result
 def page_of(result: Measurements) -> str:
-    """The report page as text.
+    """Returns the report page as text.
 
     Raises
     ------
     ResultError
-        As `write_report`.
+        As for `write_report`.
     """
     try:
         template = TEMPLATE.read_text("utf-8")
@@ -80,31 +80,31 @@ def page_of(result: Measurements) -> str:
 
 
 def fill(template: str, content: dict[str, Any]) -> str:
-    """The page with `content` in the place kept for it.
+    """Inserts `content` into the page template.
 
     Raises
     ------
     ResultError
-        If the template does not have exactly one such place.
+        If the template does not contain the placeholder exactly once.
     """
     if template.count(PLACEHOLDER) != 1:
         raise ResultError(
-            f"the report page has {template.count(PLACEHOLDER)} places for a result, expected one"
+            f"the report page has {template.count(PLACEHOLDER)} placeholders for a result; expected one"
         )
     return template.replace(PLACEHOLDER, ">" + script_json(content) + "<")
 
 
 def script_json(content: object) -> str:
-    """JSON that may stand between script tags: nothing in it can end the tag or a line of a script.
+    """Encodes JSON so that it cannot end a script tag or a line of a script.
 
-    What is not a finite number becomes null.
+    Numbers that are not finite become null.
     """
     text = orjson.dumps(content).decode()
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def _in_prose(warning: str) -> str:
-    """A warning without the lines of the scenario that it shows: the message, the help, the place."""
+    """Removes the quoted scenario lines from a warning; keeps message, help and position."""
     message, *rest = [line.strip() for line in warning.splitlines() if line.strip()] or [""]
     place = next((line.removeprefix("--> ") for line in rest if line.startswith("--> ")), None)
     helps = [line.removeprefix("= help: ") for line in rest if line.startswith("= help: ")]
@@ -115,7 +115,7 @@ def _in_prose(warning: str) -> str:
 
 @of_result
 def document(result: Measurements) -> dict[str, Any]:
-    """The result as the page reads it; where series or pauses are thinned out, its warnings say so."""
+    """Returns the content of the page. Warnings describe series and pauses that were thinned out."""
     shown = {name: result.table(name) for name in result.table_names if name not in _NOT_SHOWN}
     if "flows" in shown:
         shown["flows"] = with_demand(result)
@@ -131,8 +131,8 @@ def document(result: Measurements) -> dict[str, Any]:
     if thinned:
         notes.append(
             f"For this page {recorded:,} points of time series were thinned out to "
-            f"{tables['series'].num_rows:,}: the largest series of each kind, and the smallest and largest "
-            "of each stretch. series.parquet has all of them."
+            f"{tables['series'].num_rows:,}: the largest series of each kind, with the minimum and maximum "
+            "of each interval. All points are in series.parquet."
         )
         if "watermarks" in tables:
             marks = tables["watermarks"]
@@ -143,7 +143,7 @@ def document(result: Measurements) -> dict[str, Any]:
         tables["pauses"] = _join_pauses(full, float(result.run["simulated_s"]) * 1e9)
         notes.append(
             f"For this page {full.num_rows:,} pauses were joined into {tables['pauses'].num_rows:,} bars. "
-            "pauses.parquet has each of them."
+            "All pauses are in pauses.parquet."
         )
     found = [one["message"] if isinstance(one, dict) else one for one in result.run.get("warnings", [])]
     warnings = [*(_in_prose(str(one)) for one in found), *notes]
@@ -152,7 +152,7 @@ def document(result: Measurements) -> dict[str, Any]:
         "schema": SCHEMA,
         "run": {**result.run, "seed": seed, "warnings": warnings},
         "verdict": verdict(result).to_dict(),
-        "thinned": thinned,  # a bin that is missing then holds the value before it, otherwise it is zero
+        "thinned": thinned,  # true: a missing bin has the previous value; false: it is zero
         "scenario_toml": result.scenario_toml,
         "facts": facts(result),
         "delays": delays(result),
@@ -165,9 +165,9 @@ def document(result: Measurements) -> dict[str, Any]:
 
 
 def columns(table: pa.Table) -> dict[str, list[Any] | dict[str, Any]]:
-    """Columns as lists; what is not a finite number becomes ``None``, because JSON has no NaN.
+    """Converts columns to lists; numbers that are not finite become ``None``, because JSON has no NaN.
 
-    Names that many rows have are written once: ``names``, and ``of``, the number of the name of each row.
+    Repeated names are dictionary-encoded: ``names``, and ``of``, the index of each row's name.
     """
     lists: dict[str, list[Any] | dict[str, Any]] = {}
     for name in table.column_names:
@@ -185,7 +185,7 @@ def columns(table: pa.Table) -> dict[str, list[Any] | dict[str, Any]]:
 
 
 def _short(values: NDArray[np.float64]) -> list[float | int | None]:
-    """Whole numbers without their point, and ``None`` for what is not a finite number."""
+    """Integers without a decimal point, and ``None`` for numbers that are not finite."""
     found: list[float | int | None] = values.tolist()
     known = np.isfinite(values)
     with np.errstate(invalid="ignore"):
@@ -210,7 +210,7 @@ def _thin_series(curves: Curves) -> Curves:
 
 
 def _table_of(curves: Curves, schema: pa.Schema) -> pa.Table:
-    """The series as a table like that of a result."""
+    """Converts series to a table with the schema of a result."""
     named = [(metric, entity, curve) for metric, of in curves.items() for entity, curve in of.items()]
     nth = arrow.numbers(np.repeat(np.arange(len(named)), [len(times) for _, _, (times, _) in named]))
     columns = {
@@ -223,7 +223,7 @@ def _table_of(curves: Curves, schema: pa.Schema) -> pa.Table:
 
 
 def _join_pauses(table: pa.Table, end_of_run_ns: float) -> pa.Table:
-    """One row for pauses of the same port, priority, sender and reason that nearly touch."""
+    """Merges nearly adjacent pauses of the same port, priority, sender and reason into one row."""
     same = ["port", "priority", "sent_by", "reason"]
     spans = spans_of(table, end_of_run_ns)
     groups = rows_by(table, same)
@@ -231,7 +231,7 @@ def _join_pauses(table: pa.Table, end_of_run_ns: float) -> pa.Table:
     rank = np.empty(len(spans), dtype=np.int64)
     rank[np.concatenate(groups)] = np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
     joined, of = merge_groups(spans, rank, end_of_run_ns / 2_000)
-    # Whole groups, those with most paused time, until there are enough.
+    # Whole groups, longest paused time first, until the limit is reached.
     kept = np.searchsorted(of, of) < MAX_PAUSES
     joined, of = joined[kept], of[kept]
     firsts = np.array([rows[0] for rows in groups])

@@ -1,8 +1,8 @@
-"""The steps of jobs as a Chrome trace (JSON), which Perfetto and chrome://tracing open.
+"""Exports the steps of jobs as a Chrome trace (JSON) for Perfetto and chrome://tracing.
 
-A process for each rank, with tracks for computation, sends and receives; steps of one kind that overlap are
-on several tracks, because slices of a track must nest. An arrow leads from each message to its receive. A
-counter of each rank has the priorities that a pause stops at the ports of its host.
+Each rank is a process with tracks for computation, sends and receives. Overlapping steps of one kind are
+placed on several tracks, because slices of a track must nest. A flow arrow connects each message with its
+receive. A counter per rank shows the paused priorities at the ports of its host.
 
 Source: Trace Event Format (Google, 2016), sections "Complete Events", "Flow Events" and "Counter Events".
 """
@@ -32,36 +32,36 @@ if TYPE_CHECKING:
 Event = dict[str, Any]
 _TRACKS = ("compute", "send", "receive")
 _TRACK_OF = (0, 0, 0, 1, 2)
-"""Of each kind of step, its place in `_TRACKS`; host costs occupy the processor that computes."""
+"""Index in `_TRACKS` of each kind of step. Host costs occupy the processor that computes."""
 _TIDS = 1_000_000
-"""Track numbers of one kind: more than slices of a kind that overlap at a rank."""
+"""Track numbers reserved per kind; exceeds the number of overlapping slices at a rank."""
 _PS_PER_US = 1e6
 
 
 @of_result
 def write(result: Measurements, path: Path, job: str | None = None) -> int:
-    """Writes a trace; compressed if the name ends in ``.gz``. Returns the number of its events.
+    """Writes a trace, compressed if the name ends in ``.gz``. Returns the number of events.
 
     Parameters
     ----------
     result : Result
-        Of the run.
+        Result of the run.
     path : Path
-        The file.
+        Output file.
     job : str, optional
-        The job. Default: all that are recorded.
+        Name of the job. Default: all recorded jobs.
 
     Raises
     ------
     InputError
-        If no steps are recorded.
+        If no steps were recorded.
     OSError
         If the file cannot be written.
     """
     names = [row["job"] for row in of_jobs(result)] if job is None else [job]
     recorded = [steps for name in names if (steps := steps_of(result, name)) is not None]
     if not recorded:
-        raise InputError("no steps of ranks are recorded; see timeline_rows of [[jobs]]")
+        raise InputError("no steps of ranks were recorded; increase timeline_rows of [[jobs]]")
     written = 0
     with _opened(path) as file:
         file.write(b'{"displayTimeUnit":"ns","otherData":')
@@ -77,7 +77,7 @@ def write(result: Measurements, path: Path, job: str | None = None) -> int:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """The file, behind a compressor if its name says so; without a time in its header."""
+    """Opens the file, with compression if the name ends in ``.gz``; the header has no timestamp."""
     with path.open("wb") as plain:
         if path.suffix != ".gz":
             yield plain
@@ -99,9 +99,9 @@ def _events(result: Measurements, recorded: list[Steps]) -> Iterator[Event]:
 
 
 def _spans(steps: Steps) -> tuple[NDArray[Any], NDArray[Any]]:
-    """When the slice of each step begins and ends; `NEVER`: it has none.
+    """Start and end of the slice of each step; `NEVER` if it has none.
 
-    A receive begins when its message has come, if that was before the rank waited for it.
+    A receive starts when its message has arrived, if that was before the rank waited for it.
     """
     begin = np.where(steps.kind <= RECEIVE_COST, steps.begin, steps.requested)
     early = (steps.kind == RECEIVE) & (steps.begin < steps.requested)
@@ -110,7 +110,7 @@ def _spans(steps: Steps) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _tracks(steps: Steps) -> NDArray[Any]:
-    """The number of the track of each step: the first of its kind that is free."""
+    """Track number of each step: the first free track of its kind."""
     begin, end = _spans(steps)
     kind = np.array(_TRACK_OF)[steps.kind]
     tracks = np.zeros(len(steps), dtype=np.int64)
@@ -209,7 +209,7 @@ def _arrows(steps: Steps, tracks: NDArray[Any], first: int, arrow: int) -> Itera
 
 
 def _counters(result: Measurements, steps: Steps, first: int) -> Iterator[Event]:
-    """Priorities that pauses stop at the ports of each host."""
+    """Number of paused priorities at the ports of each host."""
     if "pauses" not in result.table_names:
         return
     rank_of = {host: rank for rank, host in enumerate(steps.hosts)}

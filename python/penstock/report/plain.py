@@ -1,4 +1,4 @@
-"""Pages that need no script, such as those of sweeps and of conformance: they look like the report."""
+"""Static pages, such as those of sweeps and conformance tests, with the style of the report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def head(title: str) -> Iterator[str]:
-    """The beginning of a page, with the one stylesheet of all of them."""
+    """Start of a page, with the common stylesheet."""
     yield '<!doctype html><html lang="en"><head><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f"<title>{html.escape(title)}</title><style>{_style()}</style></head><body>"

@@ -1,7 +1,7 @@
-"""The page of a job: its times, collectives and critical path, the timeline of its ranks, and their traffic.
+"""The page of a job: times, collectives and critical path, the timeline of its ranks, and their traffic.
 
-One HTML file that needs nothing else. The timeline is drawn on a canvas from packed arrays, so that a
-thousand ranks are a few megabytes and no elements of the page.
+One self-contained HTML file. The timeline is drawn on a canvas from packed arrays, so that a thousand ranks
+need only a few megabytes and no DOM elements.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 TEMPLATE = Path(__file__).with_name("ranks.html")
 PLACEHOLDER = "__PENSTOCK_RANKS__"
 _RESOLUTION = 2**31
-"""Units into which the time of a timeline is divided."""
+"""Number of units of the time axis."""
 _ROWS_SHOWN = 100
-"""Rows of a table on the page."""
+"""Maximum number of rows of a table."""
 _CSS = (
     "canvas{width:100%;display:block;border:1px solid var(--line);touch-action:none}"
     ".legend i{display:inline-block;width:.8em;height:.8em;margin:0 .3em 0 1em;border-radius:2px}"
@@ -49,11 +49,11 @@ def write(result: Measurements, path: Path, job: str | None = None) -> None:
     Parameters
     ----------
     result : Result
-        Of the run.
+        Result of the run.
     path : Path
-        The file.
+        Output file.
     job : str, optional
-        Its name. Default: the only one; of several, the first.
+        Name of the job. Default: the first one.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def _page(result: Measurements, own: Mapping[str, Any]) -> Iterator[str]:
     steps = steps_of(result, job)
     yield from _ranks(result, own, steps)
     if steps is None or not own["recorded"]:
-        yield "<section><h2>Timeline by rank</h2><p>No iteration is recorded: one has more steps than "
+        yield "<section><h2>Timeline by rank</h2><p>No iteration is recorded: increase "
         yield "<code>timeline_rows</code> of the job.</p></section>"
     else:
         content, note = _content(result, job, steps)
@@ -95,7 +95,7 @@ def _summary(result: Measurements, own: Mapping[str, Any]) -> Iterator[str]:
         ("collective", what),
         ("bytes", size(own["bytes"]) if own["bytes"] else "-"),
         ("iterations", f"{count(own['finished'])} of {count(own['iterations'])}"),
-        ("time of an iteration", duration(own["step_ns"])),
+        ("iteration time", duration(own["step_ns"])),
         ("computation", _of(own["compute_ns"], own["step_ns"])),
         ("exposed communication and waits", _of(own["exposed_ns"], own["step_ns"])),
     ]
@@ -103,8 +103,8 @@ def _summary(result: Measurements, own: Mapping[str, Any]) -> Iterator[str]:
     if times:
         total = sum(one.total for one in times)
         exposed, bubble = (sum(getattr(one, name) for one in times) for name in ("exposed", "bubble"))
-        rows.append(("of that messages in flight, first iteration", share(exposed / total)))
-        rows.append(("of that bubble, first iteration", share(bubble / total)))
+        rows.append(("messages in flight (share of the first iteration)", share(exposed / total)))
+        rows.append(("bubble (share of the first iteration)", share(bubble / total)))
     if own["bus_bps"]:
         rows.append(("algorithm bandwidth", bandwidth(own["algorithm_bps"])))
         bound = f"{bandwidth(own['bound_bps'])}, {share(own['bus_bps'] / own['bound_bps'])} of it"
@@ -114,7 +114,7 @@ def _summary(result: Measurements, own: Mapping[str, Any]) -> Iterator[str]:
     yield "</table></section>"
     for chain in unfinished(result):
         if chain.job == own["job"]:
-            yield '<section><h2>It has not ended</h2><p class="failed">'
+            yield '<section><h2>Unfinished</h2><p class="failed">'
             yield " ".join(map(_text, sentences(chain)))
             yield "</p></section>"
 
@@ -163,7 +163,7 @@ def _ranks(result: Measurements, own: Mapping[str, Any], steps: Steps | None) ->
         )
         for one in sorted(times, key=lambda one: -one.bubble)[:_ROWS_SHOWN]
     ]
-    yield from _table("Ranks in the first iteration, the largest bubble first", heads, body, len(times), "")
+    yield from _table("Ranks in the first iteration, largest bubble first", heads, body, len(times), "")
 
 
 def _table(
@@ -176,7 +176,7 @@ def _table(
     yield "</table></div>"
     if total > len(body):
         more = f" (table {name} of the result)" if name else ""
-        yield f'<p class="none">and {count(total - len(body))} more{_text(more)}</p>'
+        yield f'<p class="none">{count(total - len(body))} more rows{_text(more)}</p>'
     yield "</section>"
 
 
@@ -220,14 +220,14 @@ def _content(result: Measurements, job: str, steps: Steps) -> tuple[dict[str, An
     note = ""
     if bars.joined:
         note = (
-            f"For this page {count(bars.joined)} of {count(len(steps))} steps were joined with others that "
-            "nearly touch them; the table rank_steps has each of them."
+            f"For this page {count(bars.joined)} of {count(len(steps))} steps were merged with others that "
+            "nearly touch them; the table rank_steps contains all of them."
         )
     return content, note
 
 
 def _windows(steps: Steps, start: int, unit: float) -> list[list[float]]:
-    """Begin and end of each recorded iteration that has ended, in the units of the page."""
+    """Start and end of each recorded iteration that has ended, in units of the page."""
     found = []
     for iteration in range(min(int(steps.iteration.max()) + 1, 1_000)):
         own = steps.of_iteration(iteration)

@@ -1,6 +1,6 @@
-"""Shortens a large result to a page that opens at once: the rows that matter most, and sums of the rest.
+"""Shortens a large result for the report page: keeps the most relevant rows, and totals of the rest.
 
-A result of any size has all of it in its Parquet files.
+The Parquet files contain the whole result.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from penstock.measurements import Curves
 
 MOST_ROWS = 1_000
-"""Rows of a table, at most."""
+"""Maximum number of rows of a table."""
 MOST_LINKS = 1_500
-"""Links that are drawn; of more, the busiest and most paused."""
+"""Maximum number of links drawn: the busiest and most paused ones."""
 FEWER_LINKS = 500
 MOST_SERIES = 48
-"""Series of one metric in a page that cannot hold all: those with the largest sums."""
+"""Maximum number of series per metric in a shortened page: those with the largest sums."""
 
 _RANKS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "flows": (
@@ -42,25 +42,25 @@ _RANKS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "ports": (("drops", "descending"), ("paused_s", "descending"), ("utilisation", "descending")),
     "drops": (("frames", "descending"),),
 }
-"""The rows that a page keeps are the first in these orders, in turn; of other tables the first rows."""
+"""Sort orders of tables. A shortened table has the first rows of each order in turn."""
 _TREES = ("congestion", "congestion_flows")
 
 
 @dataclass
 class Page:
-    """A result cut to what fits.
+    """A shortened result.
 
     Attributes
     ----------
     tables : dict
-        With fewer rows where there are many.
+        Tables; large ones have fewer rows.
     topology : dict
-        With fewer links where there are many, and the nodes at their ends.
+        Topology; a large one has fewer links, with their nodes.
     totals : dict
-        Of each table that was cut its ``rows``, ``sums`` and ``above_zero`` in all; of the topology, if that
-        was cut, ``hosts``, ``switches`` and ``links``.
+        For each shortened table ``rows``, ``sums`` and ``above_zero`` of the whole table; for a shortened
+        topology ``hosts``, ``switches`` and ``links``.
     notes : list of str
-        What was left out, a sentence each.
+        One sentence about each omission.
     """
 
     tables: dict[str, pa.Table]
@@ -72,14 +72,14 @@ class Page:
 def shorten(
     tables: Mapping[str, pa.Table], topology: Mapping[str, Any], numbers: NodeNumbers | None = None
 ) -> Page:
-    """The result cut to a page. Series and pauses are left as they are.
+    """Shortens a result for a page. Series and pauses are not changed.
 
     Parameters
     ----------
     tables, topology : mapping
-        Those of the result.
+        Tables and topology of the result.
     numbers : NodeNumbers, optional
-        Those of the topology and the table of ports, if they have been found.
+        Node numbers of the topology and the table of ports, if already computed.
     """
     page = Page(dict(tables), topology)
     ports = _shorten_topology(page, numbers)
@@ -96,14 +96,14 @@ def shorten(
     ]
     if cut:
         page.notes.append(
-            f"This page has the most relevant rows of its largest tables ({', '.join(cut)}). "
-            "The .parquet files have all of them."
+            f"This page contains only the most relevant rows of its largest tables ({', '.join(cut)}). "
+            "All rows are in the .parquet files."
         )
     return page
 
 
 def largest_series(curves: Curves) -> Curves:
-    """The series of each metric that have the largest sums, if there are many."""
+    """The series of each metric with the largest sums, if there are many."""
     found: Curves = {}
     for metric, of in curves.items():
         ranked = sorted(of, key=lambda entity: -float(of[entity][1].sum()))
@@ -122,7 +122,7 @@ def _cut(page: Page, name: str, table: pa.Table) -> None:
 
 
 def _first(table: pa.Table, ranks: tuple[tuple[str, str], ...], most: int = MOST_ROWS) -> list[int]:
-    """The first rows of each order in turn, until there are enough; in the order of the table."""
+    """Rows of each order in turn up to the limit, in table order."""
     orders = [
         numpy_of(pc.sort_indices(table, sort_keys=[(name, order)]))[:most]
         for name, order in ranks
@@ -137,14 +137,14 @@ def _first(table: pa.Table, ranks: tuple[tuple[str, str], ...], most: int = MOST
 
 
 def _shorten_topology(page: Page, numbers: NodeNumbers | None) -> list[int] | None:
-    """Keeps the busiest and most paused links; returns the rows of their ports, both ends of each."""
+    """Keeps the busiest and most paused links; returns the rows of the ports at both ends."""
     links, nodes = page.topology.get("links", []), page.topology.get("nodes", [])
     if len(links) <= MOST_LINKS or "ports" not in page.tables:
         return None
     ports = page.tables["ports"]
     numbers = numbers_of(page.topology, ports) if numbers is None else numbers
     ends, joined = numbers.ports, numbers.links
-    # Both directions of all links between two nodes have one number.
+    # Links between the same two nodes share a number in both directions.
     pair, of_links = (both.min(axis=1) * (len(nodes) + 1) + both.max(axis=1) for both in (ends, joined))
     kept = _distinct(pair[_by_rank(ports, _RANKS["ports"])])[:FEWER_LINKS]
     drawn = np.flatnonzero(np.isin(of_links, kept))
@@ -161,7 +161,7 @@ def _shorten_topology(page: Page, numbers: NodeNumbers | None) -> list[int] | No
 
 
 def _by_rank(table: pa.Table, ranks: tuple[tuple[str, str], ...]) -> NDArray[np.int64]:
-    """All rows, the first by each order in turn coming first."""
+    """All rows, taking the next row of each order in turn."""
     orders = [
         numpy_of(pc.sort_indices(table, sort_keys=[key])) for key in ranks if key[0] in table.column_names
     ]
@@ -169,12 +169,12 @@ def _by_rank(table: pa.Table, ranks: tuple[tuple[str, str], ...]) -> NDArray[np.
 
 
 def _distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Each value once, in the order in which they come first."""
+    """Unique values in order of first appearance."""
     return values[np.sort(np.unique(values, return_index=True)[1])]
 
 
 def _shorten_trees(page: Page) -> None:
-    """Keeps whole trees, those that stopped ports longest first."""
+    """Keeps complete trees, longest paused time first."""
     edges = page.tables.get("congestion")
     if edges is None or edges.num_rows <= MOST_ROWS:
         return

@@ -1,4 +1,4 @@
-"""The report page as a widget of notebooks; needs anywidget."""
+"""Notebook widget for the report page; requires anywidget."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 class ReportWidget(anywidget.AnyWidget):
-    """One report page.
+    """Widget with a report page.
 
     Attributes
     ----------
     page : str
-        The page, which needs nothing else.
+        Self-contained HTML page.
     name : str
-        Of the run.
+        Name of the run.
     height : int
-        Pixels.
+        Height in pixels.
     """
 
     _esm = Path(__file__).with_name("widget.js")
@@ -37,5 +37,5 @@ class ReportWidget(anywidget.AnyWidget):
 
 @of_result
 def widget(result: Measurements, height: int) -> ReportWidget:
-    """The report of a result, `height` pixels tall."""
+    """Returns the report of a result as a widget with this height in pixels."""
     return ReportWidget(page=page_of(result), name=result.name, height=height)

@@ -1,4 +1,4 @@
-"""Results: what a run measured, on disk and in memory, and their summary in JSON."""
+"""Results: the measurements of a run, on disk and in memory, and their summary in JSON."""
 
 from .result import RESULT_FILES, Result
 

@@ -1,7 +1,8 @@
-"""Validation of the files of a result: they may come from another user or another version.
+"""Validation of the files of a result, which may come from another user or version.
 
-Each file has the shape that the engine gives it, each table the columns; what a table says of others is not
-checked here, but `reading` turns what analysis cannot make sense of into an error that names the directory.
+Checks the structure of each file and the columns of each table. Inconsistencies between tables are not
+checked here; `reading` converts the errors that they cause in analyses to an error with the name of the
+directory.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LONGEST_S = 1e9
-"""Simulated seconds; the engine counts picoseconds in 64 bits."""
+"""Maximum simulated time in seconds; the engine counts picoseconds in 64 bits."""
 MOST_SEED = 2**64 - 1
 Test = Callable[[Any], bool]
 
 
 def text(path: Path, data: bytes | None = None) -> str:
-    """A file as text; `data` are its bytes, if they have been read.
+    """Returns a file as text; `data` is its content if it has already been read.
 
     Raises
     ------
     ResultError
-        If it is none.
+        If the file is not UTF-8 text.
     """
     try:
         return (path.read_bytes() if data is None else data).decode("utf-8")
@@ -81,12 +82,12 @@ def scenario(path: Path, data: bytes | None = None) -> str:
     try:
         toml(found)
     except TomlError as error:
-        raise ResultError(f"{path}: is no TOML ({error})") from None
+        raise ResultError(f"{path}: is not TOML ({error})") from None
     return found
 
 
 def seeds(path: Path) -> list[int]:
-    """The seeds of ``replications.json``."""
+    """Returns the seeds in ``replications.json``."""
     found = _object(path, None)
     _check(path, found, {"seeds": lambda one: _is_list(one) and bool(one) and all(map(_is_whole, one))})
     listed: list[int] = found["seeds"]
@@ -94,30 +95,30 @@ def seeds(path: Path) -> list[int]:
 
 
 def table(path: Path, read: Callable[[Path], pa.Table]) -> pa.Table:
-    """A table with the columns, and the types, that the engine gives one of its name.
+    """Reads a table and checks its columns and types against those of the engine.
 
     Raises
     ------
     ResultError
-        If it has others, or cannot be read.
+        If columns or types differ, or the file cannot be read.
     """
     import pyarrow as pa
 
     try:
         found = read(path)
         found.validate(full=True)
-    except (pa.ArrowException, ValueError, OSError) as error:  # OSError: the stream is cut
+    except (pa.ArrowException, ValueError, OSError) as error:  # OSError: the stream is truncated
         raise ResultError(f"{path}: cannot be read ({error})") from None
     for column, kind in _columns().get(path.stem, {}).items():
         if column not in found.column_names:
-            continue  # of an older version: who needs it says so
+            continue  # written by an older version; reported when the column is needed
         if not _is_alike(is_one := found.schema.field(column).type, kind):
-            raise ResultError(f"{path}: its column {column} is of {is_one}; expected {kind}")
+            raise ResultError(f"{path}: column {column} has type {is_one}; expected {kind}")
     return found
 
 
 def has_all_tables(tables: Mapping[str, pa.Table]) -> bool:
-    """Returns true if these are the tables of this engine, with all columns and their types."""
+    """True if these are the tables of this engine, with all columns and their types."""
     expected = _columns()
     return set(tables) == set(expected) and all(
         {field.name: field.type for field in tables[name].schema} == dict(columns)
@@ -126,7 +127,7 @@ def has_all_tables(tables: Mapping[str, pa.Table]) -> bool:
 
 
 def record(data: bytes) -> dict[str, Any] | None:
-    """The record of a run of a sweep; ``None`` if it is none."""
+    """Returns the record of a run of a sweep; ``None`` if the data are not one."""
     try:
         found = _object(Path("record"), data)
         _check(Path("record"), found, _RECORD)
@@ -139,7 +140,7 @@ def record(data: bytes) -> dict[str, Any] | None:
 
 
 def _is_alike(one: pa.DataType, other: pa.DataType) -> bool:
-    """Returns true if both are numbers or have the same type; widths may differ between versions."""
+    """True if both types are numeric or equal; widths may differ between versions."""
     import pyarrow as pa
 
     def is_number(kind: pa.DataType) -> bool:
@@ -150,7 +151,7 @@ def _is_alike(one: pa.DataType, other: pa.DataType) -> bool:
 
 @functools.cache
 def _columns() -> Mapping[str, Mapping[str, pa.DataType]]:
-    """Columns and types of all tables, as this engine declares them."""
+    """Columns and types of all tables, as declared by this engine."""
     import pyarrow as pa
 
     from penstock import _core
@@ -167,13 +168,13 @@ def _object(path: Path, data: bytes | None) -> dict[str, Any]:
     try:
         found = orjson.loads(data)
     except ValueError:
-        # Python's reads numbers of any length, and those that are none.
+        # Python's parser accepts integers of any length, and NaN.
         try:
             found = json.loads(text(path, data))
         except (ValueError, RecursionError) as error:
-            raise ResultError(f"{path}: is no JSON ({error})") from None
+            raise ResultError(f"{path}: is not JSON ({error})") from None
     if not isinstance(found, dict):
-        raise ResultError(f"{path}: expected an object of JSON, found {_called(found)}")
+        raise ResultError(f"{path}: expected a JSON object, found {_called(found)}")
     return found
 
 
@@ -187,7 +188,7 @@ def _check(
             if required:
                 raise ResultError(f"{path}: has no {where}{key}; run the scenario again with this version")
         elif not test(found[key]):
-            raise ResultError(f"{path}: {where}{key} is {_called(found[key])}, which it cannot be")
+            raise ResultError(f"{path}: {where}{key} is {_called(found[key])}, which is not valid")
 
 
 def _called(value: object) -> str:
@@ -224,7 +225,7 @@ def _may_be_none(test: Test) -> Test:
 
 
 def _is_finding(value: object) -> bool:
-    """One state of a verdict, as `Finding` has it."""
+    """True if the value has the form of a `Finding`."""
     from penstock.analysis.verdict import STATES
 
     return (

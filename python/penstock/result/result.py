@@ -1,4 +1,4 @@
-"""A result: what a run measured, saved as Parquet with its report, and loaded again."""
+"""Result of a run: tables stored as Parquet, and the report."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from penstock.report.widget import ReportWidget
 
 MOST_HEIGHT = 4_000
-"""Largest height of the widget, in pixels."""
+"""Maximum height of the widget, in pixels."""
 RESULT_FILES = ("run.json", "topology.json", "description.json", "scenario.toml")
 
 
 class Result(Measurements):
     """The measurements of one run, and everything needed to repeat it.
 
-    Made by `penstock.run`, `Scenario.run` or `Result.load`.
+    Created by `penstock.run`, `Scenario.run` or `Result.load`.
     """
 
     @classmethod
     def from_core(cls, core: _core.Result) -> Result:
-        """The result that the engine handed over; tables are shared with it, not copied."""
+        """Wraps a result of the engine; tables are shared, not copied."""
         return cls(
             run=json.loads(core.run),
             scenario_toml=core.scenario_toml,
@@ -49,12 +49,12 @@ class Result(Measurements):
 
     @classmethod
     def load(cls, directory: str | PathLike[str]) -> Result:
-        """Reads a saved result; tables are read on first use.
+        """Loads a saved result; tables are read on first use.
 
         Raises
         ------
         ResultError
-            If the directory is not a complete result; the message names what is missing or changed.
+            If the directory is not a complete result; the message lists missing or changed files.
 
         Examples
         --------
@@ -72,9 +72,9 @@ class Result(Measurements):
             if "replications.json" in names:
                 first = min((path / name for name in names if name.endswith("/run.json")), key=_in_order)
                 raise ResultError(
-                    f"{path}: holds replications, each a result of its own; name one, such as {first.parent}"
+                    f"{path}: contains replications; expected one of them, such as {first.parent}"
                 )
-            raise ResultError(f"{path}: not the result of a run: {', '.join(missing)} is not among its files")
+            raise ResultError(f"{path}: not the result of a run: {', '.join(missing)} missing")
         parquet = [Path(name).stem for name in names if "/" not in name and name.endswith(".parquet")]
         return cls(
             run=checked.run(path / "run.json"),
@@ -87,37 +87,37 @@ class Result(Measurements):
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on the run, as every command and page has it."""
+        """Verdict on the run, as printed by the commands and pages."""
         return verdict(self)
 
     @of_result
     def path(self, flow: str, to: str | None = None) -> list[str]:
-        """The egress ports that the frames of a flow take to a host, in order.
+        """Returns the egress ports on the path of a flow to a host, in order.
 
-        From the table ``paths``, where routes that changed are those at the end of the run. Where that is
-        empty, because there are too many paths, the planned path is computed from the scenario: if a link
-        fails, switches pass over links of their own that are down.
+        Uses the table ``paths``, which contains the routes at the end of the run. If the table is empty
+        because there are too many paths, the planned path is computed from the scenario: switches avoid only
+        their own links that are down.
 
         Parameters
         ----------
         flow : str
-            Its name in the table ``flows``, such as ``"victim"`` or ``"all-to-all[h3]"``.
+            Name in the table ``flows``, such as ``"victim"`` or ``"all-to-all[h3]"``.
         to : str, optional
-            The receiving host. Default: the only one that the flow has.
+            Receiving host. Default: the only destination of the flow.
 
         Returns
         -------
         list of str
-            Names as in the table ``ports``, the sender's port first.
+            Names as in the table ``ports``, starting with the sender's port.
 
         Raises
         ------
         UnknownNameError
-            If there is no such flow, or it does not send to that host.
+            If there is no such flow, or the host is not one of its destinations.
         ArgumentError
-            If `to` is not given and the flow has several destinations.
+            If `to` is missing and the flow has several destinations.
         ScenarioError
-            If the path has to be computed, and a file that the scenario names is no longer there.
+            If the path has to be computed, and a file of the scenario no longer exists.
 
         Examples
         --------
@@ -134,7 +134,7 @@ class Result(Measurements):
         if to is None:
             to = flows["destination"].to_pylist()[names.index(flow)]
             if to not in self._nodes():
-                raise ArgumentError(f"flow {flow!r} sends to {to}; expected one of them as the argument `to`")
+                raise ArgumentError(f"flow {flow!r} sends to {to}; expected one of them as `to`")
         if listed.num_rows:
             ports = dict(zip(listed["destination"].to_pylist(), listed["ports"].to_pylist(), strict=True))
             found = str(ports[to]).split() if to in ports else None
@@ -149,26 +149,26 @@ class Result(Measurements):
         return [str(node["name"]) for node in self.topology["nodes"]]
 
     def save(self, directory: str | PathLike[str], *, report: bool = True, pictures: bool = False) -> Path:
-        """Writes one Parquet file a table, the run, the scenario and the report.
+        """Saves the run, the scenario, the report, and one Parquet file per table.
 
-        The directory is complete or absent. An earlier result of that name is replaced.
+        The operation is atomic: on error nothing is left. An earlier result with that name is replaced.
 
         Parameters
         ----------
         directory : str or path
-            A new name, or an earlier result.
+            New directory, or an earlier result.
         report : bool
-            Whether ``report.html`` is written too. Default true.
+            Writes ``report.html``. Default true.
         pictures : bool
-            Whether pictures are drawn too, as PNG in ``pictures/``. Default false: `penstock.plots` draws
-            single ones.
+            Draws pictures as PNG in ``pictures/``. Default false; `penstock.plots` draws single
+            pictures.
 
         Raises
         ------
         InputError
-            If `directory` holds something that is not a result.
+            If `directory` contains something that is not a result.
         OSError
-            If it cannot be written, for example because the disk is full. Nothing is left behind.
+            If it cannot be written, for example because the disk is full.
 
         Examples
         --------
@@ -186,17 +186,17 @@ class Result(Measurements):
         return target
 
     def view(self, height: int = 800) -> ReportWidget:
-        """The report page as a widget of a notebook.
+        """Returns the report page as a notebook widget.
 
         Parameters
         ----------
         height : int
-            Pixels, 100 to 4000. Default 800.
+            Height in pixels, 100 to 4000. Default 800.
 
         Raises
         ------
         ArgumentError
-            If `height` is not such a number.
+            If `height` is out of range.
         InputError
             If anywidget is not installed.
 
@@ -214,19 +214,19 @@ class Result(Measurements):
         return widget(self, height)
 
     def record(self, path: str | PathLike[str], *, seconds: float = 12.0) -> Path:
-        """Writes what the report page plays as a file for slides.
+        """Writes the animation of the report page to a file, for slides.
 
         Parameters
         ----------
         path : str or PathLike
-            ``.gif`` or ``.webp``; ``.mp4`` and ``.webm`` need ffmpeg.
+            ``.gif`` or ``.webp``; ``.mp4`` and ``.webm`` require ffmpeg.
         seconds : float
-            Length of the recording, above 0, at most 120. Default 12.
+            Length in seconds, above 0 and at most 120. Default 12.
 
         Raises
         ------
         InputError
-            If the suffix is another, ffmpeg is missing, or the run has no time series of its ports.
+            If the suffix is unsupported, ffmpeg is missing, or the run has no time series of ports.
 
         Examples
         --------
@@ -241,7 +241,7 @@ class Result(Measurements):
 
     @of_result
     def write_into(self, directory: Path, *, report: bool, pictures: bool = False) -> None:
-        """Writes the files of the result, without manifest, into an existing directory.
+        """Writes the files of the result into an existing directory, without a manifest.
 
         Examples
         --------
@@ -254,11 +254,11 @@ class Result(Measurements):
         True
         """
         storage.write_json(directory / "run.json", self.run)
-        (directory / "topology.json").write_bytes(orjson.dumps(self.topology) + b"\n")  # may be long
+        (directory / "topology.json").write_bytes(orjson.dumps(self.topology) + b"\n")  # can be large
         storage.write_json(directory / "description.json", self.description)
         (directory / "scenario.toml").write_text(self.scenario_toml, "utf-8")
         tables = {name: self.table(name) for name in self.table_names}
-        # Arrow writes without the lock of the interpreter, beside the report.
+        # Arrow writes without the GIL, in parallel to the report.
         with ThreadPoolExecutor(2) as threads:
             written = [
                 threads.submit(arrow.write_parquet, table, directory / f"{name}.parquet")
@@ -278,7 +278,7 @@ class Result(Measurements):
 
 @functools.lru_cache(maxsize=8)
 def _description(text: str) -> dict[str, Any]:
-    """Most runs have the same one, and short runs would spend a tenth of their time on it."""
+    """Parses a description; cached, because most runs have the same one and parsing is slow."""
     described: dict[str, Any] = json.loads(text)
     return described
 
@@ -293,12 +293,12 @@ def _planned_path(scenario_toml: str, flow: str, to: str) -> list[str] | None:
 
 
 def _in_order(path: Path) -> tuple[int, str]:
-    """Makes seed-9 come before seed-10."""
+    """Sort key that places seed-9 before seed-10."""
     return len(str(path)), str(path)
 
 
 def _core_reader(core: _core.Result, name: str) -> Callable[[], pa.Table]:
-    # Not pa.table(): that would import pandas, if it is there, to check whether this is one of its frames.
+    # pa.table() would import pandas to check for its data frames.
     return lambda: pa.RecordBatchReader.from_stream(core.table(name)).read_all()
 
 

@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 ROWS_AT_A_TIME = 4_096
 _CELL = "\0"
-"""Place of a cell in the text of a row."""
+"""Placeholder of a cell in the text of a row."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a table with other names for its columns.
+    """Rows of a table with renamed columns.
 
     Attributes
     ----------
     table : pyarrow.Table
-        Where they are from.
+        Table with the rows.
     columns : mapping
-        By key of a row its column; keys whose column the table lacks are left out.
+        Column by key of a row. Keys whose column is missing in the table are omitted.
     nested : mapping
-        By key of a row an object, by key of that its column; where the table lacks the column it is ``None``.
+        Keys of a row whose value is an object: column by key of that object. Missing columns are ``None``.
     """
 
     table: pa.Table
@@ -40,7 +40,7 @@ class Rows:
     nested: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Each row as a dictionary; numbers that are not known are ``None``."""
+        """Yields each row as a dictionary; unknown numbers are ``None``."""
         known = self._known()
         for piece in self._pieces():
             for row in measurements.rows(piece):
@@ -51,12 +51,12 @@ class Rows:
                 }
 
     def json_blocks(self, *, ascii_only: bool, between: str) -> Iterator[str]:
-        """Some thousand rows at a time as JSON, as ``json.dumps`` writes each of them.
+        """Yields a few thousand rows at a time as JSON, formatted as by ``json.dumps``.
 
         Parameters
         ----------
         ascii_only : bool
-            Whether characters beyond ASCII are written as escapes.
+            Escapes non-ASCII characters.
         between : str
             Text between two rows.
         """
@@ -80,7 +80,7 @@ class Rows:
         return {key: name for key, name in self.columns.items() if name in has}
 
     def _pieces(self) -> Iterator[pa.Table]:
-        """The table in pieces, so that no more than a part of the rows is in memory as Python objects."""
+        """Splits the table, so that only part of it is in memory as Python objects."""
         wanted = {*self.columns.values(), *(name for own in self.nested.values() for name in own.values())}
         table = self.table.select([name for name in self.table.column_names if name in wanted])
         for first in range(0, table.num_rows, ROWS_AT_A_TIME):
@@ -88,7 +88,7 @@ class Rows:
 
 
 def cells(column: Column, *, ascii_only: bool) -> Any:
-    """A column as the engine writes it: numbers, the parts of an Arrow array of texts, or JSON."""
+    """Converts a column as the engine formats it: numbers, parts of an Arrow string array, or JSON."""
     kind = column.type
     if pa.types.is_string(kind) and not column.null_count:
         texts = arrow.in_one(column)
@@ -101,5 +101,5 @@ def cells(column: Column, *, ascii_only: bool) -> Any:
 
 
 def mapped(names: Iterable[str]) -> dict[str, str]:
-    """Columns that keep their names."""
+    """Mapping for columns that keep their names."""
     return {name: name for name in names}

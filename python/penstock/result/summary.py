@@ -1,4 +1,4 @@
-"""The one JSON object that ``penstock run --json`` prints. Its schema is ``schemas/run.schema.json``."""
+"""JSON object printed by ``penstock run --json``. Its schema is ``schemas/run.schema.json``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCHEMA = "penstock-run/1"
 MOST_FLOWS_JUDGED = 256
 MOST_PATHS_JUDGED = 4_096
 MOST_STEPS_JUDGED = 100
-"""With more the fair shares would take longer than many a run; ``penstock fair`` computes them."""
+"""Maximum number of flows for fair shares in a summary; for more use ``penstock fair``."""
 
 _RUN_KEYS = (
     "name",
@@ -44,17 +44,17 @@ _STATISTICS = ("mean", "p50", "p90", "p99", "p999", "max")
 
 @dataclass(frozen=True)
 class Part:
-    """A list of the summary: it has an object for each row of the table of its name.
+    """List in the summary with an object for each row of the table with that name.
 
     Attributes
     ----------
     name : tuple[str, str]
         Field that identifies the row, and its column.
     columns : tuple[str, ...]
-        Columns that are fields of their own name.
+        Columns that become fields with the same name.
     durations : Mapping[str, tuple[str, tuple[str, ...]]]
-        Fields that are objects: the quantity and its statistics, in nanoseconds. Statistics of a quantity
-        that was never measured are ``None``.
+        Fields that are objects: quantity and its statistics, in nanoseconds. Statistics of a quantity
+        that was not measured are ``None``.
     """
 
     name: tuple[str, str]
@@ -62,13 +62,13 @@ class Part:
     durations: Mapping[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
 
     def statistics(self) -> Iterator[tuple[str, str, str]]:
-        """The field, the statistic and the column of each duration."""
+        """Yields field, statistic and column of each duration."""
         for key, (quantity, names) in self.durations.items():
             for name in names:
                 yield key, name, f"{quantity}_{name}_ns"
 
     def rows(self, table: pa.Table) -> Rows:
-        """The objects of a table; columns that an older version did not write are left out."""
+        """Returns the objects of a table; columns that an older version did not write are omitted."""
         key, column = self.name
         nested: dict[str, dict[str, str]] = {}
         for field_name, statistic, source in self.statistics():
@@ -128,16 +128,16 @@ PARTS: Mapping[str, Part] = {
         },
     ),
 }
-"""Columns of the tables that the summary has. Types and meanings of its fields are those of the columns."""
+"""Columns in the summary. Types and meanings of fields are those of the columns."""
 
 
 def summarise(result: Measurements) -> dict[str, Any]:
-    """A result as plain values: numbers that are not known, such as the latency of nothing, are ``None``."""
+    """Returns a result as JSON values; unknown numbers, such as the latency of an idle flow, are ``None``."""
     return {key: list(value) if isinstance(value, Rows) else value for key, value in in_rows(result).items()}
 
 
 def in_rows(result: Measurements) -> dict[str, Any]:
-    """A summary with `Rows` in place of the lists that are as long as the fabric is large."""
+    """Returns a summary with `Rows` in place of lists whose length grows with the fabric."""
     return {
         "schema": SCHEMA,
         "verdict": verdict(result).to_dict(),
@@ -157,17 +157,17 @@ def _connections(result: Measurements) -> Rows | list[dict[str, Any]]:
 
 
 def flows(table: pa.Table) -> list[dict[str, Any]]:
-    """Rows of the table ``flows`` as the summary has them."""
+    """Rows of the table ``flows`` in the form of the summary."""
     return list(PARTS["flows"].rows(table))
 
 
 def ports(table: pa.Table) -> list[dict[str, Any]]:
-    """Rows of the table ``ports`` as the summary has them."""
+    """Rows of the table ``ports`` in the form of the summary."""
     return list(PARTS["ports"].rows(table))
 
 
 def fairness(result: Measurements) -> dict[str, Any]:
-    """Jain's index over the throughput of all flows, ``None`` without flows; and `against_max_min`."""
+    """Jain's index of the throughput of all flows, ``None`` without flows; and `against_max_min`."""
     from penstock.analysis.statistics import jain
 
     column = result.table("flows")["throughput_bps"]
@@ -176,15 +176,15 @@ def fairness(result: Measurements) -> dict[str, Any]:
 
 
 def against_max_min(result: Measurements) -> dict[str, Any] | None:
-    """How far the run was from what its schedulers promise: weighted max-min, strict classes first.
+    """Compares the run with its guaranteed shares: weighted max-min, strict classes first.
 
-    Rates are counted as the schedulers count. ``None`` for one flow, for very many, and where schedulers
-    guarantee no shares: for connections, for example, whose demand depends on their windows.
+    Rates count the same bytes as the schedulers. ``None`` for a single flow, for too many flows, and if
+    schedulers do not guarantee shares, for example for connections, whose demand depends on their windows.
     """
     if not {"paths", "demands"} <= set(result.table_names):
         return None
     if "jobs" in result.table_names and result.table("jobs").num_rows:
-        return None  # ranks send when others let them, which is not a demand
+        return None  # ranks wait for each other, so their traffic is not a fixed demand
     flows, paths = result.table("flows").num_rows, result.table("paths").num_rows
     if not (1 < flows <= MOST_FLOWS_JUDGED and 0 < paths <= MOST_PATHS_JUDGED):
         return None
@@ -196,6 +196,6 @@ def against_max_min(result: Measurements) -> dict[str, Any] | None:
         counts: Any = accounted_length(result) or "frame"
         found = assess(result, counts=counts, proportional=False, most_steps=MOST_STEPS_JUDGED)
     except ConvergenceError:
-        return None  # more changes than are worth waiting for
+        return None  # too many changes of the shares
     verdict = found.verdict() if found.is_guaranteed else None
     return None if verdict is None else asdict(verdict)

@@ -1,4 +1,4 @@
-"""Checking and running scenarios: the one room that calls the engine."""
+"""Checks and runs scenarios. No other package calls the engine."""
 
 from .arguments import MAX_THREADS, precision_of
 from .engine import (

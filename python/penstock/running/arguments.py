@@ -1,4 +1,4 @@
-"""Validation of arguments: nothing is rounded or ignored."""
+"""Validation of arguments. Values are never rounded or ignored."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from penstock.errors import ArgumentError
 
 MAX_SEED = 2**64 - 1
 MAX_THREADS = 64
-"""For one run; the engine takes no more."""
+"""Maximum number of threads per run, as in the engine."""
 
 
 def whole(name: str, value: Any, low: int, high: int, *, also: str = "") -> int:
-    """A whole number, also one of NumPy.
+    """Validates a whole number, including NumPy integers.
 
     Raises
     ------
     ArgumentError
-        If `value` is something else or out of range. The message names the argument.
+        If `value` has another type or is out of range. The message names the argument.
     """
     expected = f"expected a whole number from {low} to {high}{also}"
     try:
@@ -32,17 +32,17 @@ def whole(name: str, value: Any, low: int, high: int, *, also: str = "") -> int:
 
 
 def seed_of(value: Any) -> int | None:
-    """A seed; ``None`` for that of the scenario."""
+    """Validates a seed; ``None`` stands for the seed of the scenario."""
     return None if value is None else whole("seed", value, 0, MAX_SEED)
 
 
 def precision_of(value: Any) -> str:
-    """A precision at which jobs end, such as ``"5 % at 95 %"``.
+    """Validates a precision at which jobs end, such as ``"5 % at 95 %"``.
 
     Raises
     ------
     ArgumentError
-        If `value` is something else.
+        If `value` has another form.
     """
     try:
         return _core.precision(value)
@@ -51,7 +51,7 @@ def precision_of(value: Any) -> str:
 
 
 def threads_of(value: Any) -> int | None:
-    """A number of threads, as the engine takes it: ``None`` stands for "auto"."""
+    """Validates a number of threads; returns ``None`` for "auto", as the engine expects."""
     return (
         None
         if isinstance(value, str) and value == "auto"

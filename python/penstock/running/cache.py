@@ -1,8 +1,8 @@
-"""A cache of finished runs, so that interrupted work can resume.
+"""Cache of finished runs, so that interrupted work can resume.
 
-A run depends only on its scenario, the files that it names, the seed and the engine. Each file has one run: a
-SHA-256, then a zip. A file whose hash is wrong, or whose contents are no run of this engine, is ignored, and
-the run is done again.
+A run depends only on its scenario, the files that it names, the seed and the engine. Each file contains one
+run: a SHA-256 followed by a zip archive. A file with a wrong hash or unexpected content is ignored, and the
+run is repeated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 HASH_BYTES = 32
 MOST_BYTES = 8 << 30
-"""Bytes of a cached run when it is unpacked."""
+"""Maximum size of a cached run after decompression, in bytes."""
 
 
 class RunCache:
@@ -37,12 +37,12 @@ class RunCache:
     Parameters
     ----------
     directory : Path
-        Made when the first run is finished.
+        Directory; created when the first run is finished.
 
     Attributes
     ----------
     found : int
-        How many runs it had at the start.
+        Number of runs at the start.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -50,14 +50,14 @@ class RunCache:
         self.found = sum(1 for _ in directory.glob("*.run")) if directory.is_dir() else 0
 
     def result(self, source: Source, seed: int | None, run: Callable[[], Result]) -> Result:
-        """The cached result of a scenario, or that of `run`, which is cached if it is complete.
+        """Returns the cached result of a scenario; otherwise calls `run`, and caches a complete result.
 
         Raises
         ------
         ScenarioError
-            If the scenario cannot be run, and whatever `run` raises.
+            If the scenario is invalid. Errors of `run` are passed on.
         OSError
-            If the result cannot be written.
+            If the cache cannot be written.
         """
         run_of = _core.identity(
             source.text, source.file, overridden=(seed, source.until), allow_files=source.allow_files
@@ -73,11 +73,11 @@ class RunCache:
         return result
 
     def greeting(self) -> str:
-        """A message for the user; empty if the cache was."""
+        """Message for the user; empty if the cache was empty."""
         if not self.found:
             return ""
         runs = "1 finished run" if self.found == 1 else f"{self.found} finished runs"
-        return f"{runs} of an interrupted attempt in {self.directory} are used again"
+        return f"reusing {runs} of an interrupted attempt in {self.directory}"
 
     def clear(self) -> None:
         """Removes all runs, and no other files."""
@@ -92,20 +92,20 @@ _in_use: RunCache | None = None
 
 
 def in_use() -> RunCache | None:
-    """The cache in use, if any."""
+    """Returns the active cache, if any."""
     return _in_use
 
 
 @contextlib.contextmanager
 def keeping(directory: Path) -> Iterator[RunCache]:
-    """Caches all runs of the block, on all threads, and reuses those that are there.
+    """Context in which all runs, on all threads, are cached and reused.
 
     Parameters
     ----------
     directory : Path
-        For the files, and nothing else. The caller clears it.
+        Directory for the cache only. The caller removes it.
     """
-    global _in_use  # studies run scenarios wherever they like, some of them on threads of their own
+    global _in_use  # studies run scenarios in any module and on their own threads
     before, kept = _in_use, RunCache(directory)
     _in_use = kept
     try:
@@ -115,13 +115,13 @@ def keeping(directory: Path) -> Iterator[RunCache]:
 
 
 def beside(directory: Path) -> Path:
-    """The cache for the runs of a result: a hidden directory beside it."""
+    """Returns the directory of the cache for a result: a hidden sibling."""
     return directory.with_name(f".{directory.name}.runs")
 
 
 @functools.cache
 def engine() -> str:
-    """A hash of the engine: a run depends on nothing else but its scenario and seed."""
+    """Returns a hash of the engine, which is part of the key of each run."""
     return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()[:16]
 
 
@@ -137,7 +137,7 @@ def _write(result: Result, file: Path) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name, text in zip(RESULT_FILES, (*texts, result.scenario_toml), strict=True):
-            archive.writestr(zipfile.ZipInfo(name), text)  # without the time of a clock that may be wrong
+            archive.writestr(zipfile.ZipInfo(name), text)  # fixed timestamp
         for name in result.table_names:
             table = result.table(name)
             with (

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class Described(Protocol):
-    """Anything that has the text of a scenario file, such as `penstock.Scenario`."""
+    """Object with the text of a scenario file, such as `penstock.Scenario`."""
 
     def source(self) -> library.Source:
-        """Text and file name."""
+        """Returns text and file name."""
 
 
 Runnable = Described | str | PathLike[str]
-"""A scenario, a file, or the name of a scenario that comes with Penstock."""
+"""A scenario, a file, or the name of a scenario in the package."""
 
 Threads = int | Literal["auto"]
-"""How many threads one run may use."""
+"""Maximum number of threads for one run."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class Progress:
     Attributes
     ----------
     simulated_s, duration_s : float
-        Simulated time reached and to be reached, in seconds.
+        Simulated time reached, and simulated time at the end, in seconds.
     frame_hops : int
-        Frames that have fully crossed a link.
+        Number of frames that have crossed a link, counted at each link.
     events : int
-        Events handled.
+        Number of processed events.
     wall_s : float
-        Time since the run began, in seconds.
+        Wall-clock time since the start of the run, in seconds.
     warning : str or None
         Set once, when the run is about to exceed its memory limit.
     """
@@ -61,28 +61,28 @@ class Progress:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Progress:
-        """From a report of the engine or from ``Result.run``; other keys are ignored."""
+        """Creates a progress from a report of the engine or ``Result.run``; ignores other keys."""
         return cls(**{entry.name: values[entry.name] for entry in fields(cls) if entry.name in values})
 
 
 ProgressCallback = Callable[[Progress], bool | None]
-"""Called about every 0.1 s; returning ``False`` ends the run with what was measured so far."""
+"""Callback about every 0.1 s. Returning ``False`` ends the run with the measurements so far."""
 
 
 def check(scenario: Runnable) -> str:
-    """Checks a scenario, and returns it as TOML with all defaults filled in.
+    """Checks a scenario, and returns it as TOML with all defaults.
 
     Parameters
     ----------
     scenario : Scenario, str or path
-        A scenario, a file, or the name of one that comes with Penstock.
+        A scenario, a file, or the name of a scenario in the package.
 
     Raises
     ------
     ScenarioError
-        If it cannot be run; the text names file, line, column, value and what is accepted.
+        If the scenario is invalid; the message contains file, line, column, value and accepted values.
     InputError
-        If there is no such file or name.
+        If the file or name does not exist.
 
     Examples
     --------
@@ -101,21 +101,21 @@ def check_source(source: library.Source) -> str:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The service that a scheduler guarantees a queue: a latency-rate server.
+    """Service guarantee of a scheduler to a queue, as a latency-rate server.
 
     A queue that has been busy since time s has received at least ``rate_bps * (t - s - latency)`` bits by
-    time t, whatever the other queues do. Bits count as the scheduler accounts them.
+    time t, independent of other queues. Bits are counted in the accounted length of the scheduler.
 
     Attributes
     ----------
     port : str
-        As in the table ``ports``, such as ``"sw.3->h3"``.
+        Port as in the table ``ports``, such as ``"sw.3->h3"``.
     traffic_class : int
-        The queue's class, 0 to 7.
+        Class of the queue, 0 to 7.
     scheduler : str
-        As in a scenario, such as ``"drr"``.
+        Scheduler as in a scenario, such as ``"drr"``.
     rate_bps, latency_ns : float or None
-        Guaranteed rate and latency; ``None`` if nothing is guaranteed.
+        Guaranteed rate and latency; ``None`` without a guarantee.
     """
 
     port: str
@@ -125,14 +125,14 @@ class Guarantee:
     latency_ns: float | None
 
     def delay_ns(self, burst_bytes: float) -> float | None:
-        """The longest time that a frame can spend in queue and transmission.
+        """Returns the maximum time of a frame in queue and transmission.
 
         The flow must conform to a token bucket of ``burst_bytes`` (accounted) and the guaranteed rate.
 
         Returns
         -------
         float or None
-            Nanoseconds; ``None`` if nothing is guaranteed.
+            Nanoseconds; ``None`` without a guarantee.
         """
         if not 0 <= burst_bytes < math.inf:
             raise ArgumentError(f"burst_bytes is {burst_bytes!r}; expected a number of at least 0")
@@ -142,24 +142,24 @@ class Guarantee:
 
 
 def guarantees(scenario: Runnable) -> list[Guarantee]:
-    """The guarantees of the schedulers of a scenario to each egress queue that is not paused.
+    """Returns the guarantees of the schedulers to each egress queue, assuming no pauses.
 
     Parameters
     ----------
     scenario : Scenario, str or path
-        A scenario, a file, or the name of one that comes with Penstock.
+        A scenario, a file, or the name of a scenario in the package.
 
     Returns
     -------
     list of Guarantee
-        In the order of ports and classes.
+        In order of ports and classes.
 
     Raises
     ------
     ScenarioError
-        If it cannot be run.
+        If the scenario is invalid.
     InputError
-        If there is no such file or name.
+        If the file or name does not exist.
 
     Examples
     --------
@@ -192,33 +192,33 @@ def run(
     threads: Threads = "auto",
     progress: ProgressCallback | None = None,
 ) -> Result:
-    """Runs a scenario and returns what it measured.
+    """Runs a scenario and returns its result.
 
     A run that exceeds its memory limit (``memory_limit`` of the scenario, or a share of the free memory) ends
-    early: ``result.complete`` is false, and ``result.run["cut_short_by"]`` says why.
+    early: ``result.complete`` is false, and ``result.run["cut_short_by"]`` contains the reason.
 
     Parameters
     ----------
     scenario : Scenario, str or path
-        A scenario, a file, or the name of one that comes with Penstock.
+        A scenario, a file, or the name of a scenario in the package.
     seed : int, optional
-        Seed of all random streams, 0 to 2**64 - 1. Default: that of the scenario.
+        Seed of all random streams, 0 to 2**64 - 1. Default: the seed of the scenario.
     threads : int or "auto"
-        The most threads for this run, 1 to `MAX_THREADS`, or "auto" (default): the number of processors. More
-        than one are used if the run is faster with them. The result does not depend on it.
+        Maximum number of threads for this run, 1 to `MAX_THREADS`, or "auto" (default): the number of
+        processors. Several threads are used only if that is faster. The result does not depend on them.
     progress : callable, optional
-        Called with a `Progress` about every 0.1 s. If it returns ``False``, the run ends early.
+        Called with a `Progress` about every 0.1 s. The run ends early if it returns ``False``.
 
     Raises
     ------
     ScenarioError
-        If the scenario cannot be run.
+        If the scenario is invalid.
     SimulationError
         If the run broke an invariant, such as a lost frame in a lossless class.
     InputError
-        If there is no such file or name.
+        If the file or name does not exist.
     ArgumentError
-        If `seed` or `threads` is not a whole number in its range.
+        If `seed` or `threads` is out of range or not a whole number.
 
     Examples
     --------
@@ -240,7 +240,7 @@ def run_source(
     beside: int = 1,
     progress: ProgressCallback | None = None,
 ) -> Result:
-    """Runs a scenario that has been read; `beside` is the number of runs that share the memory."""
+    """Runs a parsed scenario; `beside` is the number of runs that share the memory."""
     seed, most = seed_of(seed), threads_of(threads)
     if progress is not None and not callable(progress):
         raise ArgumentError(f"progress is {progress!r}; expected a function")
@@ -256,7 +256,7 @@ def run_source(
             progress=_adapter(progress or _go_on),
         )
         from penstock.result import (
-            Result,  # after the run, because pyarrow takes longer to import than a small run
+            Result,  # imported after the run: importing pyarrow takes longer than a small run
         )
 
         return Result.from_core(core)
@@ -268,7 +268,7 @@ def run_source(
 
 @contextlib.contextmanager
 def engine_errors() -> Iterator[None]:
-    """Errors of the engine as those of the package, which can be caught together and pickled."""
+    """Context that converts errors of the engine to picklable errors of the package."""
     try:
         yield
     except _core.ScenarioError as error:
@@ -281,13 +281,13 @@ def engine_errors() -> Iterator[None]:
             from penstock.result import Result
 
             broken.result = Result.from_core(measured)
-            # Some picklers send the context of an error along, and this cannot be pickled.
+            # Some picklers include the context of an error, which cannot be pickled here.
             del error.result
         raise broken from None
 
 
 def source_of(scenario: Runnable) -> library.Source:
-    """Text and file name of whatever stands for a scenario."""
+    """Returns text and file name of a scenario in any accepted form."""
     if isinstance(scenario, str | PathLike):
         return library.read(str(scenario))
     if not hasattr(scenario, "source"):
@@ -296,7 +296,7 @@ def source_of(scenario: Runnable) -> library.Source:
 
 
 def _go_on(_: Progress) -> None:
-    """Called now and then, so that Ctrl-C reaches Python."""
+    """Callback that lets Python handle Ctrl-C."""
 
 
 def _adapter(progress: ProgressCallback) -> Callable[[str], bool]:

@@ -1,4 +1,4 @@
-"""Predicts the time and memory of a run from its first part."""
+"""Estimates the time and memory of a run from its first part."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from .engine import Threads, engine_errors
 
 SCHEMA = "penstock-estimate/1"
 ROW_BYTES = {"series": 150, "pauses": 330}
-"""A row of the tables that grow with simulated time, while they are made, which is when they take most."""
+"""Peak memory per row of tables that grow with simulated time, while they are built."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The cost of a run on this machine.
+    """Estimated cost of a run on this machine.
 
     Attributes
     ----------
     wall_s : float
-        Wall time, with setup, without saving and drawing the result.
+        Wall-clock time including setup, excluding saving and drawing the result.
     frame_hops : float
-        Frames that cross a link, each counted at each link.
+        Frames crossing a link, counted at each link.
     memory_bytes : int
-        Of the engine and the tables of its result, without the program itself.
+        Memory of the engine and the tables of its result, excluding the program.
     memory_limit : int or None
-        What the scenario names, in bytes.
+        Limit in the scenario, in bytes.
     threads : int
-        Used for this scenario; the wall time holds for them.
+        Number of threads for this scenario, on which the wall-clock time is based.
     exact : bool
-        Whether the run was short enough to run to its end.
+        True if the run was short enough to be completed.
     flows, nodes, links : int
-        Of the scenario.
+        Size of the scenario.
     """
 
     wall_s: float
@@ -52,29 +52,29 @@ class Estimate:
     links: int
 
     def to_dict(self) -> dict[str, Any]:
-        """The estimate as JSON values."""
+        """Returns the estimate as JSON values."""
         return {"schema": SCHEMA, **asdict(self)}
 
 
 @engine_errors()
 def estimate(source: Source, *, threads: Threads = "auto") -> Estimate:
-    """Runs the first part of a scenario, for a fraction of a second, and extrapolates.
+    """Runs the first part of a scenario for a fraction of a second, and extrapolates.
 
-    Scenarios in which most happens late are underestimated.
+    Underestimates scenarios with most of their traffic late in the run.
 
     Parameters
     ----------
     source : Source
-        The text of the scenario.
+        Scenario.
     threads : int or "auto"
-        The most threads for the run, as in `penstock.run`.
+        Maximum number of threads for the run, as in `penstock.run`.
 
     Raises
     ------
     ScenarioError
-        If it cannot be run.
+        If the scenario is invalid.
     SimulationError
-        If it breaks an invariant at once.
+        If the first part breaks an invariant.
     """
     before = _peak_bytes()
     report = json.loads(
@@ -84,7 +84,7 @@ def estimate(source: Source, *, threads: Threads = "auto") -> Estimate:
     memory = int(report["memory_bytes"])
     if before is not None and after is not None:
         memory = max(memory, after - before)
-    # What still grows then are queues without limit, and those grow to the end.
+    # Remaining growth is due to unlimited queues, which grow until the end.
     memory += round(report["growth_bytes"])
     tables = sum(report["rows"][table] * size for table, size in ROW_BYTES.items())
     if report["simulated_s"]:
@@ -103,9 +103,9 @@ def estimate(source: Source, *, threads: Threads = "auto") -> Estimate:
 
 
 def _peak_bytes() -> int | None:
-    """The peak memory of the process; ``None`` if the system does not report it."""
+    """Peak memory of the process; ``None`` if the system does not report it."""
     try:
-        # Linux: `resource` counts from the memory of the parent process there.
+        # On Linux, `resource` starts with the peak of the parent process.
         status = Path("/proc/self/status").read_text("ascii").splitlines()
         return next((int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:")), None)
     except OSError:

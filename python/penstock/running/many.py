@@ -1,4 +1,4 @@
-"""Runs many scenarios beside each other: variants, seeds, sweeps."""
+"""Runs many scenarios in parallel: variants, seeds, sweeps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .engine import Runnable, engine_errors, run_source, source_of
 from .pool import cancel, processes
 
 ManyProgress = Callable[[int, int], object]
-"""Called with how many runs have ended, and how many there are."""
+"""Called with the number of finished runs and the total."""
 
 
 def run_many(
@@ -27,7 +27,7 @@ def run_many(
     keep: str | PathLike[str] | None = None,
     progress: ManyProgress | None = None,
 ) -> list[Result]:
-    """Runs scenarios beside each other and returns their results in the same order.
+    """Runs scenarios in parallel and returns their results in the same order.
 
     Parameters
     ----------
@@ -35,13 +35,13 @@ def run_many(
         Scenarios, files or names; variants come from `Scenario.with_value`, such as
         ``[scenario.with_value("simulation.seed", seed) for seed in range(5)]``.
     executor : concurrent.futures.Executor, optional
-        Where they run; it stays open. Default: a process for each processor. Runs do not hold the
-        interpreter's lock, so that threads do as well.
+        Executor; it is not shut down. Default: a process for each processor. Runs release the GIL, so a
+        thread pool works as well.
     keep : path, optional
-        A directory for finished runs. After an interruption or an error the same call does not run them
-        again. Default: none.
+        Directory for finished runs. After an interruption or error, repeating the call reuses them.
+        Default: none.
     progress : callable, optional
-        Called in this thread as runs end, with their number and that of all.
+        Called in this thread as runs end, with the number of finished runs and the total.
 
     Returns
     -------
@@ -50,9 +50,9 @@ def run_many(
     Raises
     ------
     ScenarioError, SimulationError
-        As `penstock.run`; a note names the scenario. Runs that have not begun are left out.
+        As for `penstock.run`; a note names the scenario. Runs that have not started are cancelled.
     InputError
-        If there is no such file or name.
+        If a file or name does not exist.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def run_many(
         raise ArgumentError(f"scenarios is {scenarios!r}; expected a list of scenarios")
     sources = [source_of(one) for one in scenarios]
     if executor is not None and not isinstance(executor, Executor):
-        raise ArgumentError(f"executor is {executor!r}; expected one of concurrent.futures")
+        raise ArgumentError(f"executor is {executor!r}; expected a concurrent.futures.Executor")
     if progress is not None and not callable(progress):
         raise ArgumentError(f"progress is {progress!r}; expected a function of two numbers")
     directory = None if keep is None else Path(keep).absolute()
@@ -107,7 +107,7 @@ def _all(
 
 
 def _run(source: Source, beside: int, keep: Path | None) -> Result:
-    """One run, where the executor has its place."""
+    """Executes one run in a worker."""
 
     def run() -> Result:
         return run_source(source, threads=1, beside=beside)

@@ -1,4 +1,4 @@
-"""The memory that a run may use: what machine, container and process limits leave free."""
+"""Available memory for a run: free memory within the limits of machine, container and process."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import time
 from pathlib import Path
 
 SHARE = 0.8
-"""Share of the free memory that a run may use; tables of the result and other processes get the rest."""
+"""Share of the free memory that a run may use; the rest is for result tables and other processes."""
 FRESH_S = 0.25
-"""Seconds after which free memory is read again; short runs follow each other faster."""
+"""Seconds for which a measurement of free memory is cached."""
 _PROC = Path("/proc")
 _CGROUP = Path("/sys/fs/cgroup")
 
 
 def limit_bytes(runs: int = 1) -> int | None:
-    """The memory limit of a run whose scenario names none.
+    """Returns the memory limit of a run without `memory_limit`.
 
     Parameters
     ----------
     runs : int
-        Runs at the same time, at least 1; they share the memory.
+        Number of concurrent runs that share the memory, at least 1.
 
     Returns
     -------
     int or None
-        Bytes; ``None`` if the system does not say.
+        Bytes; ``None`` if the system does not report free memory.
     """
     free = free_in(int(time.monotonic() / FRESH_S))
     return None if free is None else int(free * SHARE / runs)
@@ -34,18 +34,18 @@ def limit_bytes(runs: int = 1) -> int | None:
 
 @functools.lru_cache(maxsize=1)
 def free_in(_moment: int) -> int | None:
-    """`free_bytes`, once in each moment of `FRESH_S`."""
+    """`free_bytes`, cached per interval of `FRESH_S`."""
     return free_bytes()
 
 
 def free_bytes() -> int | None:
-    """The least that the machine, the container and the process's own limit leave free."""
+    """Minimum of the free memory of the machine, the container and the process."""
     known = [free for free in (_of_machine(), _of_container(), _of_process()) if free is not None]
     return max(min(known), 0) if known else None
 
 
 def _of_machine() -> int | None:
-    """Available memory on Linux; elsewhere half of the installed memory."""
+    """Available memory on Linux; half of the installed memory on other systems."""
     available = _entry(_PROC / "meminfo", "MemAvailable:")
     if available is not None:
         return available
@@ -56,8 +56,8 @@ def _of_machine() -> int | None:
 
 
 def _of_container() -> int | None:
-    """Bytes left in the control group of the process, reclaimable file caches included."""
-    # Version 2, then version 1: the limit, what is in use, and the entry of caches in memory.stat.
+    """Bytes left in the control group of the process, including reclaimable file caches."""
+    # cgroup version 2, then 1: limit, usage, and entry of file caches in memory.stat.
     for limit, used, cache in (
         ("memory.max", "memory.current", "inactive_file"),
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "total_inactive_file"),
@@ -70,7 +70,7 @@ def _of_container() -> int | None:
 
 
 def _of_process() -> int | None:
-    """Half of the address space that ``ulimit -v`` leaves: a growing table needs twice its size."""
+    """Half of the address space left by ``ulimit -v``, because growing a table needs twice its size."""
     try:
         import resource
     except ImportError:
@@ -81,7 +81,7 @@ def _of_process() -> int | None:
 
 
 def _entry(file: Path, name: str, scale: int = 1024) -> int | None:
-    """A line like ``MemAvailable:   16142 kB``."""
+    """Value in a line such as ``MemAvailable:   16142 kB``, in bytes."""
     try:
         lines = file.read_text("ascii").splitlines()
     except (OSError, ValueError):
@@ -90,7 +90,7 @@ def _entry(file: Path, name: str, scale: int = 1024) -> int | None:
 
 
 def _number(file: Path) -> int | None:
-    """A file with a number; ``max`` is none."""
+    """Number in a file; ``None`` for ``max``."""
     try:
         return int(file.read_text("ascii"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""A process for each processor, for runs beside each other."""
+"""Process pool for parallel runs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any
 
 
 class OwnProcesses(ProcessPoolExecutor):
-    """Processes that end with the block that needs them."""
+    """Process pool that is shut down at the end of a block."""
 
 
 def cancel(executor: Executor, futures: Iterable[Future[Any]]) -> None:
-    """Cancels what a foreign executor has not begun.
+    """Cancels tasks that a user's executor has not started.
 
-    Own processes are terminated instead. In Python 3.11 a pool that breaks with cancelled futures prints an
-    ``InvalidStateError`` of its own thread.
+    The own process pool is terminated instead: in Python 3.11 a broken pool with cancelled futures prints an
+    ``InvalidStateError`` from its thread.
     """
     if not isinstance(executor, OwnProcesses):
         for future in futures:
@@ -29,15 +29,15 @@ def cancel(executor: Executor, futures: Iterable[Future[Any]]) -> None:
 
 @contextlib.contextmanager
 def processes(workers: int) -> Iterator[OwnProcesses]:
-    """Processes for the time of a block; an error in the block ends them at once.
+    """Context with a process pool; an error in the block terminates the processes.
 
     Parameters
     ----------
     workers : int
-        How many, at least 1.
+        Number of processes, at least 1.
     """
     before = set(multiprocessing.active_children())
-    # Spawned: a copy of a process with threads, such as those of Arrow, may wait for ever.
+    # Spawned: forking a process with threads, such as those of Arrow, can deadlock.
     spawned = multiprocessing.get_context("spawn")
     pool = OwnProcesses(workers, mp_context=spawned, initializer=_begin)
     try:
@@ -51,7 +51,7 @@ def processes(workers: int) -> Iterator[OwnProcesses]:
 
 
 def _begin() -> None:
-    """Ignores Ctrl-C in a worker: the parent handles it, and its death ends the workers."""
+    """Ignores Ctrl-C in a worker: the parent handles it, and workers end with the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:

@@ -1,4 +1,4 @@
-"""Runs a scenario with several seeds, and computes confidence intervals."""
+"""Runs a scenario with several seeds and computes confidence intervals."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ MAX_REPLICATIONS = 100_000
 
 @dataclass(frozen=True)
 class FlowInterval:
-    """The mean of one metric of a flow, or of an entry of transfers, over all replications; its interval."""
+    """Mean of a metric of a flow or an entry of transfers over all replications, with its interval."""
 
     flow: str
     metric: str
@@ -55,16 +55,16 @@ class FlowInterval:
 
 
 class Replications:
-    """Results of the same scenario with the seeds ``base``, ``base + 1``, ...
+    """Results of a scenario with the seeds ``base``, ``base + 1``, ...
 
     Parameters
     ----------
     results : list of Result
         At least one, in order of seed.
     confidence : float
-        Two-sided probability of the intervals, between 0 and 1. Default 0.95.
+        Two-sided confidence level, between 0 and 1. Default 0.95.
     wanted : int, optional
-        How many were requested. Default: as many as there are.
+        Number of requested replications. Default: the number of results.
     """
 
     def __init__(self, results: list[Result], *, confidence: float = 0.95, wanted: int | None = None) -> None:
@@ -81,14 +81,14 @@ class Replications:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on all replications: each state that holds for one of them."""
+        """Combined verdict on all replications."""
         named = [(f"seed {result.seed}", result.verdict) for result in self.results]
         return together(named, "replications")
 
     def intervals(self) -> list[FlowInterval]:
-        """One interval per flow and metric, over complete replications if there are any.
+        """One interval per flow and metric, over the complete replications if there are any.
 
-        Entries of transfers and connections have those of their completion times, too.
+        Entries of transfers and connections also have intervals of their completion times.
         """
         whole = [result for result in self.results if result.complete] or self.results
         tables = [result.rows("flows") for result in whole]
@@ -103,7 +103,7 @@ class Replications:
         return [*found, *self._of_times(whole)]
 
     def _of_times(self, whole: list[Result]) -> Iterator[FlowInterval]:
-        """How long transfers and connections took, over the replications in which some were complete."""
+        """Completion times of transfers and connections, over replications in which some completed."""
         values: dict[tuple[str, str], list[float]] = defaultdict(list)
         for result in whole:
             for entry in transfers.totals(result):
@@ -117,7 +117,7 @@ class Replications:
                 yield FlowInterval(name, metric, student_t_interval(entries, self.confidence))
 
     def _repr_html_(self) -> str:
-        """Means with their intervals, for notebooks."""
+        """HTML for notebooks: means with their intervals."""
         return f"<p>{len(self.results)} replications</p>{html_table(self.table(), 'means')}"
 
     def table(self) -> pa.Table:
@@ -137,7 +137,7 @@ class Replications:
         )
 
     def summary(self) -> dict[str, Any]:
-        """Seeds, fingerprints and intervals as plain values."""
+        """Seeds, fingerprints and intervals as JSON values."""
         return {
             "replications": len(self.results),
             "wanted": self.wanted,
@@ -152,16 +152,16 @@ class Replications:
         }
 
     def save(self, directory: str | PathLike[str], *, report: bool = True, pictures: bool = False) -> Path:
-        """Writes ``seed-K/`` for each replication and the intervals, all or nothing.
+        """Writes a directory ``seed-K/`` for each replication, and the intervals. Atomic.
 
-        Only the first replication gets a report, and pictures if they are wanted.
+        Only the first replication has a report, and pictures if requested.
 
         Raises
         ------
         InputError
-            If `directory` holds something that is not a result.
+            If `directory` contains something that is not a result.
         OSError
-            If it cannot be written; nothing is left behind.
+            If it cannot be written; nothing is left.
         """
         target = Path(directory)
         with storage.complete_directory(target) as partial:
@@ -176,7 +176,7 @@ class Replications:
 
 
 def load_replications(directory: str | PathLike[str]) -> dict[int, Result] | None:
-    """The results of a saved set of replications by seed; ``None`` if it is the result of one run.
+    """Returns the results of a saved set of replications by seed; ``None`` for a single run.
 
     Raises
     ------
@@ -205,24 +205,24 @@ def replicate(
     Parameters
     ----------
     scenario : Scenario, str or path
-        A scenario, a file, or the name of one that comes with Penstock.
+        A scenario, a file, or the name of a scenario in the package.
     replications : int
-        How many runs, at least 1.
+        Number of runs, at least 1.
     seed : int, optional
-        The first seed. Default: that of the scenario.
+        First seed. Default: the seed of the scenario.
     confidence : float
-        Two-sided probability of the intervals, between 0 and 1. Default 0.95.
+        Two-sided confidence level, between 0 and 1. Default 0.95.
     workers : int, optional
-        Runs at a time, at least 1. Default: the number of processors.
+        Number of concurrent runs, at least 1. Default: the number of processors.
     progress : callable, optional
-        Called with the `Progress` of all runs together. If it returns ``False``, they end early.
+        Called with the combined `Progress` of all runs. The runs end early if it returns ``False``.
 
     Raises
     ------
     ArgumentError
-        If a number is not whole or out of range; seeds end at 2**64 - 1.
+        If a number is not whole or out of range. The last seed is at most 2**64 - 1.
     ScenarioError, SimulationError
-        As `penstock.run`.
+        As for `penstock.run`.
     """
     return replicate_source(
         source_of(scenario),
@@ -244,7 +244,7 @@ def replicate_source(
     progress: ProgressCallback | None = None,
     broken: bool = False,
 ) -> Replications:
-    """Replicates a scenario that has been read; with `broken` a run that breaks an invariant ends early."""
+    """Replicates a parsed scenario. With `broken`, a run that breaks an invariant ends early."""
     replications = whole("replications", replications, 1, MAX_REPLICATIONS)
     workers = None if workers is None else whole("workers", workers, 1, MAX_REPLICATIONS)
     seed = seed_of(seed)
@@ -263,7 +263,7 @@ def replicate_source(
         if together.stopped:
             return None
         report = together.reporter(index)
-        # The processors have other replications to run.
+        # One thread per run: other processors execute other replications.
         try:
             result = run_source(source, seed=seed + index, threads=1, beside=at_a_time, progress=report)
         except SimulationError as error:
@@ -271,10 +271,10 @@ def replicate_source(
                 raise
             together.stopped = True
             result = error.result
-        report(Progress.of(result.run))  # a short run has not reported anything, and one that was kept
+        report(Progress.of(result.run))  # short and cached runs have not reported progress
         return result
 
-    # A scenario that is wrong is wrong with every seed: the first error ends the others too.
+    # An invalid scenario is invalid for every seed: the first error cancels the other runs.
     with ThreadPoolExecutor(at_a_time) as pool:
         futures = [pool.submit(run_one, index) for index in range(replications)]
         try:
@@ -287,7 +287,7 @@ def replicate_source(
 
 
 class _Together:
-    """Adds up the progress of runs on several threads; stopping one stops all."""
+    """Sums the progress of runs on several threads; stopping one run stops all."""
 
     def __init__(self, runs: int, progress: ProgressCallback | None) -> None:
         self.stopped = False

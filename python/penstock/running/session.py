@@ -1,4 +1,4 @@
-"""A run that a program drives: messages in, events out, in the order of time."""
+"""Session: a run controlled by a program, which sends messages and receives events in order of time."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from penstock.result import Result
 
 Moment = str | float
-"""A time: a text with unit, such as ``"1.5 us"``, or a number of nanoseconds."""
+"""A time: text with a unit, such as ``"1.5 us"``, or nanoseconds."""
 
 
 class Event(NamedTuple):
-    """The end of a message, a computation or a timer.
+    """Completion of a message, computation or timer.
 
     Attributes
     ----------
     time_ns : float
-        When, in nanoseconds.
+        Time in nanoseconds.
     kind : str
-        ``"delivered"`` (the last byte of a message is at its receiver), ``"sent"`` (it is acknowledged at its
-        sender), ``"computed"`` or ``"timer"``.
+        ``"delivered"`` (the receiver has the last byte of a message), ``"sent"`` (the sender has the
+        acknowledgement), ``"computed"`` or ``"timer"``.
     id : int
-        What `Session.send`, `Session.compute`, `Session.timer` or `Session.after` returned.
+        Id returned by `Session.send`, `Session.compute`, `Session.timer` or `Session.after`.
     source, destination : str
-        Hosts of the message; the host that computed; empty for a timer.
+        Hosts of the message; host of the computation; empty for a timer.
     size : int
-        Bytes of the message; 0 without one.
+        Size of the message in bytes; 0 for other events.
     """
 
     time_ns: float
@@ -49,34 +49,34 @@ class Event(NamedTuple):
 
 
 class Session:
-    """A scenario that a program runs step by step.
+    """A run that a program controls step by step.
 
-    Messages go between the hosts of the job that has ``workload = { session = true }``; a scenario without
-    one gets a job of all hosts over queue pairs. The run stops in the instant of each event, so that a
-    message that is sent then leaves at that very time. It depends on the scenario and the calls alone: the
-    same calls give the same fingerprint.
+    Messages are sent between the hosts of the job with ``workload = { session = true }``; a scenario without
+    one gets a job of all hosts over queue pairs. The run stops at the time of each event, so that a message
+    sent in response starts at that time. The run depends only on the scenario and the calls: the same calls
+    give the same fingerprint.
 
-    Calls come from one thread at a time. The interpreter's lock is free while the run goes on.
+    Not thread-safe. The GIL is released while the run advances.
 
     Parameters
     ----------
     scenario : Scenario, str or path
-        A scenario, a file, or the name of one that comes with Penstock. Its duration ends the run.
+        A scenario, a file, or the name of a scenario in the package. Its duration ends the run.
     seed : int, optional
-        Seed of all random streams, 0 to 2**64 - 1. Default: that of the scenario.
+        Seed of all random streams, 0 to 2**64 - 1. Default: the seed of the scenario.
     record : bool
-        Keeps all requests for `save`. Default: false.
+        Records all requests for `save`. Default: false.
 
     Raises
     ------
     ScenarioError
-        If the scenario cannot be run.
+        If the scenario is invalid.
     InputError
-        If there is no such file or name.
+        If the file or name does not exist.
 
     Examples
     --------
-    A message that another one answers:
+    Respond to a message:
 
     >>> import penstock as ps
     >>> fabric = ps.Scenario(duration="1 ms").topology.star(hosts=2, rate="100 Gb/s")
@@ -108,24 +108,24 @@ class Session:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Hosts between which it sends."""
+        """Hosts that can send and receive."""
         return self._hosts
 
     @property
     def now(self) -> float:
-        """Present time of the run, in nanoseconds."""
+        """Current time of the run, in nanoseconds."""
         with _session_errors():
             return self._core.times_ps[0] / 1e3
 
     @property
     def duration_ns(self) -> float:
-        """Duration of the scenario, at which the run ends, in nanoseconds."""
+        """Duration of the scenario in nanoseconds; the run ends at that time."""
         with _session_errors():
             return self._core.times_ps[1] / 1e3
 
     @property
     def under_way(self) -> int:
-        """Messages, computations and timers that have not ended."""
+        """Number of messages, computations and timers in progress."""
         with _session_errors():
             return self._core.under_way
 
@@ -135,106 +135,107 @@ class Session:
         Parameters
         ----------
         source, destination : str
-            Hosts. A message of a host to itself takes no time.
+            Hosts. A message from a host to itself takes no time.
         size : int or str
-            Bytes, or a size with unit such as ``"1 MB"``; 0 B to 16 TiB.
+            Bytes, or a size with a unit such as ``"1 MB"``; 0 B to 16 TiB.
         at : str or float, optional
-            When: a time with unit, or nanoseconds; not before `now`. Default: now.
+            Start: a time with a unit, or nanoseconds; not before `now`. Default: now.
 
         Returns
         -------
         int
-            Id of the message, which its two events have.
+            Id of the message, as in its two events.
 
         Raises
         ------
         ArgumentError
-            If a host or size does not exist, the time is past or after the end, or the session is closed.
+            If a host does not exist, the size is invalid, the time is past or after the end, or the session
+            is closed.
         """
         with _session_errors():
             return self._core.send(_host(source), _host(destination), _size(size), _moment_or_none(at, "at"))
 
     def compute(self, host: str, duration: Moment, *, at: Moment | None = None) -> int:
-        """Occupies the processor of a host, behind its other work.
+        """Starts a computation on the processor of a host, after its earlier work.
 
-        Messages wait for the processor only if they have a cost (``overhead`` of the job).
+        Messages use the processor only if they have a host cost (``overhead`` of the job).
 
         Parameters
         ----------
         host : str
-            The host.
+            Name of the host.
         duration : str or float
-            A time with unit, or nanoseconds.
+            A time with a unit, or nanoseconds.
         at : str or float, optional
-            When it is requested; not before `now`. Default: now.
+            Time of the request; not before `now`. Default: now.
 
         Returns
         -------
         int
-            Id of the computation, which its event has.
+            Id of the computation, as in its event.
 
         Raises
         ------
         ArgumentError
-            If the host does not exist, a time cannot be, or the session is closed.
+            If the host does not exist, a time is invalid, or the session is closed.
         """
         with _session_errors():
             moment = _moment(duration, "duration")
             return self._core.compute(_host(host), moment, _moment_or_none(at, "at"))
 
     def timer(self, at: Moment) -> int:
-        """Starts a timer that ends at a time; its event has the id that this returns."""
+        """Starts a timer that expires at a time; returns the id in its event."""
         with _session_errors():
             return self._core.timer(_moment(at, "at"), False)
 
     def after(self, delay: Moment) -> int:
-        """Starts a timer that ends after a delay; its event has the id that this returns."""
+        """Starts a timer that expires after a delay; returns the id in its event."""
         with _session_errors():
             return self._core.timer(_moment(delay, "delay"), True)
 
     def cancel(self, timer: int) -> bool:
-        """Cancels a timer. Returns ``False`` if it had ended, or there is none with this id."""
+        """Cancels a timer. Returns ``False`` if it has expired or does not exist."""
         with _session_errors():
             return self._core.cancel(timer)
 
     def step(self) -> list[Event]:
-        """Goes on to the next events, and returns them: all of them have the time `now`.
+        """Advances to the next events and returns them; all have the time `now`.
 
         Returns
         -------
         list of Event
-            Empty if nothing is under way.
+            Empty if nothing is in progress.
 
         Raises
         ------
         SimulationError
-            If messages are under way and cannot end, which names the first of them and what holds it, or the
-            duration is over; if the run broke an invariant.
+            If messages in progress cannot complete (the error names the first one and its cause), the
+            duration is over, or the run broke an invariant.
         """
         with _session_errors():
             self._core.run(None)
             return self._taken()
 
     def events(self) -> Iterator[Event]:
-        """Goes on from event to event, until nothing is under way.
+        """Advances from event to event until nothing is in progress.
 
-        Requests that are made in between start at the time of the event. Errors are those of `step`.
+        Requests made in the loop start at the time of the event. Raises the same errors as `step`.
         """
         while events := self.step():
             yield from events
 
     def run_until(self, time: Moment) -> list[Event]:
-        """Goes on to a time, or to the end of the run if that is earlier.
+        """Advances to a time, or to the end of the run if that is earlier.
 
         Parameters
         ----------
         time : str or float
-            A time with unit, or nanoseconds; not before `now`.
+            A time with a unit, or nanoseconds; not before `now`.
 
         Returns
         -------
         list of Event
-            All events before that time, in the order of time, without those at that very time.
+            All events before that time, in order; excludes events at that time.
 
         Raises
         ------
@@ -253,12 +254,12 @@ class Session:
     def save(self, directory: str | Path) -> Path:
         """Writes a scenario that repeats the session so far: ``scenario.toml`` and ``messages.csv``.
 
-        A run of it has the fingerprint of this session if `finish` is called at the end of its last message.
+        Its run has the fingerprint of this session if `finish` is called at the end of the last message.
 
         Returns
         -------
         Path
-            The scenario.
+            Path of the scenario.
 
         Raises
         ------
@@ -268,7 +269,7 @@ class Session:
         with _session_errors():
             messages, scenario = self._core.recorded()
         if messages is None:
-            raise ArgumentError("the session records nothing; open it with record=True")
+            raise ArgumentError("the session does not record requests; create it with record=True")
         folder = Path(directory)
         folder.mkdir(parents=True, exist_ok=True)
         folder.joinpath("messages.csv").write_text(messages, encoding="utf-8")
@@ -278,7 +279,7 @@ class Session:
         return path
 
     def finish(self) -> Result:
-        """Goes on to the end of all messages, closes the session, and returns what it measured.
+        """Advances until all messages are complete, closes the session, and returns the result.
 
         Raises
         ------
@@ -294,7 +295,7 @@ class Session:
         return Result.from_core(core)
 
     def close(self) -> None:
-        """Closes the session without a result. Every further call but this one is an error."""
+        """Closes the session without a result. Further calls, except `close`, raise an error."""
         with _session_errors():
             self._core.close()
 
@@ -315,7 +316,7 @@ class Session:
 
 @contextlib.contextmanager
 def _session_errors() -> Iterator[None]:
-    """Errors of the engine as those of the package; a wrong value is an `ArgumentError`."""
+    """Context that converts errors of the engine; an invalid value becomes an `ArgumentError`."""
     with engine_errors():
         try:
             yield
@@ -329,7 +330,7 @@ def _session_errors() -> Iterator[None]:
 
 def _host(name: str) -> str:
     if not isinstance(name, str):
-        raise ArgumentError(f"{name!r} is not a host; expected a name, such as 'h0'")
+        raise ArgumentError(f"{name!r} is not a host; expected a name such as 'h0'")
     return name
 
 

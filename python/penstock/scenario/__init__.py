@@ -1,4 +1,4 @@
-"""Scenarios from Python: the builder, its keys, and the values of a flow's keys."""
+"""Scenario builder for Python, its keys, and constructors for the values of keys."""
 
 from .builder import Scenario
 from .parts import FlowControl, Topology

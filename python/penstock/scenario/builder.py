@@ -1,7 +1,7 @@
-"""Scenarios from Python: calls mirror the scenario file.
+"""Builds scenarios in Python; the calls mirror the scenario file.
 
-A `Scenario` is immutable; each call returns a new one. `Scenario.check` and `Scenario.run` pass it to the
-checker of the scenario file as TOML, so that errors are the same.
+A `Scenario` is immutable; each call returns a new one. `Scenario.check` and `Scenario.run` pass it as TOML to
+the checker of scenario files, so errors are the same.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Scenario:
     duration : str
         Simulated time, such as ``"10 ms"``.
     **keys
-        The other keys of ``[simulation]``: `SimulationKeys`.
+        Other keys of ``[simulation]``; see `SimulationKeys`.
     """
 
     @spelled(SimulationKeys)
@@ -60,19 +60,19 @@ class Scenario:
 
     @classmethod
     def from_toml(cls, text: str, *, file: str | None = None) -> Scenario:
-        r"""The scenario that a TOML text describes.
+        r"""Creates a scenario from TOML text.
 
         Parameters
         ----------
         text : str
-            TOML.
+            The scenario as TOML.
         file : str, optional
-            Where it came from: shown in errors, and files it names are looked for beside it.
+            Path of its file, for errors. Files that the scenario names are searched in the same directory.
 
         Raises
         ------
         TomlError
-            If the text is not TOML.
+            If the text is not valid TOML.
 
         Examples
         --------
@@ -88,14 +88,14 @@ class Scenario:
 
     @classmethod
     def from_file(cls, file: str | PathLike[str]) -> Scenario:
-        """The scenario in a file, or one that comes with Penstock, such as ``"first-light"``.
+        """Reads a scenario from a file, or one that is included in Penstock, such as ``"first-light"``.
 
         Raises
         ------
         InputError
-            If there is no such file or name.
+            If there is no such file or included scenario.
         TomlError
-            If the file is not TOML.
+            If the file is not valid TOML.
         """
         source = library.read(str(library.path_of("file", file)))
         return cls.from_toml(source.text, file=source.file)
@@ -110,7 +110,7 @@ class Scenario:
         return f"<Scenario {simulation.get('name', 'scenario')!r}, {len(self._model.get('flows', []))} flows>"
 
     def _repr_html_(self) -> str:
-        """Its contents and its file, for notebooks."""
+        """Returns the contents and the file name, for notebooks."""
         simulation = self._model.get("simulation", {})
         parts = {
             "duration": simulation.get("duration", "-"),
@@ -132,7 +132,7 @@ class Scenario:
         return f"<p><b>{name}</b></p><table>{cells}</table>{file}"
 
     def _one_of(self, key: str) -> str:
-        """The word or the names of a choice."""
+        """Returns the word or the names of a choice."""
         chosen = self._model.get(key, "off")
         return chosen if isinstance(chosen, str) else ", ".join(chosen)
 
@@ -148,7 +148,7 @@ class Scenario:
 
     @spelled(ProbesKeys)
     def probes(self, **keys: Unpack[ProbesKeys]) -> Scenario:
-        """Chooses what is recorded besides totals.
+        """Selects time series and other optional results, in addition to the totals.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class Scenario:
         {'bin': '1 us'}
         """
         if isinstance(self._model.get("probes"), list):
-            raise ArgumentError("probes are chosen one by one already, by probe()")
+            raise ArgumentError("probes have already been selected one by one with probe()")
         return self._merged(("probes",), known(keys, ProbesKeys, "probes"))
 
     @spelled(WatchdogKeys)
@@ -186,7 +186,7 @@ class Scenario:
 
     @spelled(ProbeKeys)
     def probe(self, what: str, **keys: Unpack[ProbeKeys]) -> Scenario:
-        """Chooses something to record; what no probe chooses is not recorded.
+        """Records one kind of result; results that no probe selects are not recorded.
 
         Parameters
         ----------
@@ -204,12 +204,12 @@ class Scenario:
         [{'what': 'queue', 'which': 'sw.0->h0'}]
         """
         if isinstance(self._model.get("probes"), dict):
-            raise ArgumentError("probes() records everything already; probe() chooses instead of it")
+            raise ArgumentError("probes() already records everything; use either probes() or probe()")
         return self._appended("probes", {"what": what, **known(keys, ProbeKeys, "probe")})
 
     @spelled(HostKeys)
     def host(self, name: str | None = None, **keys: Unpack[HostKeys]) -> Scenario:
-        """Settings of all hosts, or of the one with this `name`.
+        """Sets keys of all hosts, or of the host with this `name`.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ class Scenario:
 
     @spelled(LinkKeys)
     def link(self, between: str | None = None, **keys: Unpack[LinkKeys]) -> Scenario:
-        """Settings of all links, or of those `between` ends such as ``"leaf*<->spine*"``.
+        """Sets keys of all links, or of the links `between` two ends such as ``"leaf*<->spine*"``.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ class Scenario:
 
     @spelled(SwitchKeys)
     def switch(self, name: str | None = None, **keys: Unpack[SwitchKeys]) -> Scenario:
-        """Settings of all switches, or of the one with this `name`.
+        """Sets keys of all switches, or of the switch with this `name`.
 
         Parameters
         ----------
@@ -291,7 +291,7 @@ class Scenario:
 
     @spelled(TransfersKeys)
     def transfers(self, name: str, **keys: Unpack[TransfersKeys]) -> Scenario:
-        """Adds transfers, each of so many bytes from one host to another.
+        """Adds transfers, each with a number of bytes from one host to another.
 
         Parameters
         ----------
@@ -314,7 +314,7 @@ class Scenario:
 
     @spelled(JobKeys)
     def job(self, name: str, **keys: Unpack[JobKeys]) -> Scenario:
-        """Adds a job: ranks that run a collective or a schedule together.
+        """Adds a job: ranks that together run a collective or a schedule.
 
         Parameters
         ----------
@@ -337,7 +337,7 @@ class Scenario:
 
     @spelled(FaultKeys)
     def fault(self, **keys: Unpack[FaultKeys]) -> Scenario:
-        """Adds a fault: of a link, or of a switch that restarts.
+        """Adds a fault of a link, or the restart of a switch.
 
         Parameters
         ----------
@@ -354,20 +354,20 @@ class Scenario:
         return self._appended("faults", known(keys, FaultKeys, "fault"))
 
     def with_value(self, key: str, value: Any) -> Scenario:
-        """The scenario with one value of the file set, for example in a sweep.
+        """Returns the scenario with one value set, for example for a sweep.
 
         Parameters
         ----------
         key : str
-            Path in the file: ``"flow_control.pfc.xoff"``; entries of a list by number or name:
-            ``"flows.victim.priority"``.
+            Path in the file, such as ``"flow_control.pfc.xoff"``. List entries are given by number or name,
+            as in ``"flows.victim.priority"``.
         value
-            The value as in the file; ``None`` removes the key.
+            New value, as in the file; ``None`` removes the key.
 
         Raises
         ------
         UnknownNameError
-            If the path goes through a list entry that does not exist.
+            If the path contains a list entry that does not exist.
 
         Examples
         --------
@@ -381,7 +381,7 @@ class Scenario:
         return changed
 
     def to_dict(self) -> dict[str, Any]:
-        """The model as plain tables, lists, texts and numbers; a copy.
+        """Returns a copy of the scenario as plain dictionaries, lists, texts and numbers.
 
         Examples
         --------
@@ -393,7 +393,7 @@ class Scenario:
         return copy.deepcopy(self._model)
 
     def to_toml(self) -> str:
-        """The scenario as the text of a scenario file.
+        """Returns the scenario as the text of a scenario file.
 
         Examples
         --------
@@ -413,9 +413,9 @@ class Scenario:
         return tomli_w.dumps({key: self._model[key] for key in keys})
 
     def source(self) -> library.Source:
-        """Text and file name for the checker.
+        """Returns text and file name for the checker.
 
-        The text is that of the file, whose lines errors name, unless the scenario has been changed since.
+        The text is that of the original file, so that errors have its lines, unless the scenario was changed.
 
         Examples
         --------
@@ -429,12 +429,12 @@ class Scenario:
         return library.Source(self._text or self.to_toml(), self._file or f"{name}.toml")
 
     def save(self, file: str | PathLike[str]) -> None:
-        """Writes the scenario as a file, which must not exist yet.
+        """Writes the scenario to a new file.
 
         Raises
         ------
         FileExistsError
-            If there is such a file.
+            If the file exists.
 
         Examples
         --------
@@ -448,7 +448,7 @@ class Scenario:
             out.write(self.to_toml())
 
     def check(self) -> str:
-        """The effective scenario as TOML; raises `ScenarioError` if it cannot be run.
+        """Returns the effective scenario as TOML; raises `ScenarioError` if it cannot be run.
 
         Examples
         --------
@@ -478,7 +478,7 @@ class Scenario:
         return run(self, seed=seed, threads=threads, progress=progress)
 
     def _copy(self) -> Scenario:
-        """A scenario of its own, whose tables are those of this one: what changes has to be copied first."""
+        """Returns a new scenario that shares the tables of this one; copy a table before changing it."""
         other = type(self).__new__(type(self))
         other._model = self._model.copy()
         other._file, other._text = self._file, None
@@ -490,7 +490,7 @@ class Scenario:
         return changed
 
     def _merged(self, path: tuple[str, ...], keys: Mapping[str, Any]) -> Scenario:
-        """A copy with `keys` added to the table at `path`."""
+        """Returns a copy with `keys` added to the table at `path`."""
         changed = self._copy()
         table = changed._model
         for step in path:

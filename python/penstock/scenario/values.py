@@ -20,14 +20,14 @@ Call = TypeVar("Call", bound=Callable[..., Any])
 
 
 def spelled(keys: type) -> Callable[[Call], Call]:
-    """Lets `help` and the completion of notebooks show the keys of a call in place of ``**keys``.
+    """Decorator that makes `help` and notebook completion show the keys of a call in place of ``**keys``.
 
-    Type checkers read ``Unpack``; what looks at the signature of a function at run time does not.
+    Type checkers read ``Unpack``; tools that inspect signatures at run time do not.
 
     Parameters
     ----------
     keys : type
-        The typed dictionary of the keys.
+        The typed dictionary that declares the keys.
     """
 
     def spell(call: Call) -> Call:
@@ -45,12 +45,12 @@ def spelled(keys: type) -> Callable[[Call], Call]:
 
 
 def given(keys: Mapping[str, Any], place: str = "") -> Table:
-    """The keys that have a value, copied; ``None`` means that a key is not there.
+    """Returns a copy without the keys whose value is ``None``.
 
     Raises
     ------
     ArgumentError
-        If a value is of a type that TOML does not have. The message names the key.
+        If TOML has no type for a value. The message names the key.
     """
     return {
         str(key): plain(value, f"{place}.{key}".lstrip("."))
@@ -60,12 +60,12 @@ def given(keys: Mapping[str, Any], place: str = "") -> Table:
 
 
 def known(keys: Mapping[str, Any], table: type, call: str) -> Table:
-    """`given` with the spelling of the file, for keywords that `table` declares.
+    """Returns `given` with keywords spelled as in the file, for keywords that `table` declares.
 
     Raises
     ------
     ArgumentError
-        If a keyword is not one of them, or a value is of a wrong type.
+        If a keyword is not declared, or a value has a wrong type.
     """
     names = table.__annotations__
     for key in keys:
@@ -75,22 +75,22 @@ def known(keys: Mapping[str, Any], table: type, call: str) -> Table:
 
 
 def table(name: str, value: Any = None, **keys: Any) -> Any:
-    """The table ``{name = value}``, or ``{name = {keys}}`` if there are keys or no value."""
+    """Returns the table ``{name = value}``, or ``{name = {keys}}`` if there are keys or no value."""
     own = {key: one for key, one in keys.items() if one is not None}
     if own and isinstance(value, list | tuple):
-        raise ArgumentError(f"{name}() has a list and {', '.join(own)}; expected one of them")
+        raise ArgumentError(f"{name}() has both a list and {', '.join(own)}; expected one of them")
     return {name: value if value is not None and not own else own}
 
 
 class _Annotation(str):
-    """A type as it is written, without quotes around it."""
+    """Returns a type as written in source, without quotes."""
 
     __slots__ = ()
     __repr__ = str.__str__
 
 
 def _parameter(name: str, annotation: str) -> inspect.Parameter:
-    """A keyword; one that is required has no default."""
+    """Returns the parameter of a keyword; a required one has no default."""
     needed = annotation.startswith("Required[")
     written = annotation.removeprefix("Required[").removesuffix("]") if needed else annotation
     default = inspect.Parameter.empty if needed else None
@@ -100,7 +100,7 @@ def _parameter(name: str, annotation: str) -> inspect.Parameter:
 
 
 class Chooser:
-    """Chooses one of what a scenario has one of."""
+    """Selects one of several mutually exclusive tables of a scenario."""
 
     _key: str
 
@@ -108,13 +108,13 @@ class Chooser:
         self._scenario = scenario
 
     def _choose(self, name: str, keys: Any = None, declared: type | None = None) -> Scenario:
-        """The scenario with this choice: a word, or a table with keys."""
+        """Returns the scenario with this choice: a word, or a table with keys."""
         chosen = name if declared is None else {name: known(keys, declared, name)}
         return self._scenario.with_value(self._key, chosen)
 
 
 def plain(value: Any, place: str) -> Any:
-    """A copy made of dictionaries, lists, text, numbers, truth values and dates."""
+    """Returns a copy that consists of dictionaries, lists, text, numbers, booleans and dates."""
     if isinstance(value, str):
         return text_of(place, value)
     if isinstance(value, bool | int | float):
@@ -152,7 +152,7 @@ def set_value(model: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _entry(table: Any, step: str, key: str, within: str) -> Any:
-    """The table or list at `step`, copied in its place, so that it can be changed."""
+    """Copies the table or list at `step` in place, so that it can be changed."""
     at: Any = _place(table, step, key, within) if isinstance(table, list) else step
     found = table[at] if isinstance(table, list) else table.get(at, {})
     if not isinstance(found, dict | list):
@@ -162,7 +162,7 @@ def _entry(table: Any, step: str, key: str, within: str) -> Any:
 
 
 def _place(entries: list[Any], step: str, key: str, within: str) -> int:
-    """Where an entry of the list `within` stands, by its name or number."""
+    """Index of an entry in the list `within`, by its name or number."""
     names = [one.get("name") if isinstance(one, dict) else None for one in entries]
     if step in names:
         return names.index(step)
@@ -170,6 +170,6 @@ def _place(entries: list[Any], step: str, key: str, within: str) -> int:
         return int(step)
     known = [str(name) for name in names if name is not None]
     raise UnknownNameError(
-        f"{key} goes through the list {within}, which has no entry {step!r}; expected a name or a number, "
+        f"{key}: the list {within} has no entry {step!r}; expected a name or a number, "
         f"such as {within}.{known[0] if known else 0}; {suggestion(step, known)}"
     )

@@ -375,7 +375,7 @@ def reproduce(
                 result = StudyResult(study, outcomes, directory, tables, context.cover, quick)
                 storage.write_json(partial / "outcomes.json", to_json([result], study.name))
         except KeyboardInterrupt:
-            say("interrupted: finished runs are saved; the same command resumes")
+            say("interrupted: finished runs are saved; repeat the command to resume")
             raise
         runs.clear()
     return result

@@ -1,4 +1,4 @@
-"""Validation: compares measurement with theory, with replications, intervals and verdicts.
+"""Validation: compares simulation results with theory, using replications, confidence intervals and verdicts.
 
 ``penstock validate`` runs the cases and writes ``docs/validation.md`` with a page for each topic. A topic is
 a module of this package, named in `TOPICS`; a case is a function there with the decorator `registry.case`.
@@ -34,10 +34,10 @@ TOPICS = {
     "senders": "Sending hosts",
     "storms": "Pause storms",
     "schedulers": "Schedulers and shapers",
-    "disturbances": "Ports that are held up",
+    "disturbances": "Disturbed ports",
     "loops": "Requests and windows",
     "tcp": "TCP",
-    "windows": "Windows of TCP, and senders in step",
+    "windows": "TCP windows and synchronized senders",
     "conversations": "Applications over TCP",
     "messages": "Congestion messages",
     "managers": "Queue managers",
@@ -48,14 +48,14 @@ TOPICS = {
     "rdma": "RDMA",
     "paths": "Path choice",
 }
-"""Modules that register cases, in the order of the document, with the titles of their pages."""
+"""Modules that register cases, in document order, mapped to the titles of their pages."""
 
 SCHEMA = "penstock-validation/1"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A case and its rows."""
+    """A case and the rows of its run."""
 
     case: Case
     rows: tuple[Row, ...]
@@ -85,14 +85,14 @@ def cases(names: Sequence[str] = ()) -> list[Case]:
 def validate(
     wanted: Iterable[Case], *, quick: bool = False, done: Callable[[Outcome], None] | None = None
 ) -> list[Outcome]:
-    """Runs cases one after the other, and the runs of each case on all processors.
+    """Runs the cases one after the other; the runs of a case are spread over all processors.
 
     Parameters
     ----------
     wanted : iterable of Case
         See `cases`.
     quick : bool
-        Makes fewer, shorter runs with wider intervals: a smoke test.
+        Makes fewer, shorter runs and accepts wider intervals, as a smoke test.
     done : callable, optional
         Called with each outcome as soon as it is available.
     """

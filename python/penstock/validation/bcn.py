@@ -26,11 +26,11 @@ class Source(Sender):
         return self.current if self.active else None
 
     def tag_bytes(self) -> int:
-        """Length of the rate limit tag, which is on every frame of an active reaction point."""
+        """Length in bytes of the rate limit tag, carried by every frame of an active reaction point."""
         return _TAG if self.active else 0
 
     def sent(self) -> None:
-        """Ends the reaction point at line rate: a greedy source keeps one frame in its limiter."""
+        """Deactivates the reaction point at line rate (a greedy source keeps one frame in its limiter)."""
         super().sent()
         self.active = self.active and self.current < LINE
 
@@ -78,15 +78,15 @@ _STOP = 'max_stop = "0 s"'
 @case(
     "bcn",
     "Backward congestion notification",
-    compared="Greedy sources behind reaction points share a link whose queue is a congestion point, "
-    "beside a model of the switch, the sources and their messages in Python. Stops have no length, as "
-    "theirs is random.",
-    formula="Fb = q_eq - q - 2·(q - q_old), of one of so many frames; Fb < 0: R is cut by |Fb|/128 of it a "
-    "frame, at most by half; Fb > 0: R grows by 4 · 8 Mb/s a frame; above 90 frames R is a hundredth "
-    "of the link.",
+    compared="Greedy sources behind reaction points share a link whose queue is a congestion point. A "
+    "Python model of the switch, the sources and their messages predicts the result. Stops have "
+    "zero length because BCN draws their length at random.",
+    formula="Fb = q_eq - q - 2·(q - q_old), in frames, computed for one frame in every `sample_every`. "
+    "If Fb < 0, each sampled frame cuts R by the fraction |Fb|/128, at most by half. If Fb > 0, "
+    "it raises R by Fb · 4 · 8 Mb/s. Above 90 frames, R drops to 1 % of the link rate.",
     sources=("Jiang and Jain, INFOCOM 2007",),
     scenario=scenario("bcn", [0, 137_000], 1_000_000, 10_000_000_000, _STOP, "sample_every = 20"),
-    ends=("A change of the rate holds from the next frame on: the gap after the last one stays.",),
+    ends=("A rate change takes effect with the next frame; the gap after the previous frame is unchanged.",),
 )
 def bcn(bench: Bench) -> Iterator[Row]:
     """Compares the simulator with the model."""
@@ -99,7 +99,7 @@ def bcn(bench: Bench) -> Iterator[Row]:
         modelled = [(it.frames, it.messages, it.lowest, it.current) for it in sources]
         label = f"{count} sources, {delay / 1e6:g} us, one of {every} frames: "
         alike = sum(one == other for one, other in zip(measured(found), modelled, strict=True))
-        yield exact(label + "sources as in the model", "sources", count, alike)
+        yield exact(label + "sources equal to the model", "sources", count, alike)
         counted = sum(row[1] for row in measured(found))
         yield exact(label + "messages", "messages", sum(it.messages for it in sources), counted)
         lowest = min(row[2] for row in measured(found))

@@ -1,4 +1,4 @@
-"""Runs the scenarios of a validation: replications on threads, with fixed seeds."""
+"""Runs the scenarios of a validation: concurrent replications with fixed seeds."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Reader = Callable[[Result], Mapping[str, float]]
 REPLICATIONS = 10
 QUICK_REPLICATIONS = 5
 QUICK_SHORTER = 10
-"""Factor by which runs are shorter in the quick form."""
+"""Factor by which runs are shorter in the quick form (`quick`)."""
 QUICK_COARSER = 10.0
-"""Factor by which intervals may be wider in the quick form."""
+"""Factor by which intervals may be wider in the quick form (`quick`)."""
 
 
 class Bench:
@@ -35,7 +35,7 @@ class Bench:
     quick : bool
         Makes fewer and shorter runs with wider intervals.
     pool : ThreadPoolExecutor
-        Executes the runs; the engine releases Python's global lock.
+        Executes the runs; the engine releases the global interpreter lock.
     directory : path
         Directory for the files that scenarios refer to.
     """
@@ -53,20 +53,20 @@ class Bench:
         return QUICK_REPLICATIONS if self.quick else REPLICATIONS
 
     def precision(self, full: float) -> float:
-        """The largest half-width of an interval, from that of the full form."""
+        """Returns the maximum half-width of an interval, given the value for the full form."""
         return full * QUICK_COARSER if self.quick else full
 
     def choose(self, full: int, quick: int) -> int:
-        """Returns the number for the full or the quick form."""
+        """Returns the first argument in the full form, the second in the quick form."""
         return quick if self.quick else full
 
     def milliseconds(self, full: float, warmup: float) -> dict[str, str]:
-        """Keys ``duration`` and ``warmup`` for a measurement of `full` milliseconds after `warmup`."""
+        """Returns ``duration`` and ``warmup`` for a measurement of `full` milliseconds after `warmup`."""
         measured = max(round(full / QUICK_SHORTER), 1) if self.quick else full
         return {"duration": f"{warmup + measured:g} ms", "warmup": f"{warmup:g} ms"}
 
     def file(self, name: str, text: str) -> str:
-        """Writes a file beside the scenarios and returns its name."""
+        """Writes a file into the directory of the scenarios and returns its name."""
         (self._directory / name).write_text(text, "utf-8")
         return name
 
@@ -75,7 +75,7 @@ class Bench:
         return self.repeat(self.replications, scenario, read, **keys)
 
     def repeat(self, count: int, scenario: str, read: Reader, /, **keys: object) -> dict[str, list[float]]:
-        """Runs `replicate` with `count` replications."""
+        """Runs the scenario `count` times; otherwise like `replicate`."""
         text = fill(scenario, **keys)
         seeds = range(self._next_seed, self._next_seed + count)
         self._next_seed += count
@@ -85,12 +85,12 @@ class Bench:
     def each(
         self, scenario: str, read: Reader, variants: Sequence[Mapping[str, object]]
     ) -> list[Mapping[str, float]]:
-        """Runs a scenario without randomness once for each set of keys."""
+        """Runs a deterministic scenario once for each set of keys."""
         texts = [fill(scenario, **keys) for keys in variants]
         return list(self._pool.map(lambda text: read(self._run(text, 1)), texts))
 
     def once(self, scenario: str, **keys: object) -> Result:
-        """The result of one run of a scenario without randomness."""
+        """Returns the result of one run of a deterministic scenario."""
         return self._run(fill(scenario, **keys), 1)
 
     def _run(self, text: str, seed: int) -> Result:
@@ -99,27 +99,27 @@ class Bench:
 
 
 def fill(scenario: str, **keys: object) -> str:
-    """The scenario with its ``$keys`` filled in.
+    """Returns the scenario with its ``$keys`` replaced by values.
 
     Raises
     ------
     KeyError
-        If one is missing.
+        If a key has no value.
     """
     return Template(scenario).substitute({key: str(value) for key, value in keys.items()})
 
 
 def summaries(duration: str = "$duration", *, warmup: str | None = None, pauses: bool = False) -> str:
-    """The beginning of a scenario that records no time series, and the log of pauses only on request."""
+    """Returns the first tables of a scenario: no time series, and no pause log unless `pauses` is true."""
     begin = "" if warmup is None else f'warmup = "{warmup}"\n'
     log = "" if pauses else "pauses = false\n"
     return f'[simulation]\nduration = "{duration}"\n{begin}\n[probes]\nbin = "off"\n{log}\n'
 
 
 def fabric(kind: str, sizes: Mapping[str, object], **links: str) -> str:
-    """A topology of one `kind`, with the keys of its size and those of its links.
+    """Returns a topology of one `kind` from the keys of its size and the keys of its links.
 
-    Links have no PHY, so that theory knows their delay.
+    Links have no PHY, so their delay is known exactly.
     """
     keys = [f"{key} = {value}" for key, value in sizes.items()]
     keys += [f'{key} = "{value}"' for key, value in links.items()]
@@ -127,19 +127,19 @@ def fabric(kind: str, sizes: Mapping[str, object], **links: str) -> str:
 
 
 def star(hosts: object, **links: str) -> str:
-    """Hosts ``h0``, ``h1``, ... at the switch ``sw``, over links with these keys and without a PHY."""
+    """Returns a star of hosts ``h0``, ``h1``, ... around the switch ``sw``, without PHY delays."""
     return fabric("star", {"hosts": hosts}, **links)
 
 
 def chain(switches: int, hosts_per_switch: int, **links: str) -> str:
-    """Switches ``sw0``, ``sw1``, ... in a row, each with its hosts, over links without a PHY."""
+    """Returns a chain of switches ``sw0``, ``sw1``, ..., each with its hosts, without PHY delays."""
     return fabric("chain", {"switches": switches, "hosts_per_switch": hosts_per_switch}, **links)
 
 
 def around_a_switch(**links: str) -> str:
-    """A topology of the switch ``sw`` with one host per argument, whose value has the keys of its link.
+    """Returns a switch ``sw`` with one host per argument; each value holds the TOML keys of the link.
 
-    Links have no PHY, so that theory knows their delay.
+    Links have no PHY, so their delay is known exactly.
     """
     hosts = ", ".join(f'"{host}"' for host in links)
     blocks = (f"\n{link_text(host, 'sw', keys)}" for host, keys in links.items())
@@ -147,13 +147,13 @@ def around_a_switch(**links: str) -> str:
 
 
 def link_text(one: str, other: str, keys: str) -> str:
-    """A link of an explicit topology: `keys` in TOML, and no PHY unless they say how long its ports take."""
+    """Returns a link of an explicit topology; it has no PHY unless `keys` sets ``interface_delay``."""
     phy = "" if "interface_delay" in keys else 'phy = "none"\n'
     return f'[[topology.explicit.links]]\nbetween = ["{one}", "{other}"]\n{keys}\n{phy}'
 
 
 def flow_text(name: str, sender: str, receiver: str, *lines: str) -> str:
-    """A flow from `sender`, a name or a list in TOML, to `receiver`; `lines` are its other keys."""
+    """Returns a flow from `sender` (a name or a TOML list) to `receiver`; `lines` are its other keys."""
     origin = sender if sender.startswith("[") else f'"{sender}"'
     return "\n".join(
         ["\n[[flows]]", f'name = "{name}"', f"from = {origin}", f'to = "{receiver}"', *lines, ""]
@@ -166,17 +166,17 @@ def picoseconds(nanoseconds: float) -> int:
 
 
 def workers() -> int:
-    """Number of concurrent runs."""
+    """Number of concurrent runs, one per processor."""
     return os.cpu_count() or 1
 
 
 def only(rows: Sequence[dict[str, Any]], **wanted: object) -> dict[str, Any]:
-    """The one row with these values.
+    """Returns the only row with these values.
 
     Raises
     ------
     LookupError
-        If there is none or more than one.
+        If no row or more than one row matches.
     """
     found = [row for row in rows if all(row[key] == value for key, value in wanted.items())]
     if len(found) != 1:

@@ -1,4 +1,4 @@
-"""Small queues and shared memory: losses and occupancy by frame size and queue."""
+"""Small queues and shared memory: loss and occupancy by frame size and buffer limit."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def _loss(flow: str) -> Reader:
 @case(
     "loss",
     "Loss of M/D/1/K and M/M/1/K",
-    compared="A queue that holds q frames. The limit counts waiting frames; K of theory includes "
-    "the one in transmission, so K = q + 1.",
+    compared="A queue holds at most q frames. The limit counts waiting frames only, whereas K in the "
+    "theory includes the frame in transmission, so K = q + 1.",
     formula="M/G/1/K: loss = 1 − 1/(p0 + ρ), p0 from the embedded Markov chain at departures, with the exact "
     "lengths. M/M/1/K: loss = (1 − ρ)·ρ^K / (1 − ρ^(K+1)).",
     sources=("Cooper, Introduction to Queueing Theory, 1981, section 5.9",),
@@ -50,7 +50,7 @@ def _loss(flow: str) -> Reader:
         frame='"980 B"',
         rate="9 Gb/s",
     ),
-    ends=("The frame in transmission takes no memory; switches that hold it until its end lose more.",),
+    ends=("The frame in transmission occupies no memory; switches that hold it until its end lose more.",),
 )
 def loss(bench: Bench) -> Iterator[Row]:
     """Fixed and exponential lengths."""
@@ -88,7 +88,7 @@ def loss(bench: Bench) -> Iterator[Row]:
 
 
 def _losses(bench: Bench, load: float, limit: int, ms: float, **keys: str) -> list[float]:
-    """Shares lost of Poisson frames at a queue of `limit` frames, one per replication."""
+    """Returns the share of Poisson frames lost at a queue of `limit` frames, one value per replication."""
     keys |= {"limit": f"{limit} frames", "rate": f"{load * 10:g} Gb/s", **bench.milliseconds(ms, warmup=1)}
     return bench.replicate(_LIMITED, _loss("poisson"), **keys)["loss"]
 
@@ -122,13 +122,14 @@ buffer = { queue = "$limit" }
 
 @case(
     "buffers",
-    "Buffers counted in bytes and in frames",
-    compared="Short (500 B) and long (1,500 B) frames share a FIFO queue. A limit in bytes admits "
-    "short frames where long ones no longer fit; a limit in frames does not distinguish. With frames "
-    "of one length both limits give the same run, frame by frame.",
-    formula="A Markov renewal process over the sequence of waiting frames, observed when a "
-    "service begins; during a service the sequence grows with the matrix exponential of the arrivals "
-    "that fit. The loss of a class is the share of time in which its frames do not fit (PASTA).",
+    "Buffers limited in bytes and in frames",
+    compared="Short (500 B) and long (1,500 B) frames share a FIFO queue. A limit in bytes admits short "
+    "frames when long ones no longer fit; a limit in frames treats both alike. If all frames "
+    "have the same length, both limits produce the same run, frame by frame.",
+    formula="A Markov renewal process over the sequence of waiting frames, observed at the start of "
+    "each service. During a service, the sequence grows with the matrix exponential of the "
+    "arrivals that fit. The loss of a class is the share of time in which its frames do not fit "
+    "(PASTA).",
     sources=(
         "Çinlar, Introduction to Stochastic Processes, 1975, chapter 10",
         "Wolff, Poisson arrivals see time averages, 1982",
@@ -137,7 +138,7 @@ buffer = { queue = "$limit" }
     ends=("Memory is counted in bytes of frames, not in cells.",),
 )
 def buffers(bench: Bench) -> Iterator[Row]:
-    """Two sizes under both kinds of limits, then one size."""
+    """Compares two sizes under both kinds of limits, then one size."""
     lengths = (500, 1500)
     services = [(length + OVERHEAD) * BYTE_PS for length in lengths]
     rates = [load / service for load, service in zip((0.4, 0.5), services, strict=True)]
@@ -204,17 +205,20 @@ def _into(busy: int) -> str:
 
 @case(
     "dynamic-thresholds",
-    "Dynamic thresholds: memory that queues share",
-    compared="One to four ports of a switch are overloaded, each by two greedy hosts. All queues "
-    "share a memory, and each may hold α times the free part. Measured is the mean occupancy of the "
-    "busy queues once it has settled.",
+    "Dynamic thresholds for shared memory",
+    compared="Two greedy hosts overload each of one to four switch ports. All queues share one memory, "
+    "and each may hold α times the free part. The mean occupancy of the busy queues is measured "
+    "in steady state.",
     formula="Each of n busy queues holds α / (1 + n·α) of the memory, and 1 / (1 + n·α) stays free.",
     sources=(
         "Choudhury and Hahne, Dynamic queue length thresholds for shared-memory packet switches, 1998, "
         "section III",
     ),
     scenario=fill(_SHARED, duration=6_000, warmup=4_000, memory=2_000_000, alpha=1.0) + _into(2),
-    ends=("Minima, headroom, and lossless classes are held against arithmetic by the tests of the engine.",),
+    ends=(
+        "Guaranteed minima, headroom and lossless classes are not covered here; the engine's tests "
+        "check them by arithmetic.",
+    ),
 )
 def dynamic_thresholds(bench: Bench) -> Iterator[Row]:
     """Small and large shares."""
@@ -233,10 +237,10 @@ def dynamic_thresholds(bench: Bench) -> Iterator[Row]:
             share = memory * alpha / (1 + busy * alpha)
             tolerance = (1 + busy) * 1_000 / share
             yield within(
-                f"α = {alpha:g}, {busy} busy: what a queue holds",
+                f"α = {alpha:g}, {busy} busy: mean occupancy of a busy queue",
                 "B",
                 share,
                 [math.fsum(held) / busy],
                 tolerance,
-                "frames are taken whole, so that each queue is up to a frame off its threshold",
+                "frames are admitted whole, so each queue is up to one frame off its threshold",
             )

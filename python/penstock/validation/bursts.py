@@ -44,27 +44,28 @@ def _bursts(sources: int, peak: float, on_share: float) -> dict[str, object]:
 @case(
     "bursts",
     "On/off aggregates against fluid theory",
-    compared="N sources with exponential bursts (100 µs) and silences share a 10 Gb/s link. A "
-    "burst has tens of frames, so that the queue is close to a fluid. Compared are the mean wait, "
-    "its percentiles, and the decay of the tail.",
-    formula="F'(x)·D = F(x)·M for F_i(x) = P(i sources on, Q ≤ x), M the generator of the number on, D = "
-    "diag(i − c), c the link in peak rates; F_i(0) = 0 for i > c. All eigenvalues are used. What arrives "
-    "finds more than x with Σ i·(F_i(∞) − F_i(x)) / Σ i·F_i(∞). The tail falls as e^(−r·x), r = (1 − "
-    "ρ)(1 + λ)/(1 − c/N), λ the mean on-time over the mean off-time, x in what a source sends in a mean "
-    "on-time.",
+    compared="N sources with exponential bursts (mean 100 µs) and silences share a 10 Gb/s link. A burst "
+    "has tens of frames, so the queue is close to a fluid. The mean wait, its percentiles and "
+    "the decay of the tail are compared.",
+    formula="F'(x)·D = F(x)·M for F_i(x) = P(i sources on, Q ≤ x), where M is the generator of the "
+    "number of active sources and D = diag(i − c), with c the link rate in peak rates; F_i(0) = "
+    "0 for i > c. All eigenvalues are used. An arrival finds more than x with probability Σ "
+    "i·(F_i(∞) − F_i(x)) / Σ i·F_i(∞). The tail falls as e^(−r·x), r = (1 − ρ)(1 + λ)/(1 − "
+    "c/N), where λ is the mean on-time over the mean off-time and x is in units of what a "
+    "source sends in a mean on-time.",
     sources=(
         "Anick, Mitra and Sondhi, Stochastic theory of a data-handling system with multiple sources, 1982",
     ),
     scenario=fill(_BURSTS, duration="2010 ms", warmup="10 ms", **_bursts(10, 2.2, 0.36)),
     ends=(
-        "Fluid has no frames: a frame also waits for frames that arrive at the same time when no rate "
-        "exceeds the link.",
-        "Percentiles are read from a histogram (1/32 of their value at worst).",
+        "A fluid has no frames. In the simulator, a frame also waits for frames that arrive at the "
+        "same time when the total rate does not exceed the link.",
+        "Percentiles are read from a histogram (error at most 1/32 of the value).",
     ),
 )
 def bursts(bench: Bench) -> Iterator[Row]:
     """Few fast and many slow sources."""
-    reason = "frames instead of fluid, and chance"
+    reason = "frames instead of fluid, and random variation"
     for sources, peak, on_share, ms in ((10, 2.2, 0.36, 2000), (16, 1.5, 0.36, 2000)):
         capacity = 10 / peak
         fluid = theory.FluidQueue.solve(sources, on_share, capacity)
@@ -123,13 +124,14 @@ def _counts(length: int, bin_ns: float) -> Reader:
 @case(
     "generators",
     "Sources: rates, lengths and the index of dispersion",
-    compared="Each kind of source sends over a 400 Gb/s link, where nothing waits; the Bernoulli "
-    "source has the slots of its 10 Gb/s link. Frames are counted in bins at the receiver; the index "
+    compared="Each kind of source sends over a 400 Gb/s link, where no frame waits; the Bernoulli source "
+    "uses the slots of its 10 Gb/s link. Frames are counted in bins at the receiver. The index "
     "of dispersion is the variance of the counts over their mean.",
     formula="Index of dispersion: Poisson 1; Bernoulli 1 − p, p = r/C·(L + 20)/L; constant rate: counts "
-    "differ by at most one; exponential on/off: 2·P·(1 − π)·(s·T − 1 + e^(−s·T)) / (s²·T) with P frames "
-    "a second while on, π the share on, s = 1/on + 1/off, T the bin; bursts of n frames: n. Pareto "
-    "times are cut at 100 means; their mean is the one of the key all the same.",
+    "differ by at most one; exponential on/off: 2·P·(1 − π)·(s·T − 1 + e^(−s·T)) / (s²·T), "
+    "where P is the frames per second while on, π the share of time on, s = 1/on + 1/off, and T "
+    "the bin; bursts of n frames: n. Pareto times are truncated at 100 means; their mean still "
+    "equals the configured value.",
     sources=("Cox and Lewis, The Statistical Analysis of Series of Events, 1966",),
     scenario=fill(
         _SOURCE,
@@ -140,10 +142,10 @@ def _counts(length: int, bin_ns: float) -> Reader:
         frame='"1000 B"',
         source='poisson = { rate = "1 Gb/s" }',
     ),
-    ends=("A source knows nothing of the queue behind it unless the NIC is full.",),
+    ends=("A source is independent of the queue behind it unless the NIC is full.",),
 )
 def generators(bench: Bench) -> Iterator[Row]:
-    """Every kind of source, every kind of lengths."""
+    """Compares every kind of source and every length distribution."""
     yield from _rates_and_dispersion(bench)
     yield from _mean_lengths(bench)
 
@@ -175,7 +177,7 @@ def _rates_and_dispersion(bench: Bench) -> Iterator[Row]:
         theory.on_off_dispersion(peak_bits * 1e3 / 8e3, on, off, window),
         on_off["dispersion"],
         bench.precision(0.04),
-        "frames instead of fluid, and chance",
+        "frames instead of fluid, and random variation",
     )
     for shape, ms in ((1.5, 4000), (1.1, 16000)):
         pareto = _count(
@@ -195,7 +197,7 @@ def _aggregates(bench: Bench) -> Iterator[Row]:
     """Aggregates of many sources, and bursts."""
     fine = bench.precision(0.01)
     streams = _count(bench, 'streams = { rate = "10 Mb/s", count = 100 }', ms=160, bin_us=800)
-    label = "100 streams of 10 Mb/s: counts of 800 µs, their interval, differ by at most"
+    label = "100 streams of 10 Mb/s: counts per 800 µs (the interval of a stream) differ by at most"
     yield exact(label, "frames", 0, max(streams["spread"]))
     bursts = _count(bench, 'bursts = { rate = "4 Gb/s", frames = 60 }', ms=4000, bin_us=1000)
     yield random("bursts of 60 frames, 4 Gb/s: rate", "Gb/s", 4.0, bursts["rate"], precision=2 * fine)
@@ -206,7 +208,7 @@ def _aggregates(bench: Bench) -> Iterator[Row]:
 
 
 def _count(bench: Bench, source: str, *, ms: int, bin_us: float, **keys: object) -> dict[str, list[float]]:
-    """Rate, dispersion and spread of frames in bins; by default of frames that appear at the switch."""
+    """Returns rate, dispersion and spread of frame counts in bins, by default of arrivals at the switch."""
     measured = ms // _shorter(bench)
     found = bench.replicate(
         _SOURCE,

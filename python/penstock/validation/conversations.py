@@ -32,7 +32,7 @@ _CHAIN = chain(4, 1, rate="10 Gb/s", length="20 m")
 _NEXT = {"topology": _STAR, "opener": "h0", "peer": "h1"}
 _APART = {"topology": _CHAIN, "opener": "h0.0", "peer": "h3.0"}
 _PATHS = (("star", _NEXT, 2), ("chain of four", _APART, 5))
-"""Name, topology with its opener and peer, and number of links between them."""
+"""Name, topology with client and server, and number of links between them."""
 
 _PDU, _HEADER, _FIRST, _BURST = 8_192, 48, 65_536, 262_144
 
@@ -43,12 +43,12 @@ def pdus(data: int) -> int:
 
 
 def read(block: int) -> list[int]:
-    """Messages of a read: the command; then all data, the last PDU with the status (RFC 7143, 11.7.3)."""
+    """Messages of a read: the command, then all data, with the status in the last PDU (RFC 7143, 11.7.3)."""
     return [_HEADER, pdus(block)]
 
 
 def write(block: int) -> list[int]:
-    """Messages of a write: command with first burst; request and data of each further burst; status."""
+    """Messages of a write: command with first burst, an R2T and data per further burst, then the status."""
     messages = [pdus(min(block, _FIRST))]
     for at in range(_FIRST, block, _BURST):
         messages += [_HEADER, pdus(min(_BURST, block - at))]
@@ -56,13 +56,13 @@ def write(block: int) -> list[int]:
 
 
 def frames(size: int) -> list[int]:
-    """Lengths of the frames of a message."""
+    """Returns the lengths of the frames that carry a message."""
     full, rest = divmod(size, DATA)
     return [DATA + HEADERS] * full + ([max(rest + HEADERS, ACK)] if rest else [])
 
 
 def alone(messages: Sequence[int], links: int) -> int:
-    """Picoseconds from the first message of an exchange until its last has arrived."""
+    """Picoseconds from the first message of an exchange until the last one has arrived."""
     path = [(10 * GBPS, _CABLE)] * links
     # A host acknowledges a received message before it responds.
     waits = [0, *[wire(ACK)] * (len(messages) - 2), max(_SERVICE, wire(ACK))]
@@ -84,14 +84,15 @@ _APPLICATIONS = (
 
 @case(
     "conversations",
-    "Applications that talk over TCP",
-    compared="Two hosts send messages in turn over one connection, one exchange at a time: interprocess "
-    "communication, entries into a database and queries, reads and writes over iSCSI of 4 KiB to "
-    "1 MiB. The time of an exchange, and how many there are in 20 ms.",
-    formula="A message of M bytes goes in ⌈M / 1460⌉ segments of 62 B more each, back to back, over each "
-    "link as in the section on round trips. Between two messages lies the acknowledgement of the first "
-    "(64 B), or the service time of 20 us before the last. The next exchange follows 3 us later. Messages "
-    "of iSCSI are counted from its PDUs.",
+    "Request-response applications over TCP",
+    compared="Two hosts take turns sending messages over one connection, one exchange at a time: "
+    "interprocess communication, database inserts and queries, and iSCSI reads and writes of 4 "
+    "KiB to 1 MiB. The duration of an exchange and the number of exchanges in 20 ms are "
+    "compared.",
+    formula="A message of M bytes is sent in ⌈M / 1460⌉ segments with 62 B of overhead each, back to "
+    "back, over each link as in the section on round trips. Two messages are separated by the "
+    "acknowledgement of the first (64 B), or, before the last message, by the service time of "
+    "20 us. The next exchange starts 3 us later. iSCSI messages are built from their PDUs.",
     sources=("RFC 7143, sections 11 and 13", "RFC 9293, section 3.8", "Counting by hand"),
     scenario=fill(
         _TALK,
@@ -102,12 +103,12 @@ _APPLICATIONS = (
         think=_THINK,
     ),
     ends=(
-        "The congestion window holds a whole message from the start: slow start is left out.",
-        "Hosts take no time for protocols; targets have no disk.",
+        "The congestion window holds a whole message from the start, so slow start is not covered.",
+        "Hosts take no time for protocol processing; targets have no disk.",
     ),
 )
 def conversations(bench: Bench) -> Iterator[Row]:
-    """One exchange at a time."""
+    """Compares applications with one exchange at a time."""
     duration = bench.choose(20, 5) * 1_000_000_000
     for name, path, links in _PATHS:
         for application, text, messages in _APPLICATIONS:
@@ -129,7 +130,7 @@ def conversations(bench: Bench) -> Iterator[Row]:
 
 
 def ends(messages: Sequence[int], outstanding: int, links: int) -> Iterator[int]:
-    """Times at which exchanges end, if their data fill the link from the first one on."""
+    """Completion times of exchanges whose data keep the link full from the first exchange on."""
     path = [(10 * GBPS, _CABLE)] * links
     full = wire(DATA + HEADERS)
     reads = len(messages) == 2 and messages[1] > messages[0]
@@ -151,12 +152,13 @@ def ends(messages: Sequence[int], outstanding: int, links: int) -> Iterator[int]
 
 @case(
     "queue-depth",
-    "Storage with many commands at a time",
-    compared="As above, with 16 commands outstanding and no think time: blocks of 1 MiB that are read or "
-    "written in 50 ms.",
-    formula="The link of whoever sends the data is never idle, and all its segments are full: what has been "
-    "sent before the last byte of a block, in the order of commands, says when that byte arrives. A read "
-    "is complete then; a write 20 us and the way of its status later.",
+    "Storage with many outstanding commands",
+    compared="As above, with 16 outstanding commands and no think time: the number of 1 MiB blocks that "
+    "are read or written in 50 ms.",
+    formula="The link of the host that sends the data is never idle, and all its segments are full. The "
+    "bytes sent before the last byte of a block, in command order, therefore determine when "
+    "that byte arrives. A read completes at that time. A write completes 20 us later, plus the "
+    "latency of its status.",
     sources=("RFC 7143, section 4.2.2.1 (the order of commands)", "Counting by hand"),
     scenario=fill(
         _TALK,
@@ -166,10 +168,10 @@ def ends(messages: Sequence[int], outstanding: int, links: int) -> Iterator[int]
         outstanding=16,
         think=0,
     ),
-    ends=("With few commands the link idles while a request for data is on its way.",),
+    ends=("With few outstanding commands, the link is idle while a request for data is in flight.",),
 )
 def queue_depth(bench: Bench) -> Iterator[Row]:
-    """Exchanges that keep the link full."""
+    """Compares exchanges that keep the link full."""
     duration = bench.choose(50, 20) * 1_000_000_000
     for name, path, links in _PATHS:
         for what, messages in (("read", read(1 << 20)), ("write", write(1 << 20))):
@@ -207,7 +209,7 @@ _ENVELOPE, _EAGER = 64, 65_536
 
 
 def step(message: int, links: int) -> int:
-    """Picoseconds from the start of a step until both messages have arrived; two hosts, two connections."""
+    """Picoseconds from the start of a step until both messages have arrived (two connections)."""
     path = [(10 * GBPS, _CABLE)] * links
     if message <= _EAGER:
         return path_time(in_turn(frames(_ENVELOPE + message)), path)
@@ -216,29 +218,30 @@ def step(message: int, links: int) -> int:
 
 
 def in_turn(lengths: Sequence[int]) -> list[int]:
-    """Interleaved frames of two equal messages; the adapter has two frames of the first in advance."""
+    """Interleaves the frames of two equal messages; the NIC queues two frames of the first one in advance."""
     first, *more = lengths
     return [first, *(length for pair in zip(more, lengths, strict=False) for length in pair), lengths[-1]]
 
 
 @case(
     "mpi-exchange",
-    "Ranks of MPI in a ring",
-    compared="Two hosts that are both neighbours of each other take steps in which each sends two messages "
-    "of 0 B to 1 MiB, with one rank a host, and with two whose copies through memory take longer than the "
-    "network. The time of a step, and how many there are.",
-    formula="The messages of both connections leave in turn, frame by frame; the step is over with the last. "
-    "Beyond 64 KiB an envelope of 64 B goes there and one comes back before. With two ranks a step takes "
-    "as long as a copy.",
+    "MPI ranks in a ring",
+    compared="Two hosts, each both neighbours of the other, run steps in which each sends two messages "
+    "of 0 B to 1 MiB. There is one rank per host, or two ranks whose copies through memory take "
+    "longer than the network. The duration of a step and the number of steps in 20 ms are "
+    "compared.",
+    formula="The messages of both connections alternate frame by frame, and a step ends with the last "
+    "frame. For messages above 64 KiB, an envelope of 64 B is first sent in each direction. "
+    "With two ranks, a step takes as long as a copy.",
     sources=("Intel MPI Benchmarks, Exchange", "Counting by hand"),
     scenario=fill(_RING, message=4_096, steps=10, ranks="", **_NEXT),
     ends=(
-        "Nothing is acknowledged while the steps last, so that acknowledgements delay no data.",
-        "More hosts than two: their messages meet at switches.",
+        "No acknowledgements are sent during the steps, so they delay no data.",
+        "More than two hosts are not covered: their messages would share switch ports.",
     ),
 )
 def mpi_exchange(bench: Bench) -> Iterator[Row]:
-    """Steps one after the other."""
+    """Compares steps that follow one another."""
     for name, path, links in _PATHS:
         for message in (0, 1, 1_396, 1_397, 4_096, _EAGER, _EAGER + 1, 1 << 20):
             steps = max(1, min(100, 1_000 * DATA // (message + 3 * _ENVELOPE) // 2))
@@ -254,7 +257,7 @@ def mpi_exchange(bench: Bench) -> Iterator[Row]:
 
 
 def _steps(bench: Bench, label: str, keys: Mapping[str, object], steps: int, took: int) -> Iterator[Row]:
-    """Rows for the measurements of both hosts."""
+    """Returns the rows for both hosts."""
     run = bench.once(_RING, steps=steps, **keys)
     for row in run.rows("connections"):
         yield exact(f"{label}, {row['flow']}: steps", "steps", steps, row["exchanges"])

@@ -1,4 +1,4 @@
-"""Credits without randomness: throughput of a link by number of credits, and waits for credits."""
+"""Credits, without randomness: throughput of a link by number of credits, and waits for credits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ update_delay = "$update ps"
 
 @dataclass(frozen=True)
 class _Setup:
-    """A link of 10 Gb/s. Its delay and that of updates in picoseconds, the buffer in credits."""
+    """A link of 10 Gb/s: its delay and the delay of updates in picoseconds, and its buffer in credits."""
 
     frame: int
     delay: int
@@ -48,7 +48,7 @@ class _Setup:
 
     @property
     def name(self) -> str:
-        """A label for reports."""
+        """The setup as a label for reports."""
         frame = f"{self.frame:,} B, {self.delay / 1e6:g} us"
         return f"{frame}, updates {self.update / 1e3:g} ns, {self.credits:,} credits"
 
@@ -59,7 +59,7 @@ class _Setup:
 
     @property
     def round_trip(self) -> int:
-        """Time from the first bit of a frame to the effect of the update that returns its credits."""
+        """Time from the first bit of a frame until the update that returns its credits takes effect."""
         return self.takes + self.delay + self.delay + self.update
 
     @property
@@ -69,14 +69,14 @@ class _Setup:
 
     @property
     def delivered(self) -> int:
-        """Frames that arrive before the end of the run: window by window, until the link is full."""
+        """Number of frames that arrive before the end of the run, counted in full credit windows."""
         period = max(self.round_trip, self.at_once * self.takes)
         windows, rest = divmod(DURATION_PS - 1 - self.takes - self.delay, period)
         return windows * self.at_once + min(self.at_once, rest // self.takes + 1)
 
     @property
     def waited(self) -> int:
-        """Total time that frames wait for credits, until the end of the run."""
+        """Total time in picoseconds that frames wait for credits before the end of the run."""
         before = (self.at_once - 1) * self.takes
         if self.round_trip >= self.at_once * self.takes:
             return DURATION_PS - before
@@ -97,23 +97,24 @@ def _waited(result: Result) -> int:
 @case(
     "credits",
     "Credits: throughput by buffer and delay",
-    compared="A greedy host sends over one link. Frames that arrive, and the time in which the next frame "
-    "lacked credits, equal theory to the frame and the picosecond.",
-    formula="With t the time of a frame on the link, d its delay, u that of an update after its arrival, the "
-    "credits of a frame are back at R = t + d + d + u after its first bit. With credits for n frames, n "
-    "leave every max(R, n·t): the link carries n·t/R of its rate until it is full. From the beginning of "
-    "the n-th frame on, (n − 1)·t, there are never credits for the next, if n·t ≤ R; else there are none for "
-    "R − (n − 1)·t of the time of each frame, if that is above 0.",
+    compared="A greedy host sends over one link. The number of frames that arrive and the total time "
+    "that frames wait for credits equal theory to the frame and the picosecond.",
+    formula="Let t be the transmission time of a frame, d the delay of the link, and u the delay of an "
+    "update after the arrival of a frame. The credits of a frame return R = t + d + d + u after "
+    "its first bit. With credits for n frames, n frames leave every max(R, n·t), so the link "
+    "carries n·t/R of its rate until it is full. From the start of the n-th frame, at (n − "
+    "1)·t, the next frame always waits for credits if n·t ≤ R. Otherwise it waits for R − (n − "
+    "1)·t per frame if that is above 0.",
     sources=("Martinez 2006, section 2", "Counting by hand"),
     scenario=fill(_LINK, delay=1_000_000, update=10_000, frame=2176, buffer=136 * UNIT),
     ends=(
-        "Every frame is advertised at once; with update_after above a frame, updates wait for more, or for "
-        "update_within.",
-        "A buffer gives credits back when a frame begins to leave it.",
+        "Every frame is advertised at once. If update_after exceeds a frame, updates wait for more "
+        "frames or for update_within.",
+        "A buffer returns credits when a frame begins to leave it.",
     ),
 )
 def room(bench: Bench) -> Iterator[Row]:
-    """Buffers from one frame to more than a round trip."""
+    """Compares buffers from one frame to more than a round trip."""
     setups = [
         *(_Setup(2176, 1_000_000, 10_000, 34 * frames) for frames in (1, 2, 3)),
         _Setup(1088, 5_000_000, 0, 17 * 11),
@@ -163,7 +164,7 @@ source = $source
 """
 
 NEEDS = (Need(16, 4), Need(12, 6), Need(35, 3), Need(1, 64))
-"""Requirements of the four classes for a table of 64 entries."""
+"""Weights of the four classes in a table of 64 entries."""
 
 
 def _table(tagged: int, duration: int) -> str:
@@ -179,20 +180,21 @@ def _table(tagged: int, duration: int) -> str:
 
 @case(
     "table-turns",
-    "The longest turn of a filled table",
-    compared="A class sends a small frame now and then, the three others always have frames of 64 and 2176 "
-    "B. The longest that it waits must not exceed what its distance in the table promises.",
-    formula="An entry sends at most twice the longest frame less a credit, 67 credits of 64 B. From one "
-    "entry of a class to the next, d entries on, no more than d · 67 credits leave.",
+    "Worst-case wait with an arbitration table",
+    compared="One class occasionally sends a small frame; the three others always have frames of 64 and "
+    "2,176 B. Its longest wait must not exceed the bound given by the distance between its "
+    "table entries.",
+    formula="An entry sends at most twice the longest frame minus one credit, 67 credits of 64 B. "
+    "Between two entries of a class at distance d, at most d · 67 credits are sent.",
     sources=("Martinez 2006, section 4",),
     scenario=_table(0, 100),
     ends=(
-        "A class that sends more than its entries take waits for its own frames as well.",
-        "One port. What waits for credits further on is not in the bound.",
+        "A class that exceeds the share of its entries also waits for its own frames.",
+        "One port only. The bound excludes waits for credits further along the path.",
     ),
 )
 def table_turns(bench: Bench) -> Iterator[Row]:
-    """Each class in turn is the one that rarely sends."""
+    """Compares each class in turn as the one that rarely sends."""
     for tagged, need in enumerate(NEEDS):
         distance = need.distance or 64
         found = bench.once(_table(tagged, bench.choose(400, 40)))
@@ -203,5 +205,5 @@ def table_turns(bench: Bench) -> Iterator[Row]:
             longest_turn(distance, 2 * theory.GBPS) * 1e6,
             queue["wait_max_ns"] / 1e3,
             0.4,
-            "an entry sends half of its most on average, and that of the class itself passes without a frame",
+            "an entry sends half of its maximum on average, and the class's own entries pass unused",
         )

@@ -48,14 +48,14 @@ queueing = { crossbar = { speedup = $speedup } }
     + flow_text("b", "h0", "h2", 'frame = "100 B"', 'source = "greedy"', 'start = "1 us"', 'limit = "100 B"')
 )
 _TERMS = 400
-"""Steps of the chain; the remaining weight of its initial state is below 1 in 10^12."""
+"""Steps of the chain, after which the weight of the initial state is below 1e-12."""
 
 _Heads = tuple[int, ...]
-"""Number of inputs whose first frame is for the same output, per such output, the largest first."""
+"""Counts of inputs by the output of their head-of-line frame, in descending order."""
 
 
 def _after_a_slot(heads: _Heads, ports: int) -> dict[_Heads, float]:
-    """Each of these outputs takes a frame, and the input it came from draws the output of its next."""
+    """Advances one slot: each of these outputs takes a frame, and the input draws the output of its next."""
     left = tuple(sorted((count - 1 for count in heads if count > 1), reverse=True))
     found: dict[_Heads, float] = {left: 1.0}
     for _ in heads:
@@ -70,7 +70,7 @@ def _after_a_slot(heads: _Heads, ports: int) -> dict[_Heads, float]:
 
 
 def saturation(ports: int) -> float:
-    """Throughput of FIFO inputs with frames for random outputs at saturation, by a Markov chain."""
+    """Saturation throughput of FIFO inputs with frames for random outputs, from a Markov chain."""
     steps: dict[_Heads, dict[_Heads, float]] = {}
     chances: dict[_Heads, float] = {(ports,): 1.0}
     for _ in range(_TERMS):
@@ -92,11 +92,13 @@ def _load(result: Result) -> dict[str, float]:
 @case(
     "crossbar-saturation",
     "Crossbars: FIFO inputs saturate",
-    compared="N hosts send at line rate to random ones of N others, across a crossbar as fast as the links "
-    "whose inputs are FIFOs. What arrives, as a share of the links, equals theory, with either arbiter.",
-    formula="What matters is how many inputs have their first frame for which output: in a slot each output "
-    "that any of them is for takes one, and the inputs behind draw again. That is a Markov chain, solved "
-    "here for each N. Two inputs carry 3/4 of their links, many 2 − √2 (58.6 %).",
+    compared="N hosts send at line rate to random hosts among N others. Their frames pass a crossbar as "
+    "fast as the links, with FIFO inputs. The delivered load, as a share of the link rate, "
+    "equals theory with either arbiter.",
+    formula="The state is the number of head-of-line frames for each output. In a slot, each output "
+    "with at least one such frame takes one, and the input that it came from draws the output "
+    "of its next frame. This is a Markov chain, solved here for each N. Two inputs carry 3/4 of "
+    "their links, many inputs 2 − √2 (58.6 %).",
     sources=(
         "Karol, Hluchyj and Morgan, Input versus output queueing on a space-division packet switch, 1987, "
         "section III and table I",
@@ -111,12 +113,13 @@ def _load(result: Result) -> dict[str, float]:
         arbitration="round_robin",
     ),
     ends=(
-        "Frames are of one length, links have no overhead, and all hosts begin at once: time has slots.",
-        "The source of the crossbar in the papers is silent on who wins; saturation does not depend on it.",
+        "Frames have one length, links have no overhead, and all hosts start at once, so time is slotted.",
+        "The cited papers do not specify the arbitration of the crossbar; the saturation throughput "
+        "does not depend on it.",
     ),
 )
 def saturated(bench: Bench) -> Iterator[Row]:
-    """Two to sixteen inputs."""
+    """Compares two to sixteen inputs."""
     for ports in (2, 3, 4, 8, 16):
         arbitration = "islip" if ports == 3 else "round_robin"
         receivers = [f"h{n}" for n in range(ports, 2 * ports)]
@@ -171,7 +174,7 @@ def _flow(name: str, senders: list[int] | str, receivers: list[int] | str, sourc
 
 
 def _across(k: int, n: int) -> str:
-    """Saturated flows of a k-ary n-tree to hosts in the opposite half by all digits but the lowest."""
+    """Saturated flows of a k-ary n-tree to hosts in the opposite half by all digits except the lowest."""
 
     def side(host: int) -> int:
         return sum((host // k**digit % k >= k // 2) << digit for digit in range(1, n))
@@ -191,23 +194,28 @@ _ISLIP = '{ crossbar = { arbitration = "islip", speedup = 1, output_buffer = "1 
 @case(
     "tree-saturation",
     "Crossbars: a tree of switches saturates",
-    compared="The hosts of a k-ary n-tree send to random others, each frame up by the digits of its "
-    "destination and down again. What arrives, as a share of the links, equals theory: with FIFO inputs all "
-    "hosts send at line rate, with iSLIP and with output queues 0.9 of it, uniformly.",
-    formula="No link has to carry more than that of a host does: with output queues, or iSLIP, the tree "
-    "carries all. FIFO inputs of the lowest level are never empty, and carry what k inputs of one switch do "
-    "(`crossbar-saturation`), provided that the levels above carry more. So that they do, hosts send to "
-    "those that have all digits but the lowest in the other half: further up k/2 inputs compete for k/2 "
-    "outputs, and on the way down nobody does, because all frames for a host come the same way.",
+    compared="The hosts of a k-ary n-tree send to random others. Each frame goes up, and then down, by "
+    "the digits of its destination. The delivered load, as a share of the link rate, equals "
+    "theory: hosts send at line rate with FIFO inputs, and uniformly at 0.9 of it with iSLIP "
+    "and with output queues.",
+    formula="No link has to carry more than a host link, so with output queues or iSLIP the tree "
+    "carries the whole load. FIFO inputs of the lowest level are never empty. They carry as "
+    "much as k inputs of one switch (`crossbar-saturation`), provided that the levels above can "
+    "carry more. To ensure this, each host sends to hosts that have all digits but the lowest "
+    "in the other half. Further up, k/2 inputs then compete for k/2 outputs. On the way down "
+    "there is no contention, because all frames for a host take the same path.",
     sources=(
         "Karol, Hluchyj and Morgan 1987 (as in `crossbar-saturation`)",
         "Petrini and Vanneschi, k-ary n-trees, 1997, with the digits of Martinez 2006, section 6.1",
     ),
     scenario=fill(_TREE, duration=4_400, warmup=400, k=4, n=2, queueing=_FIFO, flows=_across(4, 2)),
-    ends=("Inputs hold all that comes: with credits a level also waits for the next, and carries less.",),
+    ends=(
+        "Inputs hold every arriving frame. With credits, a level would also wait for the next one "
+        "and carry less.",
+    ),
 )
 def tree(bench: Bench) -> Iterator[Row]:
-    """Four trees with FIFO inputs at saturation, one with better switches below it."""
+    """Compares four trees with FIFO inputs at saturation, and one with iSLIP and with output queues."""
     for k, n in ((2, 2), (4, 2), (8, 2), (4, 3)):
         keys = {"duration": 4_400, "warmup": 400, "k": k, "n": n, "queueing": _FIFO, "flows": _across(k, n)}
         measured = bench.repeat(bench.replications, _TREE, _load, **keys)
@@ -224,18 +232,18 @@ def tree(bench: Bench) -> Iterator[Row]:
 
 @case(
     "crossbar-latency",
-    "Crossbars: the time across",
+    "Crossbars: latency",
     compared="A host sends two frames to two others across an idle crossbar. Their latencies equal "
     "arithmetic to the picosecond.",
-    formula="A frame of t on each link crosses in t/s, at speed-up s. It waits while its input sends "
-    "another. A cut-through switch hands it over with its head of 64 B; the input is busy until all of the "
-    "frame has come and crossed.",
+    formula="A frame with transmission time t crosses in t/s at speed-up s. It waits while its input "
+    "sends another frame. A cut-through switch starts the crossing after the first 64 B; the "
+    "input is busy until the whole frame has arrived and crossed.",
     sources=("Martinez 2006, section 6.1 (145 ns, 1.5)", "Counting by hand"),
     scenario=fill(_ALONE, forwarding="cut_through", speedup=1.5),
     ends=("The latency of the switch is added before the crossing.",),
 )
 def alone(bench: Bench) -> Iterator[Row]:
-    """Store-and-forward and cut-through at three speeds."""
+    """Compares store-and-forward and cut-through switches at three speed-ups."""
     cable, latency, long, short, head = 1_000_000, 145_000, 800_000, 80_000, 51_200
     for speedup in (1.0, 1.5, 4.0):
         for forwarding in ("store_and_forward", "cut_through"):

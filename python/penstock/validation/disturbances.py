@@ -1,4 +1,4 @@
-"""Ports that serve less than line rate, links that change their rate, visits of the deficit table."""
+"""Ports that serve less than line rate, links that change their rate, and visits of the deficit table."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ rate = "$rate"
 """
 DISTURBANCES: dict[str, dict[str, str]] = {
     "a clock within 100 ppm": {"clock": 'clock_tolerance = "100 ppm"'},
-    "pause frames of its own": {"more": _PAUSES},
+    "pause frames sent by the port": {"more": _PAUSES},
     "credit updates": {"more": _UPDATES},
     "a shaper of 3.3 Gb/s": {"scheduler": f"{{ shaper = {{ scheduler = {_WFQ}, port = {_LEAKY} }} }}"},
     "a link that rises from 1 to 10 Gb/s": {"rate": "1 Gb/s", "more": fill(_RATE, rate="10 Gb/s")},
@@ -106,20 +106,22 @@ def _bytes(result: Result, names: Sequence[str]) -> list[int]:
 
 @case(
     "disturbed-shares",
-    "Weighted fair queueing at a port that serves less than its link could",
-    compared="Two backlogged classes with weights 1 : 3 and frames of one length, at a port that is held up.",
-    formula="The fluid reference is served what the link has served, so that classes share by their weights "
-    "whatever else the port has to do: x gets 1/4 of all bytes, up to the frames that have begun.",
+    "Weighted fair queueing at a port that serves less than line rate",
+    compared="Two backlogged classes with weights 1 : 3 and frames of one length share a port that "
+    "control frames, a shaper, its clock or a rate fault slow down.",
+    formula="The fluid reference advances by the bytes that the link has sent, so classes share by "
+    "weight regardless of the other work of the port: x gets 1/4 of all bytes, except for the "
+    "frames in transmission.",
     sources=("Parekh and Gallager 1993; reference B.8",),
     scenario=_shares(60, DISTURBANCES["a clock within 100 ppm"]),
-    ends=("A class that is stopped alone gives its share to the others; that is not here.",),
+    ends=("A class that is paused on its own gives its share to the others; that is not covered here.",),
 )
 def disturbed_shares(bench: Bench) -> Iterator[Row]:
     """Six disturbances."""
     duration = bench.choose(400, 40)
     for name, changes in DISTURBANCES.items():
         x, y = _bytes(bench.once(_shares(duration, changes)), ("x", "y"))
-        reason = "three frames may have begun in one of the two and not in the other"
+        reason = "up to three frames are counted in one of the two and not in the other"
         yield within(f"share of x, {name}", "", 0.25, [x / (x + y)], 3 * 1500 / (x + y) / 0.25, reason)
 
 
@@ -129,13 +131,13 @@ _BUCKET = "{ min_bw = { weights = [1, 0, 1], rate = { share = 0.25 }, use_idle_l
 @case(
     "rate-faults",
     "Shares of a link that changes its rate",
-    compared="A management channel with a quarter of the link, backlogged beside another class, after a "
-    "fault of rate.",
-    formula="What is given as a share is a share of the rate that the link has: 1/4 of the bytes, minus what "
-    "the depth of the bucket, two largest frames, adds once.",
+    compared="A management channel with a quarter of the link is backlogged beside another class when a "
+    "fault changes the link rate.",
+    formula="A share refers to the current rate of the link: 1/4 of the bytes, apart from the depth of "
+    "the bucket (two frames of maximum size), which counts once.",
     sources=("Martinez 2006, section 5.1 (MinBW); IEEE 802.3 for the rates",),
     scenario=_shares(60, {"scheduler": _BUCKET, "more": fill(_RATE, rate="1 Gb/s")}),
-    ends=("Headroom and response times stay those of the first rate.",),
+    ends=("Headroom and response times remain those of the initial rate.",),
 )
 def rate_faults(bench: Bench) -> Iterator[Row]:
     """Rate changes in both directions."""
@@ -147,7 +149,7 @@ def rate_faults(bench: Bench) -> Iterator[Row]:
             "more": fill(_RATE, rate=after),
         }
         x, y = _bytes(bench.once(_shares(duration, changes)), ("x", "y"))
-        reason = "a frame and the depth of the bucket, once"
+        reason = "one frame and the depth of the bucket"
         yield within(
             f"share of management, {before} to {after}",
             "",
@@ -201,16 +203,16 @@ source = "greedy"
 priority = 1
 """
 _CREDIT, _PS_A_BYTE, _RETURNS = 64, 4_000, 266_000
-"""Bytes per credit; picoseconds per byte at 2 Gb/s; picoseconds from the start of a frame until its
-credits are back. A cut-through switch releases its credits after the first 64 B, and the update takes 10
-ns."""
+"""Bytes per credit, picoseconds per byte at 2 Gb/s, and picoseconds from the start of a frame until its
+credits return. A cut-through switch releases credits after the first 64 B; the update takes 10 ns."""
 
 
 def visited_shares(lengths: Sequence[int], credits: int, end_ps: int, weight: int = 34) -> float:
-    """Share of bytes of class 0 under the rule of Martinez 2006, section 4.
+    """Returns the byte share of class 0 under the rule of Martinez 2006, section 4.
 
-    Entries alternate between two classes. After each frame of the class, a visit continues if there are
-    credits for the next frame and the accumulated weight covers it. Without credits the deficit is lost.
+    Table entries alternate between two classes. After each frame of the class, the visit continues if
+    credits for the next frame are available and the accumulated weight covers it. Without credits, the
+    deficit is reset to 0.
     """
     need = [-(-length // _CREDIT) for length in lengths]
     free, deficit, sent = [credits, credits], [0, 0], [0, 0]
@@ -251,17 +253,21 @@ def _visits(lengths: Sequence[int], buffer: int, duration: int) -> str:
 
 @case(
     "visits",
-    "The deficit table with credits that come back during a frame",
-    compared="Two classes of a host whose credits come back before their frame has left. Shares are compared "
-    "with a model of a few lines, which looks at queue and credits when a transmission ends.",
-    formula="A visit ends when a frame has left and its class is empty, has no credits for its next frame, "
-    "or has used up its weight (Martinez 2006, section 4; reference B.13).",
+    "The deficit table when credits return during a frame",
+    compared="Two classes of a host whose credits return before the frame has been sent. Their shares "
+    "are compared with a short model that checks queue and credits at the end of each "
+    "transmission.",
+    formula="A visit ends when a frame has been sent and its class is empty, has no credits for its "
+    "next frame, or has used up its weight (Martinez 2006, section 4; reference B.13).",
     sources=("Martinez 2006, section 4",),
     scenario=_visits((1100, 2176), 2176, 11_000),
-    ends=("With 34 credits a class, as the largest frame needs. Larger buffers never run out.",),
+    ends=(
+        "Each class has 34 credits, the number that the largest frame needs. Larger buffers never "
+        "run out of credits.",
+    ),
 )
 def visits(bench: Bench) -> Iterator[Row]:
-    """Several frame lengths."""
+    """Compares several frame lengths."""
     duration = bench.choose(41_000, 11_000)
     for lengths in ((1100, 2176), (640, 2176), (1500, 900), (2176, 300)):
         small, large = _bytes(bench.once(_visits(lengths, 2176, duration)), ("small", "large"))

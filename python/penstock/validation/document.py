@@ -1,4 +1,4 @@
-"""The generated pages of a validation: ``docs/validation.md``, and a page and a table per topic."""
+"""Writes the pages of a validation: ``docs/validation.md``, and a page and a table per topic."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ KINDS = {"exact": "equal", "interval": "by interval", "tolerance": "within a tol
 
 
 def write(outcomes: Sequence[Outcome], document: Path, *, quick: bool) -> None:
-    """Writes the index, the topics to a folder of the same name, and the picture to ``images`` beside it.
+    """Writes the index, a folder of topic pages with the same name, and a picture in the folder ``images``.
 
     Raises
     ------
     OSError
-        If one of them cannot be written.
+        If a file cannot be written.
     """
     from penstock.plots.stamp import stamp
 
@@ -51,13 +51,13 @@ def write(outcomes: Sequence[Outcome], document: Path, *, quick: bool) -> None:
 
 
 def rows_of(folder: Path) -> str:
-    """A digest of the rows of all topics, which the picture shows."""
+    """Returns a digest of the rows of all topics, which are the content of the picture."""
     rows = b"".join(path.read_bytes() for path in sorted(folder.glob("*.csv")))
     return hashlib.sha256(rows).hexdigest()[:16]
 
 
 def by_topic(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
-    """The outcomes of each topic, in the order of `TOPICS`."""
+    """Returns the outcomes of each topic, in the order of `TOPICS`."""
     found = {topic: [one for one in outcomes if one.case.topic == topic] for topic in TOPICS}
     return {topic: own for topic, own in found.items() if own}
 
@@ -97,7 +97,7 @@ def _index(outcomes: Sequence[Outcome], folder: str, *, quick: bool) -> Iterator
 
 
 def _largest(rows: Sequence[Row]) -> str:
-    """The largest deviation from theory, of rows that have one."""
+    """Returns the largest deviation from theory among rows that have one."""
     found = [abs(row.difference) for row in rows if row.rule in ("interval", "tolerance")]
     known = [difference for difference in found if math.isfinite(difference)]
     return f"{100 * max(known):.2f} %" if known else "equal"
@@ -162,7 +162,7 @@ def _section(outcome: Outcome) -> Iterator[str]:
 
 
 def _found(rows: Sequence[Row]) -> str:
-    """Number of rows by rule, and the largest deviation."""
+    """Returns the number of rows by rule, and the largest deviation."""
     kinds = (f"{len(alike)} {kind}" for kind, alike in _by_kind(rows) if alike)
     reasons = dict.fromkeys(row.reason for row in rows if row.reason)
     summary = f"**Rows.** {', '.join(kinds)}; largest deviation: {_largest(rows)}."
@@ -175,7 +175,7 @@ def _by_kind(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
 
 
 def _table(outcomes: Sequence[Outcome]) -> list[dict[str, str]]:
-    """All rows of a topic, for a CSV file."""
+    """Returns all rows of a topic, for a CSV file."""
     return [
         {
             "case": outcome.case.name,

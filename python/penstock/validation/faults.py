@@ -1,4 +1,4 @@
-"""Faults: lost frames, and the effect of a new link rate."""
+"""Faults: lost frames, and the effect of a link rate change."""
 
 from __future__ import annotations
 
@@ -51,18 +51,17 @@ def _outage(at: int, lasts: int, waiting: str) -> str:
 
 @case(
     "link-down",
-    "A link that is down for a while",
-    compared="Frames of 1,000 B cross a host, a switch and two links at even intervals; one link "
-    "goes down and comes back. Outages begin and end at the picosecond at which a frame begins or "
-    "ends, and one picosecond beside it. In the last rows the second link is slower, so that frames "
-    "wait for it when it goes down, and are lost or kept.",
-    formula="A frame is lost if and only if a part of it is on the link while that is down: it began "
-    "before the "
-    "outage ended, and its last bit arrives after the outage began (of what happens in one picosecond, "
-    "frames come before "
-    'faults). With `waiting = "lost"` so are those that '
-    "wait at the sending end when the link goes down, and those that come to wait meanwhile; kept ones leave "
-    "one after the other from the end of the outage on (Lindley's recursion with one gap).",
+    "A link that goes down and comes back",
+    compared="Frames of 1,000 B cross a host, a switch and two links at even intervals; one link goes "
+    "down and comes back. Outages begin and end at the picosecond at which a frame begins or "
+    "ends, and one picosecond off it. In the last rows the second link is slower, so that "
+    "frames wait for it when it goes down; they are either lost or kept.",
+    formula="A frame is lost if and only if part of it is on the link while the link is down: the frame "
+    "began before the end of the outage, and its last bit arrives after the start of the "
+    "outage. Within one picosecond, frames are processed before faults. With `waiting = "
+    '"lost"`, frames that are queued at the sending end when the link goes down, or that arrive '
+    "there during the outage, are lost too. Frames that are kept leave one after the other from "
+    "the end of the outage on (Lindley's recursion with one gap).",
     sources=("Counting by hand; Lindley, The theory of queues with a single server, 1952",),
     scenario=fill(
         _PATH,
@@ -75,9 +74,8 @@ def _outage(at: int, lasts: int, waiting: str) -> str:
         fault=_outage(40_000_000, 20_000_000, "lost"),
     ),
     ends=(
-        "The sender does not notice the cut before its frame has ended; a frame that was cut is gone, no "
-        "part "
-        "of it arrives.",
+        "The sender detects the outage only after its frame has ended. No part of an interrupted "
+        "frame arrives.",
         "Negotiation takes no time: the link carries frames as soon as it is back.",
     ),
 )
@@ -88,17 +86,17 @@ def link_down(bench: Bench) -> Iterator[Row]:
     on_link = wire(LENGTH) + FAR_PS
     begins, ends = created[10], created[10] + on_link
     outages = (
-        (ends, 5_000_000, "the last bit arrives as the link goes down"),
-        (ends - 1, 5_000_000, "the last bit would arrive 1 ps after"),
-        (begins - 5_000_000, 4_999_999, "a frame begins 1 ps after it is back"),
-        (begins - 5_000_000, 5_000_000, "a frame is due as it comes back"),
+        (ends, 5_000_000, "last bit arrives as the link goes down"),
+        (ends - 1, 5_000_000, "last bit would arrive 1 ps later"),
+        (begins - 5_000_000, 4_999_999, "frame begins 1 ps after the link returns"),
+        (begins - 5_000_000, 5_000_000, "frame is due as the link returns"),
         (7_654_321, 33_333_333, "33 us"),
         (7_654_321, 1, "1 ps"),
     )
     for at, lasts, what in outages:
         lost = [not _survives(start, start + on_link, at, at + lasts) for start in created]
         yield from _losses(bench, _Cut(count, at, lasts), what, sum(lost))
-    inner = [start + on_link for start in created]  # arrivals at the switch: the second link is as fast
+    inner = [start + on_link for start in created]  # arrivals at the switch; both links have the same rate
     at, lasts = 50_000_000, 20_000_000
     lost = [not _survives(start, start + on_link, at, at + lasts) for start in inner]
     yield from _losses(bench, _Cut(count, at, lasts, ends=("sw", "sink")), "20 us", sum(lost))
@@ -121,7 +119,7 @@ def _survives(begins: int, ends: int, down: int, up: int) -> bool:
 
 @dataclass(frozen=True)
 class _Cut:
-    """Evenly spaced frames, and an outage of the link between two `ends`. Times in picoseconds."""
+    """Evenly spaced frames, and an outage of the link between two nodes, `ends`. Times in picoseconds."""
 
     count: int
     at: int
@@ -163,7 +161,7 @@ class _Broken:
 
     def __init__(self, arrivals: Sequence[int | None], waited: int) -> None:
         self.arrivals = arrivals
-        """Arrivals at the far end; ``None`` for a lost frame."""
+        """Arrival times at the far end, ``None`` for a lost frame."""
         self.waited = waited
         self.arrived = [end for end in arrivals if end is not None]
         self.lost = len(arrivals) - len(self.arrived)
@@ -204,9 +202,9 @@ bit_error_rate = $probability
 
 @case(
     "bit-errors",
-    "Frames with wrong bits",
-    compared="Poisson frames of one length cross one link, then three, whose bits are wrong with "
-    "probability p. A frame with a wrong bit is discarded on arrival.",
+    "Frames with bit errors",
+    compared="Poisson frames of one length cross one link, then three, with bit error probability p. A "
+    "frame with a bit error is discarded on arrival.",
     formula="A frame of L bytes is lost with probability 1 − (1 − p)^(8·L) on each link.",
     sources=("Independent bits; IEEE 802.3 clause 3.4 (a frame with a wrong check sequence is discarded)",),
     scenario=fill(
@@ -219,12 +217,12 @@ bit_error_rate = $probability
         probability="1e-6",
     ),
     ends=(
-        "Bits of preamble and gap are never wrong, and errors do not come in bursts.",
-        "No error stays undetected: the check sequence of 32 bits is taken to be perfect.",
+        "Preamble and gap have no bit errors, and errors do not come in bursts.",
+        "Every error is detected: the 32-bit frame check sequence is assumed to be perfect.",
     ),
 )
 def bit_errors(bench: Bench) -> Iterator[Row]:
-    """Errors on one link, then on all three."""
+    """Compares errors on one link, then on all three."""
     cases = ((1522, 1e-6, 60), (1522, 1e-4, 10), (64, 1e-5, 25), (64, 1e-3, 4), (512, 2e-5, 10))
     for links, repeats in (('["sw0", "sw1"]', 1), ('"all"', 3)):
         for length, probability, ms in cases:
@@ -284,19 +282,19 @@ pause_loss = $probability
 
 @case(
     "lost-pauses",
-    "Pause frames that are lost",
-    compared="A 10 Gb/s host feeds a 4 Gb/s link under PFC, and its link loses pause frames. If "
-    "all are lost, XOFF and headroom fill up, and exactly the frames that find them full are lost. "
-    "If half are lost, half are counted as lost.",
-    formula="Frame k arrives at (k + 1)·t + d, and leaves when T has passed since the one before it; it is "
-    "lost if "
-    "as many frames wait as the room holds, 20 + 10. Losses of single pause frames are independent.",
-    sources=("Lindley's recursion with a finite room",),
+    "Lost pause frames",
+    compared="A 10 Gb/s host feeds a 4 Gb/s link under PFC, and its link loses pause frames. If all of "
+    "them are lost, the queue fills up to XOFF plus headroom, and every frame that arrives at "
+    "the full queue is dropped. If half are lost, the statistics count half as lost.",
+    formula="Frame k arrives at (k + 1)·t + d. A frame leaves T after the one before it. Frame k is "
+    "lost if 20 + 10 frames wait, the limit of XOFF plus headroom. Losses of individual pause "
+    "frames are independent.",
+    sources=("Lindley's recursion with a finite buffer",),
     scenario=fill(_PAUSES, duration="1 ms", probability=1),
-    ends=("A pause frame is lost whole; the sender of it learns nothing of that.",),
+    ends=("A pause frame is lost as a whole; its sender is not notified.",),
 )
 def lost_pauses(bench: Bench) -> Iterator[Row]:
-    """Loss of all pause frames, then of half of them."""
+    """Compares the loss of all pause frames, then of half of them."""
     for us in (500, 2_000):
         found = bench.once(_PAUSES, duration=f"{us} us", probability=1)
         delivered, lost = _full(us * 1_000_000)
@@ -313,7 +311,7 @@ def lost_pauses(bench: Bench) -> Iterator[Row]:
 
 
 def _full(duration: int) -> tuple[int, int]:
-    """Delivered and lost frames if the sender is never paused; times in picoseconds."""
+    """Number of frames delivered and lost if the sender is never paused; times in picoseconds."""
     came, service, room = wire(FRAME), wire(FRAME, 4 * GBPS), 30
     starts: list[int] = []
     delivered = lost = free = place = 0
@@ -340,14 +338,12 @@ def _share_of_pauses(result: Result) -> dict[str, float]:
 @case(
     "link-rate",
     "A link that changes its rate",
-    compared="Frames of 1,000 B at 3 Gb/s through a link that changes its rate while a frame is on it, "
-    "slower, "
-    "faster, and so slow that a queue grows: smallest, largest and summed latency, equal to the picosecond.",
-    formula="Lindley's recursion in which each frame takes (L + 20)·8/C at the rate C of the moment at "
-    "which it "
-    "begins; the one on the wire completes at the old rate, and so does one that begins in the picosecond "
-    "of the "
-    "change.",
+    compared="Frames of 1,000 B at 3 Gb/s cross a link that changes its rate during a frame and at the "
+    "beginning of a frame. The new rate is slower, faster, or so slow that a queue builds up. "
+    "Shortest, longest and summed latency are equal to the picosecond.",
+    formula="Lindley's recursion in which each frame takes (L + 20)·8/C, where C is the rate at the "
+    "time at which the frame begins. The frame on the wire completes at the old rate, and so "
+    "does one that begins in the picosecond of the change.",
     sources=("Lindley, The theory of queues with a single server, 1952",),
     scenario=fill(
         _PATH,
@@ -360,14 +356,13 @@ def _share_of_pauses(result: Result) -> dict[str, float]:
         fault='at = "50 us"\nrate = "1 Gb/s"',
     ),
     ends=(
-        "A change takes no time.",
-        "Headroom and response times are those of the first and fastest rate; schedulers that know the "
-        "rate of "
-        "the link keep the first.",
+        "A rate change takes no time.",
+        "Headroom and response times remain those of the initial, fastest rate, and so does the "
+        "link rate that schedulers use.",
     ),
 )
 def link_rate(bench: Bench) -> Iterator[Row]:
-    """From 10 Gb/s to other rates, during a frame and at its beginning."""
+    """Compares changes from 10 Gb/s to other rates, during a frame and at its beginning."""
     count = bench.choose(200, 50)
     step = Fraction(LENGTH * 8 * 1_000, 3)
     created = [math.floor(k * step) for k in range(count)]

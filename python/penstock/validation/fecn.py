@@ -1,4 +1,4 @@
-"""Compares forward explicit congestion notification with a model of one switch, and at equilibrium."""
+"""Compares forward explicit congestion notification with a model of one switch, and with its equilibrium."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Source(Sender):
         return self.current
 
     def tag_bytes(self) -> int:
-        """Length of the tag; a frame has one when an interval has passed since the last tag."""
+        """Length of the tag, or 0; a frame carries a tag if an interval has passed since the last one."""
         if self.tagged_at is not None and self.now - self.tagged_at < self.interval:
             return 0
         self.tagged_at = self.now
@@ -58,7 +58,7 @@ class Source(Sender):
 
 @dataclass
 class Advertising(Point):
-    """A congestion point with an advertised rate, as in the slides."""
+    """A congestion point with an advertised rate, as in the slides of Jiang, Jain and So-In."""
 
     interval: int = 10**9
     aim: int = 24_000
@@ -110,12 +110,12 @@ class Advertising(Point):
             self.bits = 0
 
     def arrive(self) -> None:
-        """Counts an arriving frame."""
+        """Adds an arriving frame to the arrivals of the interval."""
         self.advance()
         self.bits += 8 * (self.length + 20)
 
     def leave(self) -> int | None:
-        """Advertised rate for the tag of a departing frame. All limiters use only this switch."""
+        """Advertised rate for the tag of a departing frame, from the only switch on the path."""
         self.advance()
         return int(self.rate)
 
@@ -130,28 +130,30 @@ def _text(count: int, delay: int, duration: int, point: str, reaction: str = "")
 @case(
     "fecn",
     "Forward explicit congestion notification",
-    compared="Greedy sources behind reaction points share a link whose queue is a congestion point: beside a "
-    "model of the switch, the sources and their tags in Python, for several sets of enhancements. Then the "
-    "equilibrium of the fluid: rates of C/N, the queue at its set point; and the tags counted.",
-    formula="r' = α·r/ρ + (1 - α)·r_before, ρ = A/(f(q)·C), f(q) = a·Q/((a - 1)·q + Q); r' - r ≤ ΔR, which "
-    "grows by 1.414 below Q and shrinks by 0.707 above 3·Q. At rest A = C, f(q) = 1, so q = Q and r = C/N. A "
-    "flow has a tag every T.",
+    compared="Greedy sources behind reaction points share a link whose queue is a congestion point. "
+    "First, several sets of enhancements are compared with a Python model of the switch, the "
+    "sources and their tags. Then the equilibrium is compared with the fluid: rates of C/N, the "
+    "queue at its set point, and the number of tags.",
+    formula="r' = α·r/ρ + (1 - α)·r_before, ρ = A/(f(q)·C), f(q) = a·Q/((a - 1)·q + Q). The increase r' "
+    "- r is limited to ΔR, which grows by a factor of 1.414 below Q and shrinks by 0.707 above "
+    "3·Q. In equilibrium A = C and f(q) = 1, so q = Q and r = C/N. A flow sends one tag per T.",
     sources=("Jiang, Jain and So-In, IEEE 802.1au, March 2007",),
     scenario=_text(4, 1_000_000, 40_000_000_000, ""),
     ends=(
-        "The queue rests at its set point if f is as steep above as below (a = b = 1.02). With a = 1.1 and "
-        "b = 1.002 as printed a frame too many weighs 50 times as much as one too few, and it stays below.",
-        "A tag leaves with the first frame after T, so that less than one in T is sent.",
+        "The queue settles at its set point if f is as steep above as below (a = b = 1.02). With a "
+        "= 1.1 and b = 1.002, as printed, one frame too many weighs 50 times as much as one too "
+        "few, and the queue stays below the set point.",
+        "A tag leaves with the first frame after T, so slightly less than one tag per T is sent.",
     ),
 )
 def fecn(bench: Bench) -> Iterator[Row]:
-    """Compares the simulator with the model, and with the equilibrium."""
+    """Compares the simulator with the model and with the equilibrium."""
     duration = bench.choose(40, 12) * 10**9
     sets: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("all enhancements", "", {}),
-        ("a line for the queue", 'queue_control = "linear"', {"linear": True}),
-        ("no mean", "average_weight = 1.0", {"alpha": 1.0}),
-        ("no limit of increases", "limit_increase = false", {"limited": False}),
+        ("linear queue control", 'queue_control = "linear"', {"linear": True}),
+        ("no averaging", "average_weight = 1.0", {"alpha": 1.0}),
+        ("increases not limited", "limit_increase = false", {"limited": False}),
         ("T = 300 us", 'interval = "300 us"', {"interval": 300_000_000}),
     )
     for n, (name, keys, changes) in enumerate(sets):
@@ -169,7 +171,7 @@ def fecn(bench: Bench) -> Iterator[Row]:
             (sent, end) == (it.frames, it.current) and tagged == (it.tags, it.returned)
             for (sent, _, _, end), tagged, it in both
         )
-        yield exact(label + "sources as in the model", "sources", count, alike)
+        yield exact(label + "sources equal to the model", "sources", count, alike)
         yield exact(label + "longest queue", "B", longest, queue(found)["queue_bytes_max"])
         yield exact(label + "advertised rate", "b/s", sources[0].current, measured(found)[0][3])
     yield from _at_rest(bench)
@@ -184,13 +186,13 @@ def _at_rest(bench: Bench) -> Iterator[Row]:
             warmup, warmup + f'\nwarmup = "{duration // 2} ms"'
         )
         found = bench.once(text)
-        label = f"{count} sources at rest: "
+        label = f"{count} sources in equilibrium: "
         rates = [row["throughput_bps"] * _BYTES / FRAME for row in found.rows("flows")]
-        why = "the queue moves a frame or two around its set point"
+        why = "the queue varies by a frame or two around its set point"
         yield within(label + "rate, wire bits", "b/s", LINE / count, rates, 0.005, why)
         yield within(label + "mean queue", "B", 24_000, [queue(found)["queue_bytes_mean"]], 0.05, why)
         tags = [float(row["tags_sent"]) for row in found.rows("rate_limiters")]
         gap = _BYTES * 8 * count / LINE * 1e3
         sent = duration / 2 / (1 + gap / 2)
-        why = "a tag waits for the next frame, half the distance of frames on average"
-        yield within(label + "tags of a flow", "tags", sent, tags, 0.01, why)
+        why = "a tag waits for the next frame, on average half a frame interval"
+        yield within(label + "tags per flow", "tags", sent, tags, 0.01, why)

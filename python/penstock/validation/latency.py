@@ -1,4 +1,4 @@
-"""Latency without randomness: one frame, and bursts, over links of all rates."""
+"""Latency without randomness: single frames and bursts over links of all rates."""
 
 from __future__ import annotations
 
@@ -64,12 +64,13 @@ def _flow(bench: Bench, **keys: object) -> dict[str, Any]:
 @case(
     "latency",
     "Store-and-forward and cut-through latency",
-    compared="One frame crosses an idle path: a host, one to four switches of 300 ns, links of 1 "
-    "to 400 Gb/s with fibre of 5 ns/m, also of unequal rates. Values are equal to the picosecond.",
+    compared="One frame crosses an idle path: a host, one to four switches of 300 ns, and links of 1 to "
+    "400 Gb/s with fibre of 5 ns/m, including paths with unequal rates. Values are equal to the "
+    "picosecond.",
     formula="Store-and-forward: Σ over links of ((L + 20)·8/C + delay), plus the latency of each "
-    "switch. Cut-through: a switch forwards once it has preamble and 64 B, so that L is min(L, 64) "
-    "in all terms but the last; if its egress link is faster than its ingress link, it waits for the "
-    "whole frame. Each term is rounded down to a picosecond.",
+    "switch. Cut-through: a switch forwards once it has received the preamble and 64 B, so L is "
+    "min(L, 64) in all terms but the last. If its egress link is faster than its ingress link, "
+    "it waits for the whole frame. Each term is rounded down to a picosecond.",
     sources=("Plain arithmetic; RFC 1242 for the terms",),
     scenario=fill(
         _PATH,
@@ -81,10 +82,11 @@ def _flow(bench: Bench, **keys: object) -> dict[str, Any]:
         limit=1522,
     ),
     ends=(
-        "No delay of MAC and PHY unless a link has an interface_delay; no cells, no clock tolerance.",
-        "A cut-through switch decides after 64 B, whatever headers it reads.",
-        "Where a byte is no whole number of picoseconds and a cut-through switch has to wait for the whole "
-        "frame, head and rest are rounded down one by one: the frame may go on a picosecond early.",
+        "No MAC and PHY delay unless a link has an interface_delay; no cells, no clock tolerance.",
+        "A cut-through switch decides after 64 B, regardless of the headers it reads.",
+        "If a byte time is not a whole number of picoseconds and a cut-through switch waits for the "
+        "whole frame, the first 64 B and the rest are rounded down separately, so the frame may be "
+        "forwarded one picosecond early.",
     ),
 )
 def latency(bench: Bench) -> Iterator[Row]:
@@ -137,13 +139,13 @@ _CODES = {"8b/10b": Fraction(8, 10), "64b/66b": Fraction(64, 66), "128b/130b": F
 
 @case(
     "line-codes",
-    "Links whose rate is that on the wire",
-    compared="Frames arrive faster than three links with a line code can carry, at rates of PCI "
-    "Express, InfiniBand and Advanced Switching, at odd rates and at 1 Mb/s. Compared are the "
-    "shortest, longest and summed latency, and the utilisation of the first link.",
-    formula="A byte takes 8·130/128 bit times on the wire with 128b/130b (8·66/64 with 64b/66b, 8·10/8 with "
-    "8b/10b); beyond that as with Ethernet: Lindley's recursion link by link, end(k) = max(end(k−1), "
-    "arrival(k)) + (L + 20)·8/C.",
+    "Links whose rate is given on the wire",
+    compared="Frames arrive faster than three links with a line code can carry them, at the rates of PCI "
+    "Express, InfiniBand and Advanced Switching, at odd rates and at 1 Mb/s. The shortest, "
+    "longest and summed latency and the utilisation of the first link are compared.",
+    formula="A byte takes 8·130/128 bit times on the wire with 128b/130b (8·66/64 with 64b/66b, 8·10/8 "
+    "with 8b/10b). The rest is as for Ethernet: Lindley's recursion link by link, end(k) = "
+    "max(end(k−1), arrival(k)) + (L + 20)·8/C.",
     sources=(
         "Widmer and Franaszek, A DC-balanced, partitioned-block, 8B/10B transmission code, 1983",
         "IEEE 802.3 clause 49.2.4 (64B/66B); PCI Express 3.0 (128b/130b)",
@@ -158,12 +160,12 @@ _CODES = {"8b/10b": Fraction(8, 10), "64b/66b": Fraction(64, 66), "128b/130b": F
         limit=20_000,
     ),
     ends=(
-        "Control symbols, ordered sets and clock compensation are left out, and so is that frames of PCI "
-        "Express or InfiniBand have other overheads than 20 B: that is the key overhead.",
+        "Control symbols, ordered sets and clock compensation are not modelled. The overhead of 20 "
+        "B is that of Ethernet; set the key `overhead` for PCI Express or InfiniBand.",
     ),
 )
 def line_codes(bench: Bench) -> Iterator[Row]:
-    """Twenty frames back to back."""
+    """Compares twenty frames sent back to back."""
     count = 20
     for bps, code in (
         (2_500_000_000, "8b/10b"),
@@ -217,12 +219,13 @@ $topology"""
 @case(
     "tandem",
     "Store-and-forward links of unequal rate in a row",
-    compared="Bursts of equal frames cross three links of different rates: shortest, longest and "
-    "summed latency. Then Poisson arrivals cross two or three links: with constant lengths, frames "
-    "wait as if the slowest link stood alone, in any order of links, and nobody waits behind it.",
+    compared="Bursts of equal frames cross three links of different rates: shortest, longest and summed "
+    "latency. Then Poisson arrivals of constant length cross two or three links. Their total "
+    "wait is that of the slowest link alone, in any order of links, and no frame waits behind "
+    "the slowest link.",
     formula="Bursts: Lindley's recursion link by link, end(k) = max(end(k−1), arrival(k)) + (L + "
-    "20)·8/C. Poisson: the waits at all links add up to that of M/D/1 at the slowest (Friedman), mean "
-    "ρ·S / (2·(1 − ρ)).",
+    "20)·8/C. Poisson: the sum of the waits at all links equals the wait of M/D/1 at the "
+    "slowest (Friedman), mean ρ·S / (2·(1 − ρ)).",
     sources=(
         "Lindley, The theory of queues with a single server, 1952",
         "Friedman, Reduction methods for tandem queuing systems, 1965",
@@ -236,10 +239,13 @@ $topology"""
         rate="20 Gb/s",
         limit=20_000,
     ),
-    ends=("Friedman's reduction needs frames of one length; mixed lengths do wait behind the slowest link.",),
+    ends=(
+        "Friedman's reduction requires frames of one length; frames of mixed lengths do wait behind "
+        "the slowest link.",
+    ),
 )
 def tandem(bench: Bench) -> Iterator[Row]:
-    """Bursts, then Poisson arrivals."""
+    """Compares bursts, then Poisson arrivals."""
     count = 20
     bursts: tuple[tuple[tuple[float, ...], int], ...] = (
         ((10, 25, 4), 20),

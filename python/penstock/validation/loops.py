@@ -17,7 +17,7 @@ Links = Sequence[tuple[int, int]]
 
 
 def path_time(lengths: Sequence[int], links: Links, latency: int = 0) -> int:
-    """Time from the first bit of back-to-back frames until all have crossed an idle path."""
+    """Time in picoseconds from the first bit of back-to-back frames until all have crossed an idle path."""
     ready = [0] * len(lengths)
     for place, (rate, delay) in enumerate(links):
         free = 0
@@ -28,7 +28,7 @@ def path_time(lengths: Sequence[int], links: Links, latency: int = 0) -> int:
 
 
 def round_trip(links: Links) -> int:
-    """Time of a full segment and its acknowledgement."""
+    """Round trip of a full segment and its acknowledgement on an idle path."""
     return path_time([SEGMENT], links) + path_time([ACK], links[::-1])
 
 
@@ -39,7 +39,7 @@ def segments(size: int) -> list[int]:
 
 
 def in_row(rates: Sequence[float], delay: int) -> str:
-    """Host `a`, switches `s0`, `s1`, ..., host `b`; rates in Gb/s, the same delay in picoseconds."""
+    """Host `a`, switches `s0`, `s1`, ..., host `b`, with rates in Gb/s and one delay in picoseconds."""
     nodes = ["a", *(f"s{n}" for n in range(len(rates) - 1)), "b"]
     switches = ", ".join(f'"{name}"' for name in nodes[1:-1])
     links = [
@@ -95,11 +95,11 @@ _CROSSING = (
     (False, 1000, 1_000_000, 111_000),
     (False, 700, 3_500_000, 222_000),
 )
-"""True for traffic to the server; length, interval and start in ps; 97.9 % and 98.1 % of two links."""
+"""Constant flows as (to the server, length, interval, start) in B and ps: 97.9 % and 98.1 % load."""
 
 
 def _crossing(client: str, server: str, at_client: str, at_server: str) -> str:
-    """Constant flows that are inserted at the last switch before each end."""
+    """Returns constant flows from the last switch before each end."""
     return "".join(
         f'\n[[flows]]\nname = "crossing{n}"\nfrom = "{at_server if there else at_client}"\n'
         f'to = "{server if there else client}"\nframe = "{length} B"\nstart = "{start} ps"\n'
@@ -150,15 +150,17 @@ def busy_exchanges(links: int, duration: int) -> list[int]:
 @case(
     "round-trips",
     "Requests and responses: round trips",
-    compared="A client asks, a server answers, the client thinks and asks again: over a star, a "
-    "chain of six switches and a fat-tree (k = 4), with one and several frames per request and "
-    "response, store-and-forward and cut-through. Then with the last links of both directions 98 % "
-    "busy, so that each exchange waits for a different time.",
-    formula="Store-and-forward: Lindley's recursion over each link, end(n) = max(end(n−1), arrival(n)) + "
-    "(L + 20)·8/C, plus cable and switch; there and back, plus the service time of the server. "
-    "Cut-through: as in the section on latency, there and back. The next request follows the "
-    "think time after the response, which gives the number of exchanges. Behind busy queues: the "
-    "same recursion over the merged arrivals at both ports, request by request.",
+    compared="A client sends a request, the server responds, and the client sends the next request after "
+    "a think time. Paths are a star, a chain of six switches and a fat-tree (k = 4). Requests "
+    "and responses have one or several frames; switches are store-and-forward or cut-through. "
+    "In the last rows the last links of both directions are 98 % busy, so that each exchange "
+    "waits for a different time.",
+    formula="Store-and-forward: Lindley's recursion over each link, end(n) = max(end(n−1), arrival(n)) "
+    "+ (L + 20)·8/C, plus cable and switch latency, in both directions, plus the service time "
+    "of the server. Cut-through: as in the section on latency, in both directions. The next "
+    "request follows the response after the think time, which determines the number of "
+    "exchanges. Behind busy queues: the same recursion over the merged arrivals at both ports, "
+    "request by request.",
     sources=("Lindley, The theory of queues with a single server, 1952", "Counting by hand"),
     scenario=fill(
         _ASKS,
@@ -171,13 +173,14 @@ def busy_exchanges(links: int, duration: int) -> list[int]:
         response=10_000,
     ),
     ends=(
-        "A server serves any number of requests at a time, and hosts take no time for protocols.",
-        "Where two frames come to a port in the same picosecond their order is the simulator's; the busy "
-        "ports are chosen such that none do.",
+        "A server serves any number of requests concurrently, and hosts take no time for protocol "
+        "processing.",
+        "The order of two frames that arrive at a port in the same picosecond is defined by the "
+        "simulator; the traffic at the busy ports is chosen so that this does not occur.",
     ),
 )
 def round_trips(bench: Bench) -> Iterator[Row]:
-    """Idle paths, then busy ports."""
+    """Compares idle paths, then busy ports."""
     duration = 200_000_000
     sizes = ((64, 64), (1000, 64), (200, 1000), (64, 10_000), (4321, 64))
     for place, (name, topology, client, server, links) in enumerate(_PATHS):
@@ -216,7 +219,7 @@ def round_trips(bench: Bench) -> Iterator[Row]:
 
 
 def _busy(bench: Bench, path: tuple[str, str, str, str, int], switches: tuple[str, str]) -> Iterator[Row]:
-    """Exchanges across busy ports of the two switches at the ends of a path."""
+    """Compares exchanges across busy ports of the two switches at the ends of a path."""
     name, topology, client, server, links = path
     duration = bench.choose(20, 2) * 1_000_000_000
     took = busy_exchanges(links, duration)
@@ -255,7 +258,7 @@ $topology
 
 
 def delivered(window: int, links: Links, duration: int) -> int:
-    """Segments that have arrived in time, if no link is slower than the first."""
+    """Number of segments that arrive in time if no link is slower than the first."""
     sends = list[int]()
     back, card = round_trip(links), wire(SEGMENT, links[0][0])
     one_way = path_time([SEGMENT], links)
@@ -268,14 +271,15 @@ def delivered(window: int, links: Links, duration: int) -> int:
 @case(
     "windows",
     "Windows clocked by acknowledgements",
-    compared="A transfer has W segments of 1,000 B in flight, each acknowledged with 64 B. With "
-    "equal links, from W = 1 to beyond the full link: segments delivered from the start on, and in "
-    "whole round trips afterwards. With a slow last link, the queue holds what the path does not.",
-    formula="Segment n + W leaves a round trip R after segment n, or as fast as the link can: W segments "
-    "in each R as long as W·S ≤ R, S the time of a segment on the link; one in each S from there "
-    "on. Before a slow link (time S) the path holds R/S segments, its bandwidth-delay product, "
-    "and the queue the rest: W − R/S on average, each segment waits W·S − R and takes a round "
-    "trip of W·S.",
+    compared="A transfer has W segments of 1,000 B in flight, each acknowledged with 64 B. With equal "
+    "links, W ranges from 1 to beyond the capacity of the path; segments delivered from the "
+    "start, and later in whole round trips, are compared. With a slow last link, the queue "
+    "holds the part of the window that exceeds the capacity of the path.",
+    formula="Segment n + W leaves one round trip R after segment n, or as soon as the link is free. "
+    "With S the transmission time of a segment, W segments leave per R as long as W·S ≤ R, and "
+    "one per S otherwise. Before a slow link (segment time S), the path holds R/S segments, its "
+    "bandwidth-delay product. The queue holds the rest, W − R/S on average; each segment waits "
+    "W·S − R, and the round trip is W·S.",
     sources=("Bertsekas and Gallager, Data Networks, 1992, section 6.2.1 (window flow control)",),
     scenario=fill(
         _WINDOW,
@@ -287,12 +291,12 @@ def delivered(window: int, links: Links, duration: int) -> int:
         window=20,
     ),
     ends=(
-        "Nothing is lost, and the window does not change; controllers have sections of their own once they "
-        "exist.",
+        "No frame is lost, and the window is constant; congestion controls are compared in the "
+        "sections on TCP and RDMA.",
     ),
 )
 def windows(bench: Bench) -> Iterator[Row]:
-    """Windows up to the full link, and beyond."""
+    """Compares windows below, at and beyond the capacity of the path."""
     duration = bench.choose(5, 1) * 1_000_000_000
     for name, topology, sender, receiver, count in _PATHS[::2] + _PATHS[5:]:
         links = [(10 * GBPS, _CABLE)] * count

@@ -26,11 +26,11 @@ $direction
 
 @case(
     "frame-loss",
-    "Links that lose frames",
-    compared="Poisson frames in both directions over a link that loses each frame with a probability p in "
-    "one direction, then over three links that lose them in both. The other direction of the first loses "
-    "none.",
-    formula="Each link loses a share p, whatever the length: over n links 1 − (1 − p)^n.",
+    "Links with frame loss",
+    compared="Poisson frames in both directions over a link that loses each frame with probability p in "
+    "one direction only, then over three links that lose frames in both directions.",
+    formula="Each link loses a share p of the frames, regardless of their length: over n links 1 − (1 − "
+    "p)^n.",
     sources=("Independent losses (Bernoulli)",),
     scenario=fill(
         _LOSSES,
@@ -43,12 +43,12 @@ $direction
     ),
     ends=(
         "Losses do not come in bursts.",
-        "Pause frames are not lost: that is another key (pause_loss), so that a lossless class is not "
-        "flooded.",
+        "Pause frames are never lost here (they have their own key, pause_loss), so lossless "
+        "classes do not overflow.",
     ),
 )
 def frame_losses(bench: Bench) -> Iterator[Row]:
-    """One direction of one link, then both of all three."""
+    """Compares one direction of one link, then both directions of three."""
     for length, probability, ms in ((512, 0.01, 40), (64, 0.05, 4), (1522, 0.3, 10)):
         shares = bench.replicate(
             _LOSSES,
@@ -61,7 +61,7 @@ def frame_losses(bench: Bench) -> Iterator[Row]:
         )
         name = f"{length} B, p = {probability:g}, one direction: "
         yield random(name + "share lost", "", probability, shares["there"], precision=bench.precision(0.015))
-        yield exact(name + "lost in the other", "", 0, max(shares["back"]))
+        yield exact(name + "lost in the other direction", "", 0, max(shares["back"]))
     for length, probability, ms in ((512, 0.02, 10), (1522, 0.2, 10)):
         shares = bench.replicate(
             _LOSSES,

@@ -16,10 +16,10 @@ from .registry import Row, case, exact, random
 from .theory import wire
 
 FAST, SLOW = wire(SEGMENT), wire(SEGMENT, 1_600_000_000)
-"""A segment at 10 Gb/s and at 1.6 Gb/s."""
+"""Transmission time of a segment in picoseconds at 10 Gb/s and at 1.6 Gb/s."""
 CABLE = 100_000
 BACK = wire(ACK, 1_600_000_000) + CABLE + wire(ACK) + CABLE
-"""Time of an acknowledgement to the sender."""
+"""Latency of an acknowledgement to the sender in picoseconds."""
 ROUND_TRIP = FAST + CABLE + SLOW + CABLE + BACK
 
 _SLOW_LINK = (
@@ -56,7 +56,7 @@ _BURSTS = (
     (500_000_023, 1_000, 25),
     (900_000_029, 1_000, 40),
 )
-"""Raw frames of 1,000 B from host c: start in ps, nanoseconds between frames, number."""
+"""Bursts of raw 1,000 B frames from host c: start in ps, spacing in ns, number of frames."""
 
 
 def _bursts() -> str:
@@ -112,19 +112,19 @@ class Step:
         return self.marks
 
     def look(self, own: bool, waiting: int) -> None:
-        """Marks a segment above the threshold, but no raw frame."""
+        """Marks a segment above the threshold; raw frames are never marked."""
         self.marks += own and waiting + self.with_frame > self.threshold
 
 
 @case(
     "step-marking",
     "Step marking, frame by frame",
-    compared="A window of 12 segments waits before a slow link, and four bursts without ECN enter "
-    "the same queue. All marks are counted, for thresholds from 0 to above the longest queue, at "
+    compared="A window of 12 segments waits before a slow link, and four bursts without ECN enter the "
+    "same queue. All marks are counted, for thresholds from 0 to above the longest queue, on "
     "arrival or departure, with or without the frame itself, in frames or bytes.",
     formula="A frame is marked if and only if the queue is longer than the threshold at that instant. "
-    "Theory is the queue in some twenty lines of Python: a heap of arrivals and ends of "
-    "transmission.",
+    "The theory is a short event-driven model of the queue in Python, with a heap of arrivals "
+    "and ends of transmission.",
     sources=(
         "Alizadeh et al., Data center TCP, 2010, section 3.1",
         "Wu et al., Tuning ECN for data center networks, 2012 (marks when a frame leaves)",
@@ -137,10 +137,13 @@ class Step:
         source=_window(12),
     )
     + _bursts(),
-    ends=("Only the window's own segments understand marks; a sender that obeys them comes with DCTCP.",),
+    ends=(
+        "Only segments of the window are ECN-capable. The window does not react to marks; DCTCP, "
+        "which does, is compared in the section on TCP.",
+    ),
 )
 def step_marking(bench: Bench) -> Iterator[Row]:
-    """All relevant thresholds."""
+    """Compares all thresholds that lead to different counts."""
     duration = 2_000_000_000
     variants = [
         (threshold, at, counts)
@@ -194,13 +197,13 @@ def survival(spacing: str, p: float) -> list[float]:
 
 
 def steady(after: int, frames: int = 0) -> dict[str, int]:
-    """Keys that measure `frames` arrivals at a queue at its plateau, after `after` arrivals."""
+    """Keys that measure `frames` arrivals at a queue of constant length, after `after` arrivals."""
     phase = FAST + CABLE + ROUND_TRIP - SLOW // 2
     return {"warmup": phase + after * SLOW, "duration": phase + (after + frames) * SLOW}
 
 
 def found_waiting(window: int, frames: int) -> list[int]:
-    """Number of waiting frames that each segment of a window finds, from the first one on."""
+    """Queue length in frames that each segment of a window finds, from the first segment on."""
     sends = [n * FAST for n in range(window)]
     begins, free, found = list[int](), 0, list[int]()
     for n in range(frames):
@@ -213,9 +216,9 @@ def found_waiting(window: int, frames: int) -> list[int]:
 
 
 def arrival_above(found: Sequence[int], level: float) -> int:
-    """The first arrival, counted from 1, after which the average is at least `level`.
+    """Number, from 1, of the first arrival after which the average is at least `level`.
 
-    The queue grows for the arrivals in `found`, and is constant after them.
+    The queue grows for the arrivals in `found` and is constant afterwards.
     """
     average = 0.0
     for n, queue in enumerate(found, 1):
@@ -250,7 +253,7 @@ def _pairs() -> str:
 
 
 def _gap_reader(result: Result) -> dict[str, float]:
-    """The share of queues without a mark, and of those with more than one."""
+    """Returns the share of queues without a mark, and the share with more than one."""
     marks = [row["marks"] for row in result.rows("queues") if "->b" in row["port"]]
     return {
         "none": sum(count == 0 for count in marks) / len(marks),
@@ -262,7 +265,7 @@ _IDLE = 'request_response = { request = "40000 B", response = "64 B", think = "$
 
 
 def idle_marks(think: int, weight: float, level: float, *, arrival: bool, duration: int) -> int:
-    """Marks if bursts of 40 segments alternate with idle times."""
+    """Number of marks if bursts of 40 segments alternate with idle times."""
     average, marks, begins, idle_since = 0.0, 0, 0, 0
     while True:
         starts, free = list[int](), 0
@@ -284,16 +287,18 @@ def idle_marks(think: int, weight: float, level: float, *, arrival: bool, durati
 @case(
     "red",
     "RED: random early detection",
-    compared="A window keeps the queue before a slow link constant, and so the average. Compared "
-    "are the number of marks for all spacings, on both slopes of the probability and in bytes, and "
-    "the gaps between marks in 40 such queues. Then the average itself: the first segment marked "
-    "after the queue jumps from 0, and its decay in idle times between bursts.",
-    formula="p = max_p·(q − min)/(max − min) between the thresholds, on to 1 at 2·max if gentle; times L "
-    "/ mean frame in byte mode. Geometric: each frame with p. Uniform: p / (1 − n·p) for the n-th "
-    "since the last mark, gaps 1 ... 1/p − 1, equally likely, with a mean of 1/(2p). Wait: gaps "
-    "1/p ... 2/p − 1. No mark in n frames: (1 − p)^n, or Σ_{k≥n} P(gap > k) / E[gap] (renewal "
-    "theory). Step response: avg = q·(1 − (1 − w)^n). Idle: avg·(1 − w)^m, m the frames that the "
-    "idle time had room for, rounded down.",
+    compared="A window keeps the queue before a slow link constant, and thereby the average. The number "
+    "of marks is compared for all spacings, on both slopes of the probability and in byte mode. "
+    "The gaps between marks are compared in 40 such queues. Then the average itself is "
+    "compared: the first segment marked after the queue jumps from 0, and the decay in idle "
+    "times between bursts.",
+    formula="p = max_p·(q − min)/(max − min) between the thresholds, continuing to 1 at 2·max if "
+    "gentle; multiplied by L / mean frame in byte mode. Geometric: each frame with p. Uniform: "
+    "p / (1 − n·p) for the n-th frame since the last mark; gaps 1 ... 1/p − 1 are equally "
+    "likely, with a mean of 1/(2p). Wait: gaps 1/p ... 2/p − 1. No mark in n frames: (1 − p)^n, "
+    "or Σ_{k≥n} P(gap > k) / E[gap] (renewal theory). Step response: avg = q·(1 − (1 − w)^n). "
+    "Idle: avg·(1 − w)^m, where m is the number of frames that could have been sent in the idle "
+    "time, rounded down.",
     sources=(
         "Floyd and Jacobson, Random early detection gateways for congestion avoidance, 1993, sections 4 to 7",
         "Floyd, Recommendation on using the gentle variant of RED, 2000",
@@ -306,13 +311,13 @@ def idle_marks(think: int, weight: float, level: float, *, arrival: bool, durati
         source=_window(12),
     ),
     ends=(
-        "The count of the first frame after a mark is 1, as the algorithm in the paper has it; its text "
+        "The first frame after a mark has count 1, as in the paper's algorithm; the paper's text "
         "derives gaps of 1 ... 1/p.",
         "The window does not react to marks.",
     ),
 )
 def red(bench: Bench) -> Iterator[Row]:
-    """Rates, gaps, the step response, idle times."""
+    """Compares rates, gaps, the step response and idle times."""
     yield from _rates(bench)
     yield from _gaps(bench)
     for window, level in ((12, 5.0), (12, 9.5), (24, 7.25), (24, 21.0)):
@@ -382,7 +387,7 @@ def _rates(bench: Bench) -> Iterator[Row]:
 
 def _gaps(bench: Bench) -> Iterator[Row]:
     scenario, draws = _pairs(), bench.choose(40, 2)
-    # Once their positions are forgotten, marks are as if they had always been made.
+    # After long enough, the initial position in a gap no longer matters.
     setups = {"geometric": (40, (10,)), "uniform": (100, (5, 10, 19)), "wait": (400, (20, 39))}
     for spacing, (after, windows) in setups.items():
         for frames in windows:

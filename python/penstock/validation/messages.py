@@ -1,4 +1,4 @@
-"""Messages of a switch to the source of a frame."""
+"""Messages from a switch to the source of a frame."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ $more
 _ROW = (10.0, 10.0, 10.0, 1.0)
 _FAR = 700_000
 _FARTHER = 1_358_000
-"""Cable delay in ps at which some messages reach a port while it sends a pause; with `_FAR` none do."""
+"""Cable delay in ps for which some messages reach a port during a pause frame; with `_FAR` none do."""
 _PFC = '[flow_control.pfc]\nresponse_time = "0 ps"\n'
 _STOPPED = """\
 [flow_control.pfc]
@@ -57,7 +57,7 @@ script = [{ at = "$stop ps", stop = true }, { at = "$start ps", start = true }]
 
 
 def notified(interval: int, duration: int) -> Iterator[int]:
-    """Arrival times at the last switch of evenly sent frames that find two or more waiting."""
+    """Arrival times at the last switch of evenly spaced frames that find two or more frames waiting."""
     slow, begins, free = wire(SEGMENT, GBPS), list[int](), 0
     first = 3 * (wire(SEGMENT) + _FAR + _LATENCY)
     for at in range(first, duration, interval):
@@ -69,16 +69,17 @@ def notified(interval: int, duration: int) -> Iterator[int]:
 
 @case(
     "messages",
-    "Messages of a switch to the source",
-    compared="Three switches in a row and a slow last link. The last switch sends the source a 64 "
-    "B message for every n-th frame that makes its queue three frames or longer. Without flow "
-    "control nothing delays messages. Under PFC data is paused hop by hop, and messages share links "
-    "with pause frames only. Then the NIC of the source stops reading and pauses the first switch, "
-    "so that messages wait.",
-    formula="Alone: 3·((64 + 20)·8/C + delay) plus the latency of two switches. Under PFC the shortest is "
-    "the same, and the longest at most one pause frame a link longer. Where the pause of the "
-    "first switch lasts from P to E (measured), a message is sent at max(E, end of the one "
-    "before) if it comes in between, and one that has arrived is read when the NIC reads again.",
+    "Messages from a switch to the source",
+    compared="Three switches in a row lead to a slow last link. The last switch sends the source a 64 B "
+    "message for every n-th frame that makes its queue three frames or longer. Without flow "
+    "control, nothing delays messages. Under PFC, data is paused hop by hop, and messages share "
+    "links with pause frames only. Finally, the NIC of the source stops reading and pauses the "
+    "first switch, so that messages wait.",
+    formula="Without flow control: 3·((64 + 20)·8/C + delay) plus the latency of two switches. Under "
+    "PFC the shortest delay is the same, and the longest exceeds it by at most one pause frame "
+    "per link. If the pause of the first switch lasts from P to E (measured), a message that "
+    "arrives during the pause is sent at max(E, end of the previous one). A message that has "
+    "reached the NIC is read when the NIC resumes reading.",
     sources=("Counting by hand",),
     scenario=fill(
         _MESSAGES,
@@ -88,10 +89,10 @@ def notified(interval: int, duration: int) -> Iterator[int]:
         more=_PFC,
         window='size = "unlimited"',
     ),
-    ends=("A message has the priority of the frame that made it; it is never sent for another message.",),
+    ends=("A message has the priority of the frame that triggered it. Messages never trigger messages.",),
 )
 def messages(bench: Bench) -> Iterator[Row]:
-    """Messages alone, while data are paused, and while messages are paused."""
+    """Compares messages alone, while data is paused, and while messages are paused."""
     alone = 3 * (wire(64) + _FAR) + 2 * _LATENCY
     paced, interval = 'rate = "1.25 Gb/s"', 6_400_000
     duration = bench.choose(6, 2) * 1_000_000_000
@@ -114,7 +115,7 @@ def messages(bench: Bench) -> Iterator[Row]:
         connection = only(found.rows("connections"), flow="bulk")
         paused = {row["port"].split(".")[0] for row in found.rows("pauses")} & {"a", "s0", "s1"}
         label = f"data paused, cables of {delay / 1e6:g} us: "
-        yield exact(label + "links that are paused on its way", "links", 3, len(paused))
+        yield exact(label + "paused links on the path", "links", 3, len(paused))
         shortest = alone + 3 * (delay - _FAR)
         yield exact(label + "shortest delay", "ps", shortest, picoseconds(connection["message_delay_min_ns"]))
         waits.append(picoseconds(connection["message_delay_max_ns"]) - shortest)
@@ -124,7 +125,7 @@ def messages(bench: Bench) -> Iterator[Row]:
         3 * wire(64) / 1e3,
         max(waits) / 1e3,
         0.2,
-        "a message meets a pause frame at one of its links, not at all three",
+        "a message waits for a pause frame on one of its three links, not on all",
     )
     yield from _stopped(bench, paced, interval, duration)
 
@@ -161,8 +162,8 @@ def _stopped(bench: Bench, paced: str, interval: int, duration: int) -> Iterator
         if read < duration:
             delays.append(read - created)
     connection = only(found.rows("connections"), flow="bulk")
-    yield exact("stopped themselves: messages arrived", "messages", len(delays), connection["messages"])
+    yield exact("messages paused: messages arrived", "messages", len(delays), connection["messages"])
     for name, expected in (("min", min(delays)), ("max", max(delays))):
         word = {"min": "shortest", "max": "longest"}[name]
         measured = picoseconds(connection[f"message_delay_{name}_ns"])
-        yield exact(f"stopped themselves: {word} delay", "ps", expected, measured)
+        yield exact(f"messages paused: {word} delay", "ps", expected, measured)

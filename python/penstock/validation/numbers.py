@@ -1,4 +1,4 @@
-"""Formatting of the numbers of a validation."""
+"""Formats the numbers of a validation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .registry import Row
 
 
 def value(number: float, *, exactly: bool) -> str:
-    """A value with five significant digits, or with all of them."""
+    """Returns a value with five significant digits, or with all digits if `exactly` is true."""
     if exactly:
         return f"{round(number):,}"
     if number == 0 or not math.isfinite(number):
@@ -18,7 +18,7 @@ def value(number: float, *, exactly: bool) -> str:
 
 
 def cells(row: Row) -> tuple[str, str, str, str, str]:
-    """Theory, measurement, 99 % interval, difference, and probability of such a difference."""
+    """Returns theory, measurement, 99 % interval, difference, and probability of such a difference."""
     exactly = row.rule == "exact"
     spread, unit = row.interval, f" {row.unit}" if row.unit else ""
     random = spread.n > 1 and not exactly
@@ -32,11 +32,11 @@ def cells(row: Row) -> tuple[str, str, str, str, str]:
 
 
 def rule(row: Row) -> str:
-    """The rule that judges the row."""
+    """Returns a description of the rule that judges the row."""
     if row.rule == "exact":
         return "equal"
     if row.rule == "tolerance":
         return f"within {100 * row.limit:g} %"
     if row.rule == "bound":
-        return f"bound, {100 * row.limit:g} % of it reached"
+        return f"bound, at least {100 * row.limit:g} % of it reached"
     return f"interval, half-width ≤ {100 * row.limit:g} %"

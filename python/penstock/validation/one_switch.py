@@ -1,4 +1,4 @@
-"""A model of one switch and greedy senders behind rate limiters, for the congestion controls of layer 2."""
+"""A model of one switch and rate-limited greedy senders, for the congestion controls of layer 2."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ frame = "1480 B"
 source = "greedy"
 """
 FRAME = 1480
-"""Bytes of a frame without a tag; 1500 on the wire."""
+"""Length in bytes of a frame without a tag; 1,500 on the wire."""
 LINE = 10**10
 """Rate of all links in b/s."""
 MESSAGE = 84 * 800
@@ -62,11 +62,11 @@ class Sender(ABC):
 
     @abstractmethod
     def rate(self) -> int | None:
-        """Rate in b/s on the wire; ``None`` if it is not limited."""
+        """Rate limit in b/s on the wire, or ``None`` without a limit."""
 
     @abstractmethod
     def on_feedback(self, feedback: int) -> None:
-        """Handles the feedback of a message or a returned tag."""
+        """Applies the feedback of a message or of a returned tag."""
 
     def tag_bytes(self) -> int:
         """Length of the tag of the departing frame."""
@@ -77,15 +77,15 @@ class Sender(ABC):
         self.frames += 1
 
     def timer(self) -> int | None:
-        """Handles the expired timer; returns its next expiry."""
+        """Handles an expiry of the timer; returns its next expiry."""
         return None
 
     def next_timer(self) -> int | None:
-        """Time at which the timer expires after a message."""
+        """Expiry time of the timer after a message."""
         return None
 
     def send(self) -> int:
-        """Passes a frame through the limiter; returns the earliest time of the next one."""
+        """Sends a frame through the limiter; returns the earliest time of the next frame."""
         now, gap, rate = self.now, 0, self.rate()
         self.length = FRAME + self.tag_bytes()
         if rate is not None:
@@ -108,7 +108,7 @@ class Point(ABC):
 
     now: int = 0
     others: int = 0
-    """Bytes that are queued beside the frame."""
+    """Number of bytes queued in addition to the frame."""
     length: int = 0
     """Length of the frame."""
     last_begins: int = 0
@@ -119,7 +119,7 @@ class Point(ABC):
         """Handles an arriving frame; returns the feedback to its source, if any."""
 
     def entered(self, begins: int) -> None:
-        """Records when the arrived frame starts transmission."""
+        """Records the transmission start of the frame that just arrived."""
         self.last_begins = begins
 
     def leave(self) -> int | None:
@@ -193,7 +193,7 @@ def run(senders: Sequence[Sender], point: Point, delay: int, duration: int) -> i
 
 
 def scenario(scheme: str, starts: list[int], delay: int, duration: int, reaction: str, point: str) -> str:
-    """The case as a scenario.
+    """Returns the case as a scenario.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def scenario(scheme: str, starts: list[int], delay: int, duration: int, reaction
 
 
 def measured(found: Result) -> list[tuple[int, int, int, int]]:
-    """Statistics of each limiter: frames sent, messages received, and lowest and last rate in b/s."""
+    """Per limiter: frames sent, messages received, and lowest and last rate in b/s."""
     return [
         (row["frames_sent"], row["messages"], round(row["rate_min_bps"]), round(row["rate_end_bps"]))
         for row in found.rows("rate_limiters")

@@ -1,4 +1,4 @@
-"""Per-frame path selection of switches: evenness of loads, and remaining order."""
+"""Per-frame path selection in switches: balance of loads, and frame order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PATHS = 8
 
 
 def _across(frames: int) -> str:
-    """`frames` frames from each host at one leaf to one at the other."""
+    """`frames` frames from each host of one leaf to a host of the other."""
     return "\n".join(
         f'[[flows]]\nname = "f{n}"\nfrom = "h{n}"\nto = "h{n + 4}"\nframe = "1000 B"\n'
         f'limit = "{frames * 1_000} B"\nsource = "greedy"\n'
@@ -39,7 +39,7 @@ def _across(frames: int) -> str:
 
 
 def _loads(result: Result) -> list[int]:
-    """Frames that the first leaf sent to each spine."""
+    """Number of frames that the first leaf sent to each spine."""
     uplinks = (row for row in result.rows("ports") if row["port"].startswith("leaf0."))
     return [row["frames_sent"] for row in uplinks if "->spine" in row["port"]]
 
@@ -58,21 +58,21 @@ def _evenness(result: Result) -> dict[str, float]:
 @case(
     "spraying",
     "Spraying over eight paths",
-    compared="Four hosts of one leaf send at line rate to four of another, over eight spines. "
-    "Each frame takes a random spine, or the next in turn. Each value is the mean of several runs; "
-    "one row's runs are a hundred times as long as another's.",
-    formula="Random: the loads of eight paths are multinomial, so that χ² = Σ (load − n/8)² / (n/8) has a "
-    "mean of 7 however many frames n there are: loads differ by √n, shares by 1/√n (the law of "
-    "large numbers). In turn: loads are equal if n is a multiple of eight.",
+    compared="Four hosts of one leaf send at line rate to four hosts of another, over eight spines. Each "
+    "frame takes a random spine, or the next one in turn. Each value is the mean of several "
+    "runs; one row uses runs that are a hundred times as long.",
+    formula="Random: the loads of eight paths are multinomial, so χ² = Σ (load − n/8)² / (n/8) has a "
+    "mean of 7 for any number of frames n. Loads differ by √n, shares by 1/√n (the law of large "
+    "numbers). In turn: loads are equal if n is a multiple of eight.",
     sources=(
         "Dixit et al., On the impact of packet spraying in data center networks, 2013",
         "Feller, An Introduction to Probability Theory and Its Applications I, 1968, chapter VI",
     ),
     scenario=fill(_SPRAY, duration=2_000, choice="spray", flows=_across(1_000)),
-    ends=("All links of a leaf have the same rate; nothing weighs paths that differ.",),
+    ends=("All links of a leaf have the same rate; paths of unequal rate are not covered.",),
 )
 def spraying(bench: Bench) -> Iterator[Row]:
-    """Few and many frames, then round robin."""
+    """Compares few and many frames, then round robin."""
     for each, draws in ((40, bench.choose(200, 20)), (4_000, bench.choose(20, 4))):
         measured = bench.repeat(
             bench.replications * draws,
@@ -99,7 +99,7 @@ def spraying(bench: Bench) -> Iterator[Row]:
             yield random(name + what, "", theory, means, precision=bench.precision(precision))
     for each in (40, 4_000):
         found = bench.once(_SPRAY, choice="round_robin", duration=each + 50, flows=_across(each))
-        name = f"in turn, {4 * each:,} frames: largest load less the smallest"
+        name = f"in turn, {4 * each:,} frames: largest load minus smallest load"
         yield exact(name, "frames", 0, _evenness(found)["difference"])
 
 
@@ -133,7 +133,7 @@ def _topology() -> str:
 
 
 def overtaken(interval: int) -> float:
-    """Share of frames that a later one overtakes if each draws its path; times in picoseconds."""
+    """Share of frames overtaken by a later one if each frame draws its path; times in picoseconds."""
     delays = [2_000 * delay for delay in _DELAYS_NS]
     stays = 0.0
     for own in delays:
@@ -164,14 +164,14 @@ def _constant(interval: int) -> str:
 
 @case(
     "flowlets",
-    "Flowlets, and the order that they keep",
-    compared="Frames cross four paths whose delays differ by up to 6 us: at even intervals, "
-    "sprayed and as flowlets with a gap below and above the interval; then as a Poisson process, "
-    "with a gap slightly above 6 us.",
-    formula="A frame with delay d is overtaken unless all later ones, k steps behind, have a delay above "
-    "d − k·s; the share of overtaken frames is 1 − E[Π_k P(D + k·s > d)]. A flow without gaps "
-    "stays on one path. If the gap exceeds the spread of delays no frame is overtaken, and each "
-    "path gets a quarter.",
+    "Flowlets and frame order",
+    compared="Frames cross four paths whose delays differ by up to 6 us. First they are sent at even "
+    "intervals, sprayed and as flowlets with a gap below and above the interval. Then they form "
+    "a Poisson process, with a gap slightly above 6 us.",
+    formula="A frame with delay d is overtaken unless every later frame, k steps behind, has a delay "
+    "above d − k·s. The share of overtaken frames is 1 − E[Π_k P(D + k·s > d)]. A flow without "
+    "gaps stays on one path. If the gap exceeds the spread of delays, no frame is overtaken, "
+    "and each path carries a quarter.",
     sources=(
         "RFC 4737, section 3.3 (reordered frames)",
         "Sinha, Kandula and Katabi, Harnessing TCP's burstiness with flowlet switching, 2004",
@@ -185,11 +185,11 @@ def _constant(interval: int) -> str:
     ),
     ends=(
         "One flow; flows that share an entry of the table share their flowlets.",
-        "Paths differ in their cables; where queues make them differ, the spread has no bound.",
+        "Path delays differ by cable length; if queues make them differ, the spread has no bound.",
     ),
 )
 def flowlets(bench: Bench) -> Iterator[Row]:
-    """Sprayed; with gaps that are too short; with gaps that are long enough."""
+    """Compares spraying, gaps that are too short, and gaps that are long enough."""
     frames, topology = bench.choose(20_000, 2_000), _topology()
 
     def run(choice: str, interval: int) -> dict[str, list[float]]:
@@ -204,7 +204,7 @@ def flowlets(bench: Bench) -> Iterator[Row]:
 
     for interval in (1_700_000, 3_100_000, 5_900_000):
         share = overtaken(interval)
-        name = f"a frame every {interval / 1e6:g} us, "
+        name = f"one frame per {interval / 1e6:g} us, "
         sprayed = run('"spray"', interval)["share"]
         yield random(name + "sprayed: overtaken", "", share, sprayed, precision=bench.precision(0.05))
         if interval == 5_900_000:
@@ -215,8 +215,8 @@ def flowlets(bench: Bench) -> Iterator[Row]:
         yield exact(name + "gap longer: paths used", "paths", 1, max(kept["used"]))
     apart = _SPREAD + 100_000
     kept = run(_flowlet(apart - 50_000), apart)
-    yield exact("a frame every 6.1 us, gap of 6.05 us: overtaken", "frames", 0, sum(kept["reordered"]))
-    yield exact("a frame every 6.1 us, gap of 6.05 us: paths used", "paths", 4, min(kept["used"]))
+    yield exact("one frame per 6.1 us, gap of 6.05 us: overtaken", "frames", 0, sum(kept["reordered"]))
+    yield exact("one frame per 6.1 us, gap of 6.05 us: paths used", "paths", 4, min(kept["used"]))
     yield from _at_random(bench, frames, topology)
 
 

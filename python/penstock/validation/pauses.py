@@ -1,4 +1,4 @@
-"""Pauses without randomness: cycles of XOFF and XON, and the headroom that a lossless queue needs."""
+"""Pauses without randomness: cycles of XOFF and XON, and the headroom of a lossless queue."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _wire(length: int, gbps: float) -> int:
 
 @dataclass(frozen=True)
 class _Setup:
-    """A fast link that feeds a slow one. Rates in Gb/s, watermarks in frames, response in picoseconds."""
+    """A fast link that feeds a slow one, with rates in Gb/s, watermarks in frames and response in ps."""
 
     kind: str
     accounting: str
@@ -63,7 +63,7 @@ class _Setup:
 
     @property
     def name(self) -> str:
-        """A label for reports."""
+        """The setup as a label for reports."""
         xon = f"XON {self.xon}" if self.xon is not None else f"no XON, {self.quanta} quanta"
         rates = f"{self.fast:g} into {self.slow:g} Gb/s, {self.metres:,} m"
         return f"{self.kind.upper()}, {self.accounting}, {rates}, XOFF {self.xoff}, {xon} frames"
@@ -81,9 +81,9 @@ class _Setup:
 
     @property
     def cycle(self) -> theory.PauseCycle:
-        """The cycle by theory."""
-        # Egress accounting compares the queue without the arriving frame, and at XON with the departing frame
-        # still in it: both watermarks act one frame later.
+        """The cycle predicted by theory."""
+        # Egress accounting compares the queue without the arriving frame for XOFF, and with the departing
+        # frame for XON: both watermarks act one frame later.
         later = 1 if self.accounting == "egress" else 0
         held = theory.wire_time(self.quanta * 512 // 8, round(self.fast * GBPS))
         loop = theory.PauseLoop(
@@ -100,18 +100,20 @@ class _Setup:
 @case(
     "cycles",
     "PAUSE and PFC: throughput by watermarks and delay",
-    compared="A greedy host feeds a slower link through a switch. XOFF stops it, XON resumes it; "
-    "if XON comes too late for the delay of the loop, the queue runs empty. The run is periodic: the "
-    "period (from the start of one pause to the next) and the frames of twenty periods equal theory. "
-    "The last rows find the least XON that loses no throughput. With egress accounting, XOFF sees "
-    "the queue without the arriving frame, so that the cycle is that of one frame more.",
-    formula="With t the time of a frame on the way in, T on the way out, p of a pause frame, d the delay "
-    "of the link, h the response: XOFF is crossed by the first frame k (arriving at k·t) that finds k + "
-    "1 − (⌊k·t/T⌋ + 1) ≥ XOFF waiting; the sender stops at s = k·t + p + d + h, after n = ⌊(s + d)/t⌋ + "
-    "2 frames. The switch sends XON when frame n − XON begins to leave, at (n − 1 − XON)·T; the next "
-    "frame arrives p + d + h + t + d later, and the period is the larger of that and n·T. Nothing is "
-    "lost if and only if (XON + 1)·T ≥ p + 2·d + h + t. Without XON a pause ends its time q after the "
-    "pause frame has arrived.",
+    compared="A greedy host feeds a slower link through a switch. XOFF stops it, XON resumes it; if XON "
+    "comes too late for the delay of the loop, the queue runs empty. The run is periodic: the "
+    "period (from the start of one pause to the next) and the frames of twenty periods equal "
+    "theory. The last rows find the minimum XON that loses no throughput. With egress "
+    "accounting, XOFF compares the queue without the arriving frame, so the cycle is that of a "
+    "watermark one frame higher.",
+    formula="Let t be the time of a frame on the ingress link, T on the egress link, p the time of a "
+    "pause frame, d the delay of the link and h the response time. The first frame k (arriving "
+    "at k·t) that finds k + 1 − (⌊k·t/T⌋ + 1) ≥ XOFF frames waiting triggers XOFF. The sender "
+    "stops at s = k·t + p + d + h, after n = ⌊(s + d)/t⌋ + 2 frames. The switch sends XON when "
+    "frame n − XON begins to leave, at (n − 1 − XON)·T. The next frame arrives p + d + h + t + "
+    "d later, and the period is the maximum of that time and n·T. No throughput is lost if and "
+    "only if (XON + 1)·T ≥ p + 2·d + h + t. Without XON, a pause ends after its pause time q, "
+    "counted from the arrival of the pause frame.",
     sources=("IEEE 802.3 Annex 31B; IEEE 802.1Q clause 36", "Hagen 2012, section 7.2 (the low watermark)"),
     scenario=fill(
         _CYCLE,
@@ -130,14 +132,14 @@ class _Setup:
     ),
     ends=(
         "One sender; with several, cycles depend on the order of their frames.",
-        "Egress accounting looks at the queue with the leaving frame still in it, so that an XON mark of 0 "
-        "frames is never met: such a pause ends by its time alone.",
-        "The formula assumes that the pause frame finds its way free and that the way out is slower than "
-        "the way in.",
+        "Egress accounting compares the queue with the departing frame still in it, so the queue "
+        "never reaches an XON of 0 frames. Such a pause ends only when its time expires.",
+        "The formula assumes that the link is idle when the pause frame is sent and that the egress "
+        "link is slower than the ingress link.",
     ),
 )
 def cycles(bench: Bench) -> Iterator[Row]:
-    """Cycles with and without a dry queue."""
+    """Compares cycles in which the queue does or does not run empty."""
     for setup in (
         _Setup("pfc", "ingress", 10, 4, 300, 8, 1, 3_072_000),
         _Setup("pfc", "ingress", 10, 4, 300, 8, 0, 3_072_000),
@@ -158,12 +160,12 @@ def cycles(bench: Bench) -> Iterator[Row]:
         least = next(setup.xon for setup in setups if setup.cycle.idle == 0)
         measured = next(setup.xon for setup in setups if _keeps_the_link_busy(bench, setup))
         assert least is not None and measured is not None  # noqa: S101 (each setup has an XON)
-        name = f"{fast:g} into {slow:g} Gb/s, {metres:,} m: least XON that loses no throughput"
+        name = f"{fast:g} into {slow:g} Gb/s, {metres:,} m: minimum XON without loss of throughput"
         yield exact(name, "frames", least, measured)
 
 
 def _periods(bench: Bench, setup: _Setup) -> Iterator[Row]:
-    """The period of a cycle, and the frames of twenty."""
+    """Compares the period of a cycle, and the number of frames in twenty."""
     cycle, keys = setup.cycle, setup.keys
     first = bench.once(_CYCLE, duration=f"{10 * cycle.period} ps", warmup="0 s", **keys)
     # PAUSE stops all priorities, and each has a row.
@@ -217,7 +219,7 @@ source = { constant = { rate = "1 Gb/s", random_phase = false } }
 """
 )
 INTERFACE_BITS = {10: 12_288, 25: 40_960, 40: 57_344, 100: 112_128, 200: 231_936, 400: 463_360}
-"""MAC and PHY delay of one station by rate in Gb/s, in bit times: sums over the sublayers of `PHYS`."""
+"""MAC and PHY delay of one station by rate in Gb/s, in bit times: sums over the sublayers in `PHYS`."""
 PHYS = {
     10: "10GBASE-R",
     25: "25GBASE-R RS-FEC",
@@ -233,7 +235,7 @@ XOFF_FRAMES = 3
 
 
 class _Loop:
-    """One link of one length: bytes that arrive after XOFF, by the phase of the blocking frame."""
+    """Bytes that arrive after XOFF on a link of a given length, by the phase of the blocking frame."""
 
     def __init__(self, gbps: int, metres: int) -> None:
         self.gbps, self.metres = gbps, metres
@@ -248,7 +250,7 @@ class _Loop:
 
     @property
     def most(self) -> int:
-        """Worst phase: a frame of maximum length began just before XOFF."""
+        """Headroom for the worst phase, in which a frame of maximum size begins just before XOFF."""
         return self.frames(self.frame - 1)
 
     @property
@@ -272,7 +274,7 @@ class _Loop:
         return sorted(found)
 
     def variants(self, headroom: int, phases: Sequence[int], *, below: int = 0) -> list[dict[str, object]]:
-        """Keys of the scenario for each phase; XOFF is `below` bytes less than a whole number of frames."""
+        """Keys of the scenario for each phase; XOFF is `below` bytes below a whole number of frames."""
         return [
             {
                 "duration": self.crossed + 2 * (self.delay + self.frame) + self.response + 10 * self.frame,
@@ -289,27 +291,28 @@ class _Loop:
 
 @case(
     "headroom",
-    "The least headroom that loses nothing",
-    compared="A sender at line rate, an egress link that drains nothing, and a longest frame in "
-    "front of the pause frame at every phase: 10 to 400 Gb/s, 5 to 300 m, standard interface and "
-    "response delays. With the headroom of theory no phase loses a frame; with one byte less, "
-    "exactly the phases of theory lose one frame each. Phases are evenly spaced, and include both "
-    "sides, to the picosecond, of the phase from which one more frame arrives. In the last rows XOFF "
-    "is one byte past a frame boundary.",
-    formula="After the frame that crosses XOFF, ⌊(b + p + 2·d + h)/t⌋ + 1 frames arrive, b what is left "
-    "of the blocking frame; the least headroom is that number times L for b just below t. In bit times: "
-    "⌊TotalDelay / t⌋ frames with TotalDelay = 2·M + P + 2·C + 2·I + H of IEEE 802.1Qbb Annex O. That "
-    "bound counts bits on the wire, whole frames or not, so it is above the least headroom by less than "
-    "a frame and 20 B a frame.",
+    "Minimum headroom without loss",
+    compared="A sender at line rate, an egress link that drains nothing, and a frame of maximum size in "
+    "front of the pause frame at every phase: 10 to 400 Gb/s, 5 to 300 m, standard interface "
+    "and response delays. With the headroom of theory, no phase loses a frame. With one byte "
+    "less, exactly the phases predicted by theory lose one frame each. Phases are evenly "
+    "spaced; they include the picoseconds just before and after the phase from which one more "
+    "frame arrives. In the last rows XOFF is one byte past a frame boundary.",
+    formula="After the frame that crosses XOFF, ⌊(b + p + 2·d + h)/t⌋ + 1 frames arrive, where b is the "
+    "remaining time of the blocking frame. The minimum headroom is that number times L, for b "
+    "just below t. In bit times: ⌊TotalDelay / t⌋ frames with TotalDelay = 2·M + P + 2·C + 2·I "
+    "+ H of IEEE 802.1Qbb Annex O. That bound counts bits on the wire and is not rounded to "
+    "whole frames, so it exceeds the minimum headroom by less than one frame plus 20 B per "
+    "frame.",
     sources=("IEEE 802.1Qbb-2011 Annex O; Hagen 2012, equation 7.3", "IEEE 802.3 clause 31B.3.7 (response)"),
     scenario=fill(_HEADROOM, **_Loop(10, 300).variants(_Loop(10, 300).most * FRAME, [1_000])[0]),
     ends=(
-        "Clocks of both stations run at the same rate.",
-        "Interfaces are those of `penstock explain phy`, most of which are recalled and not verified.",
+        "The clocks of both stations run at the same rate.",
+        "Interface delays are those of `penstock explain phy`, most of which are recalled and not verified.",
     ),
 )
 def headroom(bench: Bench) -> Iterator[Row]:
-    """All rates and lengths."""
+    """Compares all rates and lengths."""
     count = bench.choose(64, 8)
     for gbps in INTERFACE_BITS:
         for metres in LENGTHS:
@@ -327,7 +330,7 @@ def headroom(bench: Bench) -> Iterator[Row]:
             if metres == LENGTHS[-1]:
                 below = FRAME - 1
                 for room, loses in ((enough + below, 0), (enough + below - 1, expected)):
-                    label = f"{name}, XOFF crossed in the middle, headroom {room:,} B: lost"
+                    label = f"{name}, XOFF one byte past a frame, headroom {room:,} B: lost"
                     lost = _lost_over(bench, loop.variants(room, phases, below=below))
                     yield exact(label, "frames", loses, lost)
             label = f"{name}: bound by penstock headroom"

@@ -1,4 +1,4 @@
-"""Picture of a validation: deviation of each row from theory, one line per topic."""
+"""Draws the picture of a validation: deviation of each row from theory, one line per topic."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 GOOD, BAD, QUIET = "#1b6ca8", "#c0392b", "#5f6670"
 _LINE_IN = 0.24
 _DEVIATIONS = (0.0, 0.1, 1.0, 10.0)
-"""Percentages with ticks; the axis is logarithmic above the first nonzero one."""
+"""Percentages at the ticks; the axis is logarithmic above the first nonzero one."""
 
 
 def draw(folder: Path, topics: Mapping[str, str], file: Path) -> None:
-    """Draws all rows with randomness or approximation, and counts exact rows and bounds.
+    """Draws all random and approximate rows, and counts exact rows and bounds.
 
     Parameters
     ----------
     folder : Path
         Folder with the rows of each topic as CSV.
     topics : mapping of str to str
-        Titles by file name without extension, in the order of the picture.
+        Titles by file name without extension, in drawing order.
     file : Path
         Path of the picture.
 
@@ -61,5 +61,5 @@ def draw(folder: Path, topics: Mapping[str, str], file: Path) -> None:
     axes.set_axisbelow(True)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
-    axes.set_title("Measured beside theory, a dot a row", loc="left", fontsize=10)
+    axes.set_title("Deviation of measurements from theory, one dot per row", loc="left", fontsize=10)
     figure.savefig(file, dpi=130, metadata={"Software": None})

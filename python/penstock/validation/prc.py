@@ -22,7 +22,7 @@ _PAYLOAD = 1480 / 1500
 
 @dataclass
 class Path:
-    """A source of the fluid model: its rate in b/s, and its state of the last levels (bytes)."""
+    """A source of the fluid model: its rate in b/s, and its state from recent levels in bytes."""
 
     rate: float
     next_at: float
@@ -48,7 +48,7 @@ class Path:
         self._set(queued, self.rate * (1 + growth))
 
     def fixed(self, queued: float) -> None:
-        """Applies a step of the fixed law, which uses neither the time nor the loop time."""
+        """Applies a step of the fixed law, which depends on neither the time nor the loop time."""
         percent, last = 100 * queued / _BUFFER, 100 * self.before / _BUFFER
         pressure = percent - 100 * _TARGET + 2 * (percent - last)
         if pressure > 0:
@@ -65,7 +65,7 @@ class Path:
 
 
 def fluid(law: str, count: int, delay: float, duration: float, begin: float) -> tuple[float, float]:
-    """Utilization of the link, and mean queue in bytes, from `begin` on.
+    """Utilization of the link, and mean queue in bytes, measured from `begin`.
 
     Parameters
     ----------
@@ -74,9 +74,9 @@ def fluid(law: str, count: int, delay: float, duration: float, begin: float) -> 
     count
         Number of sources.
     delay
-        Delay of each link in s: from a source to the queue, and from there to its receiver.
+        Delay in s of each link: source to queue, and queue to receiver.
     duration, begin
-        Duration, and begin of the measurement, in s.
+        Duration, and start of the measurement, in s.
     """
     step = 1e-6
     round_trip = 4 * (delay + 67.2e-9)
@@ -120,43 +120,53 @@ def _carried(found: Result) -> float:
 
 
 def _probes(count: int) -> float:
-    """Share of the link used by request messages, one per source in eight intervals."""
+    """Share of the link used by request messages; each source sends one per eight intervals."""
     return count * 84 * 8 / (8 * _INTERVAL) / LINE
 
 
 @case(
     "prc",
     "Path rate control",
-    compared="Greedy sources share a link under path rate control: the round trip that they find, where the "
-    "queue rests, and, for the law that is used and the one that it was compared with, what the link carries "
-    "beside a fluid model of sources, queue and delays in Python.",
-    formula="round trip 4·(84 B/C + d) over two links there and back; h = round trip + 40 us; at rest "
-    "R = C/N and q = 0.16·64 KiB + (0.01/0.226)·ln(N)·h·C; of the link N·84 B/320 us go to messages that ask",
+    compared="Greedy sources share a link under path rate control. The measured round trip and the queue "
+    "at equilibrium are compared with the closed form. For the current law and the law that it "
+    "replaces, the utilisation of the link is compared with a Python fluid model of sources, "
+    "queue and delays.",
+    formula="Round trip: 4·(84 B/C + d), over two links in each direction; h = round trip + 40 us. In "
+    "equilibrium R = C/N and q = 0.16·64 KiB + (0.01/0.226)·ln(N)·h·C. Request messages use "
+    "N·84 B/320 us of the link.",
     sources=("Katabi, Handley and Rohrs, SIGCOMM 2002", "McAlpine 2005"),
     scenario=scenario("prc", [0, 7_000_000], 1_000_000, 40_000_000_000, "", ""),
     ends=(
-        "The fluid has no frames, and its sources are spread evenly over an interval: with more of them at a "
-        "long delay the fixed law swings so far that their phases decide.",
+        "The fluid has no frames, and its sources are spread evenly over an interval. With more "
+        "sources at a long delay, the fixed law oscillates so strongly that the result depends on "
+        "their phases.",
     ),
 )
 def prc(bench: Bench) -> Iterator[Row]:
     """Compares the simulator with the closed form and the fluid model."""
-    frames = "frames come one by one, and a level is cut to a thousandth"
+    frames = "frames are discrete, and levels are truncated to a thousandth"
     for count, delay in ((2, 1), (8, 10), (32, 10), (2, 25)):
         found = _run(bench, "scaled", count, delay, bench.choose(80, 40))
-        label = f"{count} sources, {delay} us a link: "
+        label = f"{count} sources, {delay} us per link: "
         trip = 4 * (67.2 + 1000 * delay)
         shortest = min(row["round_trip_min_ns"] for row in found.rows("rate_limiters"))
         yield exact(label + "shortest round trip", "ns", trip, shortest)
         rest = _TARGET * _BUFFER + _EQUAL / _LENGTH * math.log(count) * (trip * 1e-9 + _INTERVAL) * LINE / 8
         yield within(label + "mean queue", "B", rest, [queue(found)["queue_bytes_mean"]], 0.15, frames)
-        yield within(label + "link", "share", 1 - _probes(count), [_carried(found)], 0.001, "it begins empty")
+        yield within(
+            label + "link",
+            "share",
+            1 - _probes(count),
+            [_carried(found)],
+            0.001,
+            "the link is empty at the start",
+        )
     for law in ("scaled", "fixed"):
         for count, delay in ((2, 12), (2, 50), (8, 50)):
             ms = 40
             found = _run(bench, law, count, delay, ms)
             carried, _ = fluid(law, count, delay * 1e-6, ms * 1e-3, ms * 5e-4)
-            label = f"{law}, {count} sources, {delay} us a link: "
+            label = f"{law}, {count} sources, {delay} us per link: "
             yield within(
                 label + "link", "share", carried * (1 - _probes(count)), [_carried(found)], 0.05, frames
             )

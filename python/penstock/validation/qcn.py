@@ -64,7 +64,7 @@ class Source(Sender):
             self.recover()
 
     def next_timer(self) -> int | None:
-        """Expiry of the reaction point's timer."""
+        """Handles an expiry of the reaction point's timer."""
         return self.timer_due if self.active else None
 
     def timer(self) -> int | None:
@@ -83,7 +83,7 @@ class Quantised(Point):
     until_sample: int = 150_000
 
     def arrive(self) -> int | None:
-        """Feedback for a sampled frame; one frame is sampled in a given number of bytes."""
+        """Feedback for a sampled frame; one frame is sampled per given number of bytes."""
         queued = self.others + self.length
         self.until_sample -= self.length
         if self.until_sample >= 0:
@@ -98,16 +98,16 @@ class Quantised(Point):
 @case(
     "qcn",
     "Quantised congestion notification",
-    compared="Greedy sources behind reaction points share a link whose queue is a congestion point, "
-    "without jitter and with short cycles, beside a model of the switch, the sources and their "
-    "messages in 100 lines of Python. Then with the jitter and the cycles of the standard: the queue "
-    "against its set point.",
-    formula="Fb = -(q - q_eq + 2·(q - q_old)), in 63 steps of 5·q_eq; R is cut by Fb/128 of it; five "
-    "cycles of fast recovery, then 5 Mb/s or 50 Mb/s a cycle and more. A frame leaves "
-    "8·(L + 20)/R after the one before.",
+    compared="Greedy sources behind reaction points share a link whose queue is a congestion point. "
+    "First, without jitter and with short cycles, the run is compared with a Python model of "
+    "the switch, the sources and their messages. Then, with the jitter and the cycles of the "
+    "standard, the mean queue is compared with its set point.",
+    formula="Fb = -(q - q_eq + 2·(q - q_old)), in 63 steps up to 5·q_eq. R is cut by the fraction "
+    "Fb/128. Five cycles of fast recovery follow, then R increases by 5 Mb/s or 50 Mb/s per "
+    "cycle and more. A frame leaves 8·(L + 20)/R after the previous one.",
     sources=("IEEE 802.1Q-2018, clauses 30 to 32",),
     scenario=scenario("qcn", [0, 137_000], 1_000_000, 10_000_000_000, "jitter_share = 0", "jitter_share = 0"),
-    ends=("A change of the rate holds from the next frame on: the gap after the last one stays.",),
+    ends=("A rate change takes effect with the next frame; the gap after the previous frame is unchanged.",),
 )
 def qcn(bench: Bench) -> Iterator[Row]:
     """Compares the simulator with the model, and at its set point."""
@@ -127,10 +127,10 @@ def qcn(bench: Bench) -> Iterator[Row]:
     deep = bench.once(text)
     mean = queue(deep)["queue_bytes_mean"]
     used = 100 * only(deep.rows("ports"), port="sw.0->h0")["utilisation"]
-    label = "four sources as in the standard: "
-    why = "the set point is aimed at, and the first overshoot is part of the mean"
+    label = "four sources with standard parameters: "
+    why = "the control oscillates around the set point, and the mean includes the first overshoot"
     yield within(label + "mean queue", "B", _SET_POINT, [mean], 0.15, why)
-    yield within(label + "the link in use", "%", 100, [used], 0.01, "the queue runs empty now and then")
+    yield within(label + "link utilization", "%", 100, [used], 0.01, "the queue is occasionally empty")
 
 
 def _beside(found: Result, sources: list[Source], longest: int, delay: int) -> Iterator[Row]:
@@ -138,7 +138,7 @@ def _beside(found: Result, sources: list[Source], longest: int, delay: int) -> I
     modelled = [(it.frames, it.messages, it.lowest, it.current) for it in sources]
     label = f"{len(sources)} sources, {delay / 1e6:g} us: "
     alike = sum(one == other for one, other in zip(measured(found), modelled, strict=True))
-    what = "sources as in the model"
+    what = "sources equal to the model"
     yield exact(label + what, "sources", len(sources), alike)
     messages = sum(row["messages"] for row in limiters)
     yield exact(label + "messages", "messages", sum(it.messages for it in sources), messages)

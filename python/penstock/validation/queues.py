@@ -19,7 +19,7 @@ BYTE_PS = 800.0
 """Time of a byte at `RATE` in ps."""
 
 ONE_PORT = summaries(warmup="$warmup") + star(1, rate="10 Gb/s", length="2 m")
-"""The beginning of a scenario with one queue, in front of ``h0``; the keys of its links may follow."""
+"""First tables of a scenario with one queue, in front of ``h0``; further keys of its links may follow."""
 ARRIVALS = flow_text(
     "poisson",
     "sw",
@@ -28,7 +28,7 @@ ARRIVALS = flow_text(
     'rate_counts = "wire"',
     'source = { poisson = { rate = "$rate" } }',
 )
-"""Whole frames that appear at the switch as a Poisson process."""
+"""A Poisson process of whole frames that arrive at the switch."""
 _POISSON = ONE_PORT + 'overhead = "$overhead"\n' + ARRIVALS
 
 
@@ -52,7 +52,7 @@ def _mg1_rows(
     arrivals = load / (theory.mean(sizes) * BYTE_PS)  # per picosecond
     wait = theory.mg1_mean_wait(arrivals, [(size * BYTE_PS, share) for size, share in sizes])
     label = f"load {load:g}{name}: "
-    busy = 2 if load >= 0.9 else 1  # long busy periods: fewer independent ones in the same time
+    busy = 2 if load >= 0.9 else 1  # longer busy periods, hence fewer independent ones per unit of time
     fine, coarse = bench.precision(0.015 * busy), bench.precision(0.025 * busy)
     yield random(label + "mean wait", "ns", wait / 1e3, measured["mean"], precision=fine)
     yield random(label + "mean frames waiting", "frames", arrivals * wait, measured["length"], precision=fine)
@@ -66,14 +66,16 @@ def _mg1_rows(
 @case(
     "md1",
     "M/D/1: Poisson arrivals, frames of one length",
-    compared="Frames of 980 B (1,000 B on the wire, 800 ns) arrive at a switch as a Poisson "
-    "process and leave over a 10 Gb/s link. The wait is the time in the queue, zero for frames that "
-    "find the link free. Loads are on the wire. The occupancy is that of a probe, weighted by time.",
-    formula="Mean wait W = ρ·S / (2·(1 − ρ)) (Pollaczek-Khinchine with E[S²] = S²); mean number "
-    "waiting λ·W (Little). The 99th percentile inverts the transform E[e^(−sW)] = (1 − ρ) / (1 − "
-    "ρ·R(s)), with R the transform of the residual service time, read as the result tables read "
-    "percentiles: linear within a histogram of 32 bins per octave. The number waiting is that of the chain "
-    "embedded at departures, whose steps are Poisson arrivals in one service.",
+    compared="Frames of 980 B (1,000 B on the wire, 800 ns) arrive at a switch as a Poisson process and "
+    "leave over a 10 Gb/s link. The wait is the time in the queue, zero for frames that find "
+    "the link idle. Loads include the overhead on the wire. The occupancy is measured by a "
+    "probe and weighted by time.",
+    formula="Mean wait W = ρ·S / (2·(1 − ρ)) (Pollaczek-Khinchine with E[S²] = S²); mean number waiting "
+    "λ·W (Little). The 99th percentile inverts the transform E[e^(−sW)] = (1 − ρ) / (1 − "
+    "ρ·R(s)), where R is the transform of the residual service time. It is interpolated "
+    "linearly in a histogram of 32 bins per octave, as in the result tables. The distribution "
+    "of the number waiting follows from the chain embedded at departures, whose steps are the "
+    "Poisson arrivals in one service.",
     sources=("Kleinrock, Queueing Systems I, 1975, section 5.6",),
     scenario=fill(
         _POISSON, duration="201 ms", warmup="1 ms", overhead="20 B", frame='"980 B"', rate="8 Gb/s"
@@ -84,7 +86,7 @@ def _mg1_rows(
     ),
 )
 def md1(bench: Bench) -> Iterator[Row]:
-    """Three loads; at one of them also the occupancy of the queue and of a shared memory."""
+    """Compares three loads; at one of them also the occupancy of the queue and of a shared memory."""
     for load, ms in ((0.5, 200), (0.8, 400), (0.95, 3000)):
         yield from _mg1_rows(bench, [(980 + OVERHEAD, 1.0)], '"980 B"', load=load, overhead=OVERHEAD, ms=ms)
     yield from _occupancies(bench, 0.8)
@@ -110,7 +112,7 @@ _LEVELS = (0, 1, 5, 10)
 
 
 def _occupancy(result: Result) -> dict[str, float]:
-    """Means and shares of time from the histograms; levels of the memory include one more frame."""
+    """Means and shares of time from the histograms; levels of the shared memory include one more frame."""
     levels, shares = result.cdf("occupancy_frames", "sw.0->h0/0")
     waiting = dict(zip(levels.tolist(), np.diff(shares, prepend=0.0).tolist(), strict=True))
     found = {f"at most {n}": sum(share for level, share in waiting.items() if level <= n) for n in _LEVELS}
@@ -177,12 +179,13 @@ def sizes_file(bench: Bench, sizes: theory.Sizes) -> str:
 @case(
     "mm1",
     "M/M/1: Poisson arrivals, exponential lengths",
-    compared="Lengths are exponential with a mean of 700 B, rounded up to whole bytes, 1 B to "
-    "9,216 B; links have no overhead. The first rows of each load compare with theory of exactly "
-    "these lengths (M/G/1), the last with M/M/1.",
-    formula="M/G/1: as for M/D/1, with the moments of the rounded lengths. M/M/1: W = ρ·S / (1 − ρ); P(W "
-    "> t) = ρ·e^(−(1 − ρ)·t/S). Rounding up makes the mean length 700.5 B and M/G/1 differ from M/M/1 of "
-    "this mean by −0.1 % in the mean wait; frames cut at 9,216 B (two in a million) account for −0.02 %.",
+    compared="Lengths are exponential with a mean of 700 B, rounded up to whole bytes, 1 B to 9,216 B; "
+    "links have no overhead. The first rows of each load are compared with the theory of "
+    "exactly these lengths (M/G/1), the last row with M/M/1.",
+    formula="M/G/1: as for M/D/1, with the moments of the rounded lengths. M/M/1: W = ρ·S / (1 − ρ); "
+    "P(W > t) = ρ·e^(−(1 − ρ)·t/S). Rounding up makes the mean length 700.5 B, and the mean "
+    "wait of M/G/1 0.1 % shorter than that of M/M/1 with this mean. Frames truncated at 9,216 B "
+    "(two in a million) account for 0.02 %.",
     sources=("Kleinrock, Queueing Systems I, 1975, sections 3.2 and 5.6",),
     scenario=fill(
         _POISSON,
@@ -198,7 +201,7 @@ def sizes_file(bench: Bench, sizes: theory.Sizes) -> str:
     ),
 )
 def mm1(bench: Bench) -> Iterator[Row]:
-    """Two loads, each against M/G/1 and M/M/1."""
+    """Compares two loads, each with M/G/1 and M/M/1."""
     sizes = _mm1_sizes()
     name = sizes_file(bench, sizes)
     for load, ms in ((0.5, 500), (0.8, 1200)):
@@ -221,7 +224,7 @@ def mm1(bench: Bench) -> Iterator[Row]:
             ideal,
             rows[0].values,
             bench.precision(0.015),
-            "lengths are rounded (−0.1 %), and chance",
+            "lengths are rounded (−0.1 %), and random variation",
         )
 
 
@@ -236,7 +239,7 @@ def mm1(bench: Bench) -> Iterator[Row]:
     ends=("Lengths of successive frames are independent; so are the gaps between them.",),
 )
 def mg1(bench: Bench) -> Iterator[Row]:
-    """IMIX at three loads, and a mix of extremes."""
+    """Compares IMIX at three loads, and a mix of extremes."""
     mix = theory.with_overhead(theory.IMIX, OVERHEAD)
     for load, ms in ((0.5, 200), (0.8, 600), (0.9, 1000)):
         yield from _mg1_rows(bench, mix, '"imix"', load=load, overhead=OVERHEAD, ms=ms, name=", IMIX")
@@ -262,7 +265,7 @@ _PERIODIC = (
 
 
 def _periodic(sources: int, period: int) -> dict[str, object]:
-    """Keys of periodic sources; `period` is in service times, a divisor of 10 Gb/s."""
+    """Keys of periodic sources; `period` is in service times and divides 10 Gb/s."""
     return {
         "hosts": sources + 1,
         "senders": ", ".join(f'"h{i}"' for i in range(sources)),
@@ -274,16 +277,16 @@ def _periodic(sources: int, period: int) -> dict[str, object]:
 
 
 def mean_wait(port: str) -> Reader:
-    """A reader of the mean wait at a port."""
+    """Returns a function that reads the mean wait at a port."""
     return lambda result: {"mean": only(result.rows("queues"), port=port)["wait_mean_ns"]}
 
 
 @case(
     "nddd1",
     "N*D/D/1: periodic sources with random phases",
-    compared="N hosts send one frame of 800 ns per period to the same host, each at its own "
-    "phase. One period is measured for each of many draws of the phases; each value is the mean over "
-    "the draws of one replication.",
+    compared="N hosts send one frame of 800 ns per period to the same host, each at its own phase. One "
+    "period is measured for each of many draws of the phases; each value is the mean over the "
+    "draws of one replication.",
     formula="A frame finds the work of the other n = N − 1 sources at a random time: W = ∫ P(V > x) dx "
     "with P(V > x) = Σ_{x<k≤n} C(n,k) ((k−x)/D)^k (1−(k−x)/D)^(n−k) (D−n+x)/(D−k+x), D the period in "
     "service times.",
@@ -293,10 +296,10 @@ def mean_wait(port: str) -> Reader:
         "Roberts and Virtamo, The superposition of periodic cell arrival streams, 1991",
     ),
     scenario=fill(_PERIODIC, **_periodic(8, 10)),
-    ends=("All sources have the same period and the clocks of all hosts the same rate.",),
+    ends=("All sources have the same period, and the clocks of all hosts run at the same rate.",),
 )
 def nddd1(bench: Bench) -> Iterator[Row]:
-    """Few and many sources."""
+    """Compares few and many sources."""
     draws = bench.choose(200, 60)
     for sources, period in ((8, 10), (16, 20), (38, 40)):
         measured = bench.repeat(
@@ -369,10 +372,10 @@ _MIXES: dict[str, theory.Sizes] = {
         rate4="3 Gb/s",
         rate0="3.5 Gb/s",
     ),
-    ends=("Strict priority only; other schedulers have rows of their own once they exist.",),
+    ends=("Strict priority only; other schedulers are compared in the section on schedulers and shapers.",),
 )
 def priorities(bench: Bench) -> Iterator[Row]:
-    """Two classes and three."""
+    """Compares two classes and three."""
     setups = (
         (_TWO_PRIORITIES, ((7, '"imix"', 0.3), (0, '"1522 B"', 0.5)), 400),
         (_PRIORITIES, ((7, '"108 B"', 0.2), (4, '"imix"', 0.3), (0, '"1522 B"', 0.35)), 800),
@@ -398,7 +401,7 @@ def priorities(bench: Bench) -> Iterator[Row]:
         rates = [load / theory.mean(sizes) for (_, _, load), sizes in zip(classes, services, strict=True)]
         waits = theory.cobham(rates, services)
         for (priority, frame, load), wait in zip(classes, waits, strict=True):
-            # Classes have the numbers of the priorities, or consecutive numbers from 0.
+            # Each priority has its own class; class numbers equal the priorities or are consecutive from 0.
             key = str(priority) if str(priority) in measured else str(order[priority])
             text = frame.strip('"')
             yield random(

@@ -1,4 +1,4 @@
-"""RDMA: cost of loss recovery, and equilibria of rate and window controls."""
+"""RDMA: cost of loss recovery, and equilibria of rate and window control."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .bench import Bench, fill, flow_text, star, summaries
 from .registry import Row, case, within
 
 HEADERS, OVERHEAD, ACK, INT = 66, 20, 70, 42
-"""Overhead of a packet in bytes, preamble and gap, length of an acknowledgement, and of telemetry."""
+"""Bytes of packet overhead, of preamble and gap, of an acknowledgement, and of telemetry."""
 
 
 def wire(length: int, rate: float) -> float:
@@ -24,7 +24,7 @@ def wire(length: int, rate: float) -> float:
 
 
 def round_trip(packet: int, ack: int, rate: float, delay: float) -> float:
-    """Seconds for a packet and its acknowledgement through one idle switch."""
+    """Round trip in seconds of a packet and its acknowledgement through one idle switch."""
     return 2 * wire(packet, rate) + 2 * wire(ack, rate) + 4 * delay
 
 
@@ -46,7 +46,7 @@ _SELECTIVE = 'timeout = "320 us", low_timeout = "100 us", window = "500 kB"'
 
 
 def go_back_n(loss: float) -> float:
-    """Goodput share of go-back-N: each loss wastes all packets sent until its NAK arrives."""
+    """Goodput share of go-back-N, where each loss wastes all packets sent until its NAK arrives."""
     packet = 1024 + HEADERS
     wasted = math.ceil(round_trip(packet, ACK, 10e9, 5e-6) / wire(packet, 10e9) + 1)
     return (1 - loss) / (1 - loss + loss * wasted)
@@ -59,17 +59,19 @@ def _useful(result: Result) -> dict[str, float]:
 
 @case(
     "rdma-losses",
-    "What recovery sends again",
-    compared="A queue pair without congestion control at 10 Gb/s through one switch, 5 us a link, that loses "
-    "each packet with a probability p: the share of packets sent that are delivered in order.",
-    formula="Go-back-N sends all again that was sent until the NAK came: W packets, of a round trip and the "
-    "lost one, so that (1 - p) / (1 - p + p W) count. Selective repeat sends what is missing alone: 1 - p.",
+    "RDMA loss recovery: retransmitted packets",
+    compared="A queue pair without congestion control sends at 10 Gb/s through one switch, with 5 us per "
+    "link, and loses each packet with probability p. The share of sent packets that are "
+    "delivered in order is compared.",
+    formula="Go-back-N retransmits everything sent until the NAK arrived: W packets, those of a round "
+    "trip and the lost one. The useful share is (1 - p) / (1 - p + p W). Selective repeat "
+    "retransmits only missing packets: 1 - p.",
     sources=(
         "D. Bertsekas and R. Gallager, Data Networks, 2nd ed., section 2.4.2",
         "R. Mittal et al., Revisiting network support for RDMA, SIGCOMM 2018, section 3",
     ),
     scenario=fill(_LOSSY, duration="40 ms", recovery="go_back_n", more=_GO_BACK_N, loss=0.01),
-    ends=("Losses of NAKs, and of the last packet before a timeout, are not in the formula.",),
+    ends=("The formula excludes lost NAKs and the loss of the last packet before a timeout.",),
 )
 def losses(bench: Bench) -> Iterator[Row]:
     """Both recoveries."""
@@ -80,14 +82,14 @@ def losses(bench: Bench) -> Iterator[Row]:
                 _GO_BACK_N,
                 go_back_n(loss),
                 0.03,
-                "a packet that is lost anew has no NAK in the gap",
+                "a retransmission that is lost triggers no NAK within the gap",
             ),
-            ("selective", _SELECTIVE, 1 - loss, 0.005, "packets on their way at the end count as sent"),
+            ("selective", _SELECTIVE, 1 - loss, 0.005, "packets in flight at the end count as sent"),
         ):
             keys = {"recovery": recovery, "more": more, "loss": loss}
             duration = f"{bench.choose(60, 40)} ms"
             found = bench.replicate(_LOSSY, _useful, duration=duration, **keys)["useful"]
-            yield within(f"{recovery}, p = {loss:g}: share that counts", "", theory, found, tolerance, why)
+            yield within(f"{recovery}, p = {loss:g}: useful share", "", theory, found, tolerance, why)
 
 
 # DCQCN
@@ -110,7 +112,7 @@ max_probability = 0.01
 gentle = false
 action = "mark_only"
 """
-"""A lossless priority whose queues mark by RED; more keys of RED may follow."""
+"""A lossless priority whose queues mark by RED; further RED keys may follow."""
 
 DCQCN = (
     summaries(warmup="40 ms", pauses=True)
@@ -132,7 +134,7 @@ at = "dequeue"
 
 @dataclass
 class _Reaction:
-    """A sender under DCQCN: paper, figure 7."""
+    """A sender under DCQCN (figure 7 of the paper)."""
 
     rate: float
     target: float
@@ -182,7 +184,7 @@ def queue_with_chance(senders: int, seed: int, milliseconds: int = 100) -> float
         served = min(line, offered + queue * 8 / step)
         for source in sources:
             left = served * source.rate / offered * step / packet
-            # At most one CNP in 50 us, regardless of the number of marks.
+            # At most one CNP per 50 us, regardless of the number of marks.
             if now >= source.notified + 50e-6 and chance.random() < 1 - (1 - marks) ** left:
                 source.cut(now)
             else:
@@ -204,33 +206,33 @@ def _marks(result: Result) -> dict[str, float]:
 
 @case(
     "dcqcn",
-    "The fixed point of DCQCN",
-    compared="Greedy senders at 40 Gb/s under DCQCN with the parameters of its paper, whose queue marks up "
-    "to 1 % of packets between 5 and 200 kB: the mean queue, beside a model of 50 lines of Python, the "
-    "rate of all, and Jain's index.",
-    formula="At rest, what timer and byte counter add is what CNPs take. The model goes in steps of 2 us, in "
-    "which a sender's packets are marked by chance; with two to ten senders its queue is longer by a sixth "
-    "to a third than that of the fluid model, which has no chance. All senders have the same rate, and "
-    "the link is full.",
+    "DCQCN at its fixed point",
+    compared="Greedy senders at 40 Gb/s under DCQCN with the parameters of its paper, whose queue marks "
+    "up to 1 % of packets between 5 and 200 kB. The mean queue is compared with a short Python "
+    "model; the total rate and Jain's index are compared with a full link and equal shares.",
+    formula="In equilibrium, the increases by timer and byte counter balance the cuts by CNPs. The "
+    "model advances in steps of 2 us, in which packets of a sender are marked at random. With "
+    "two to ten senders its queue is a sixth to a third longer than that of the deterministic "
+    "fluid model. All senders have the same rate, and the link is full.",
     sources=(
         "Y. Zhu et al., Congestion control for large-scale RDMA deployments, SIGCOMM 2015, sections 3 and 5",
         "Y. Zhu et al., ECN or delay, CoNEXT 2016, section 3",
     ),
     scenario=fill(DCQCN, duration="100 ms", hosts=3, senders=2),
-    ends=("Packets of the model have no size: a queue of less than a packet is one.",),
+    ends=("The model has no packet size, so its queue can be shorter than one packet.",),
 )
 def dcqcn(bench: Bench) -> Iterator[Row]:
-    """From two to ten senders."""
+    """Compares two to ten senders."""
     for senders in (2, 4, 10):
         runs, length = bench.choose(8, 3), bench.choose(200, 100)
         found = bench.repeat(runs, DCQCN, _marks, hosts=senders + 1, senders=senders, duration=f"{length} ms")
         model = fmean(queue_with_chance(senders, seed, length) for seed in range(runs))
         name = f"{senders} senders: "
-        why = "the model has no packets, and a CNP is there at once"
+        why = "the model has no packets, and a CNP arrives immediately"
         yield within(name + "mean queue", "B", model, found["queue"], 0.1, why)
         full = 40e9 * (1000 + HEADERS) / (1000 + HEADERS + OVERHEAD)
-        yield within(name + "rate", "b/s", full, found["rate"], 0.01, "the queue runs empty now and then")
-        yield within(name + "Jain's index", "", 1.0, found["jain"], 0.02, "rates swing about their share")
+        yield within(name + "rate", "b/s", full, found["rate"], 0.01, "the queue is occasionally empty")
+        yield within(name + "Jain's index", "", 1.0, found["jain"], 0.02, "rates oscillate about their share")
 
 
 # Telemetry
@@ -254,12 +256,12 @@ TRIP = round_trip(FRAME, ACK + INT, LINK, 2.5e-6)
 
 
 def under_way(senders: int, eta: float, mbps: float) -> float:
-    """Bytes in flight of senders with window W eta / U + increase, in round trips of the link.
+    """Bytes in flight of senders with window W eta / U + increase, in bandwidth-delay products.
 
-    Iterates over round trips.
+    Iterates round trip by round trip.
     """
     most = LINK * TRIP / 8
-    # The increase counts bytes of frames.
+    # The increase is in bytes of frames.
     increase = mbps * 1e6 * TRIP / 8 * ON_WIRE / FRAME
     window = most
     for _ in range(3000):
@@ -268,7 +270,7 @@ def under_way(senders: int, eta: float, mbps: float) -> float:
 
 
 def at_rest(result: Result) -> dict[str, float]:
-    """Utilization of the receiver's link, and its mean queue in round trips."""
+    """Utilization of the receiver's link plus its mean queue, in bandwidth-delay products."""
     bits = math.fsum(row["throughput_bps"] for row in result.rows("flows"))
     queue = max(row["queue_bytes_mean"] for row in result.rows("queues"))
     return {"used": bits / LINK * ON_WIRE / FRAME, "waits": queue * ON_WIRE / FRAME * 8 / (LINK * TRIP)}
@@ -276,25 +278,27 @@ def at_rest(result: Result) -> dict[str, float]:
 
 @case(
     "rdma-telemetry",
-    "Where HPCC and PowerTCP come to rest",
-    compared="Greedy senders at 100 Gb/s through one switch, 2.5 us a link, with telemetry: utilisation of "
-    "the receiver's link and the queue before it, in parts of what fills a round trip, in their sum.",
-    formula="Round trip by round trip, a window becomes W η / U + W_AI and at most what fills the path, "
-    "which rests at U = η + N W_AI / BDP. Without telemetry, round trips are compared with 1.05 times the "
-    "base, without η: 1.05 + N β / B.",
+    "HPCC and PowerTCP at equilibrium",
+    compared="Greedy senders at 100 Gb/s through one switch, with 2.5 us per link and telemetry. The "
+    "utilisation of the receiver's link plus the queue before it, in bandwidth-delay products, "
+    "is compared.",
+    formula="In each round trip, a window becomes W η / U + W_AI, limited to the capacity of the path, "
+    "with the equilibrium U = η + N W_AI / BDP. Without telemetry, round trips are compared "
+    "with 1.05 times the base round trip, without η: 1.05 + N β / B.",
     sources=(
         "Y. Li et al., HPCC, SIGCOMM 2019, section 3",
         "V. Addanki, O. Michel and S. Schmid, PowerTCP, NSDI 2022, section 3",
     ),
     scenario=fill(_TELEMETRY, hosts=9, senders=8, control='hpcc = { ai_rate = "600 Mb/s" }'),
     ends=(
-        "Windows are moved together once a round trip; here each acknowledgement moves them.",
-        "Without telemetry sixteen senders rest 4.7 % higher: a window is divided by round trips that "
-        "differ from packet to packet.",
+        "The theory updates all windows together once per round trip; in the simulator each "
+        "acknowledgement updates one.",
+        "Without telemetry, the equilibrium of sixteen senders is 4.7 % higher, because windows are "
+        "divided by round trips that differ from packet to packet.",
     ),
 )
 def telemetry(bench: Bench) -> Iterator[Row]:
-    """From increases that leave the link idle to those that maintain a queue."""
+    """Compares increases that leave the link idle with increases that maintain a queue."""
     cases = [
         ("hpcc", senders, mbps)
         for senders, mbps in (
@@ -319,12 +323,12 @@ def telemetry(bench: Bench) -> Iterator[Row]:
         by_trips = 1.05 + senders * mbps * 1e6 / LINK
         inside = by_trips if control == "theta_powertcp" else under_way(senders, 0.95, mbps)
         yield within(
-            f"{control}, {senders} senders, {mbps} Mb/s: under way",
+            f"{control}, {senders} senders, {mbps} Mb/s: in flight",
             "BDP",
             inside,
             [found["used"] + found["waits"]],
             0.015,
-            "packets wait for each other before the link is full",
+            "packets queue before the link is full",
         )
 
 
@@ -338,20 +342,20 @@ _TRIPS = (
     )
 )
 _TIMELY = {"rate": 10, "delay": 10, "window": 'window = "100 kB"', "control": "timely = { patched = true }"}
-"""Windows shorten the start: ten of 100 kB far exceed the bytes in flight at equilibrium."""
+"""Shortens the start with windows: ten of 100 kB far exceed the bytes in flight at equilibrium."""
 _SWIFT = {"rate": 100, "delay": 1000, "window": 'recovery = "go_back_n"', "control": "swift = {}"}
 
 
 def patched_timely(senders: int) -> float:
-    """Round trip of patched TIMELY at equilibrium at 10 Gb/s, in seconds: gradient 0 has weight 1/2."""
+    """Equilibrium round trip of patched TIMELY at 10 Gb/s, in seconds; a gradient of 0 has weight 1/2."""
     return 50e-6 * (1 + senders * 10e6 / (0.008 * 10e9))
 
 
 def swift(senders: int) -> tuple[float, float]:
     """Swift's target delay in seconds behind a link of 100 Gb/s, and its window in packets.
 
-    The target is 20 us, plus 3.05 us for the switch, plus flow scaling for windows below 100 packets: 100
-    us at 0.1.
+    The target is 20 us, plus 3.05 us for the switch, plus flow scaling for windows below 100 packets (100 us
+    for a window of 0.1).
     """
     low, high = 1 / math.sqrt(0.1), 1 / math.sqrt(100)
     packet = wire(1000 + HEADERS, LINK)
@@ -378,31 +382,35 @@ def _trip(result: Result, rate: float, delay: float) -> dict[str, float]:
 
 @case(
     "rdma-delay",
-    "Where patched TIMELY and Swift come to rest",
-    compared="Greedy senders through one switch: the mean round trip, of which all but the idle path waits "
-    "in the receiver's queue, and how they share the link. Patched TIMELY at 10 Gb/s, Swift at 100 Gb/s.",
-    formula="Patched TIMELY rests where its gradient is 0: r = T_low (1 + N δ / (β C)); in bytes of the "
-    "link, 78 kB for two senders and 141 kB for ten. Swift rests at its target, which for N windows of w "
-    "packets that fill this round trip is base + h + a/√w + b.",
+    "Patched TIMELY and Swift at equilibrium",
+    compared="Greedy senders through one switch. The mean round trip, whose excess over the idle path is "
+    "the wait in the receiver's queue, and the fairness of the shares are compared. Patched "
+    "TIMELY runs at 10 Gb/s, Swift at 100 Gb/s.",
+    formula="Patched TIMELY is in equilibrium where its gradient is 0: r = T_low (1 + N δ / (β C)), in "
+    "bytes of the link 78 kB for two senders and 141 kB for ten. Swift is in equilibrium at its "
+    "target delay. For N windows of w packets that fill this round trip, it is base + h + a/√w "
+    "+ b.",
     sources=(
         "Y. Zhu et al., ECN or delay, CoNEXT 2016, section 4",
         "G. Kumar et al., Swift, SIGCOMM 2020, section 3",
     ),
     scenario=fill(_TRIPS, duration=100, warmup=50, hosts=3, senders=2, **_TIMELY),
     ends=(
-        "Swift's windows swing about the target by a packet, which is more of a window of three than of one "
-        "of a hundred.",
+        "Swift's windows oscillate about the target by one packet, which is a larger part of a "
+        "window of three packets than of one of a hundred.",
     ),
 )
 def delay(bench: Bench) -> Iterator[Row]:
-    """Few senders and many."""
+    """Compares few and many senders."""
     for senders in (2, 10):
         keys = {"hosts": senders + 1, "senders": senders, "duration": bench.choose(200, 100), "warmup": 50}
         found = _trip(bench.once(_TRIPS, **keys, **_TIMELY), 10e9, 10e-9)
         name, bytes_per_s = f"patched TIMELY, {senders} senders: ", 10e9 / 8
-        rests, why = patched_timely(senders) * bytes_per_s, "samples are of one packet a round trip"
-        yield within(name + "under way", "B", rests, [found["trip"] * bytes_per_s], 0.02, why)
-        yield within(name + "Jain's index", "", 1.0, [found["jain"]], 0.01, "rates swing about their share")
+        rests, why = patched_timely(senders) * bytes_per_s, "one packet per round trip is sampled"
+        yield within(name + "in flight", "B", rests, [found["trip"] * bytes_per_s], 0.02, why)
+        yield within(
+            name + "Jain's index", "", 1.0, [found["jain"]], 0.01, "rates oscillate about their share"
+        )
     for senders in (2, 8, 32, 128):
         keys = {"hosts": senders + 1, "senders": senders, "duration": bench.choose(8, 4), "warmup": 2}
         found = _trip(bench.once(_TRIPS, **keys, **_SWIFT), LINK, 1e-6)
@@ -413,5 +421,5 @@ def delay(bench: Bench) -> Iterator[Row]:
             target * 1e6,
             [found["trip"] * 1e6],
             0.5 / window + 0.005,
-            "a window grows by a packet in a round trip: half of one on average",
+            "a window grows by one packet per round trip, on average by half of one",
         )

@@ -47,27 +47,24 @@ def _keys(per_frame_ns: float, gbps: float) -> str:
 
 @case(
     "receiver",
-    "Receiving hosts that take their time",
-    compared="A host sends as fast as it can to one that needs a time for each frame, for each byte, or "
-    "both. "
-    "With PFC the receiver's NIC stops the switch, the switch stops the sender, nothing is lost and the "
-    "receiver is never idle. Without flow control the NIC loses what finds no room. Then one that stops "
-    "reading and begins again.",
-    formula="A frame is taken in after S = t + 8·L / r; in n·S exactly n frames, because the buffer never "
-    "runs dry. "
-    "A host that stops finishes the frame that it is at, and from then on nothing is delivered until it "
-    "starts. "
-    "Without flow control the buffer is a queue with room for ⌊B / L⌋ frames, the one being taken in "
-    "included.",
+    "Slow receiving hosts",
+    compared="A host sends at line rate to a host with a processing time per frame, per byte, or both. "
+    "With PFC, the receiver's NIC pauses the switch and the switch pauses the sender; no frame "
+    "is lost and the receiver is never idle. Without flow control, the NIC drops frames that "
+    "find its buffer full. In the last rows, a receiver stops reading and resumes.",
+    formula="The host processes a frame in S = t + 8·L / r, and exactly n frames in n·S, because the "
+    "buffer never runs empty. A host that stops finishes the current frame, and nothing more is "
+    "delivered until it resumes. Without flow control, the buffer is a queue with room for ⌊B / "
+    "L⌋ frames, including the one in processing.",
     sources=("Hagen 2012, sections 5.3 to 5.5 (receivers slower than their link); counting by hand",),
     scenario=fill(_HOST, duration="20 ms", warmup="2 ms", receive=_keys(0, 4), pfc=_PFC),
     ends=(
-        "One core a host, first come, first served over all priorities; no copies.",
-        "The least buffer that keeps the receiver busy is not looked for: XON is half of XOFF here.",
+        "One core per host, first come, first served over all priorities; no copies.",
+        "The minimum buffer that keeps the receiver busy is not determined: XON is half of XOFF here.",
     ),
 )
 def receiver(bench: Bench) -> Iterator[Row]:
-    """Throughput with PFC, losses without, a host that stops."""
+    """Compares throughput with PFC, losses without it, and a host that stops."""
     frames = bench.choose(2000, 400)
     for per_frame_ns, gbps in ((0.0, 4.0), (2_000.0, 0.0), (700.5, 9.0), (0.0, 0.75), (300.0, 9.9)):
         service = _service(per_frame_ns, gbps)
@@ -81,11 +78,11 @@ def receiver(bench: Bench) -> Iterator[Row]:
             pfc=_PFC,
         )
         flow = only(found.rows("flows"), flow="greedy")
-        parts = [f"{per_frame_ns:g} ns a frame"] if per_frame_ns else []
+        parts = [f"{per_frame_ns:g} ns per frame"] if per_frame_ns else []
         name = " and ".join([*parts, f"{gbps:g} Gb/s"] if gbps else parts)
         rate = FRAME * 8_000 / float(service)
         name = f"PFC, {name} ({rate:.4g} Gb/s): "
-        yield exact(name + f"frames taken in over {frames}·S", "frames", frames, flow["frames_delivered"])
+        yield exact(name + f"frames processed in {frames}·S", "frames", frames, flow["frames_delivered"])
         yield exact(name + "frames lost", "frames", 0, flow["frames_dropped"])
         relative = flow["throughput_bps"] / 1e9
         yield within(
@@ -97,7 +94,7 @@ def receiver(bench: Bench) -> Iterator[Row]:
 
 
 def _without(bench: Bench, room: int) -> Iterator[Row]:
-    """No flow control: the buffer is a finite queue."""
+    """Compares a receiver without flow control, whose buffer is a finite queue."""
     service, duration = _service(0, 4), bench.choose(2_000, 300) * 1_000_000
     found = bench.once(
         _HOST,
@@ -120,24 +117,24 @@ def _without(bench: Bench, room: int) -> Iterator[Row]:
         arrival += wire
     drops = [row["frames"] for row in found.rows("drops") if row["cause"] == "receive_buffer"]
     flow = only(found.rows("flows"), flow="greedy")
-    name = f"no flow control, room for {room} frame{'s' if room > 1 else ''}: "
+    name = f"no flow control, buffer of {room} frame{'s' if room > 1 else ''}: "
     yield exact(name + "frames lost in the NIC", "frames", lost, sum(drops))
     taken = sum(end <= duration for end in ends)
-    yield exact(name + "frames taken in", "frames", taken, flow["frames_delivered"])
+    yield exact(name + "frames processed", "frames", taken, flow["frames_delivered"])
 
 
 def _stopping(bench: Bench) -> Iterator[Row]:
-    """A host that stops and resumes, and otherwise receives at line rate."""
+    """Compares a host that stops and resumes, and otherwise receives at line rate."""
     stop, start = 200_000_000, 1_200_000_000
     script = f'script = [{{ at = "{stop} ps", stop = true }}, {{ at = "{start} ps", start = true }}]'
     service = _service(0, 4)
     first = 2 * (theory.wire(FRAME) + DELAY_PS)
-    begun = math.floor((stop - first) / service) + 1  # frames in processing when it stopped
+    begun = math.floor((stop - first) / service) + 1  # frames whose processing has begun when the host stops
     keys = {"warmup": "0 s", "receive": f"{_keys(0, 4)}\n{script}", "pfc": _PFC}
     before = bench.once(_HOST, duration=f"{start - 1} ps", **keys)
     taken = only(before.rows("flows"), flow="greedy")
-    name = "PFC, a host of 4 Gb/s that stops at 200 us and starts at 1,200 us: "
-    yield exact(name + "frames taken in until it starts", "frames", begun, taken["frames_delivered"])
+    name = "PFC, a host of 4 Gb/s that stops at 200 us and resumes at 1,200 us: "
+    yield exact(name + "frames processed until it resumes", "frames", begun, taken["frames_delivered"])
     more = 300
     after = bench.once(_HOST, duration=f"{math.floor(start + more * service) + 1} ps", **keys)
     flow = only(after.rows("flows"), flow="greedy")
@@ -145,7 +142,7 @@ def _stopping(bench: Bench) -> Iterator[Row]:
     yield exact(name + "frames lost", "frames", 0, flow["frames_dropped"])
     causes = {row["tree"]: row["why"] for row in before.rows("congestion")}
     right = sum(why == "slow_receiver" for why in causes.values())
-    yield exact(name + "congestion trees laid to the receiver", "", max(len(causes), 1), right)
+    yield exact(name + "congestion trees attributed to the receiver", "", max(len(causes), 1), right)
 
 
 _POISSON = (
@@ -163,20 +160,23 @@ buffer = "$buffer"
 @case(
     "receiver-queue",
     "A receiving host as a queue",
-    compared="Poisson frames over a fast link to a host that takes 1 us for each: the mean time in the host, "
-    "and the share lost if its buffer holds three frames.",
-    formula="M/D/1: mean wait ρ·S / (2·(1 − ρ)) before S; two constant services in a row make frames wait "
-    "as if "
-    "the slower stood alone (Friedman). M/D/1/K for losses, from the Markov chain at departures.",
+    compared="Poisson frames arrive over a fast link at a host that processes each for 1 us: the mean "
+    "time in the host, and the share lost if its buffer holds three frames.",
+    formula="M/D/1: the mean wait before service is ρ·S / (2·(1 − ρ)). With two constant services in a "
+    "row, the total wait is that of the slower one alone (Friedman). Losses follow M/D/1/K, "
+    "from the Markov chain at departures.",
     sources=(
         "Friedman, Reduction methods for tandem queuing systems, 1965",
         "Cooper, Introduction to Queueing Theory, 1981, section 5.9",
     ),
     scenario=fill(_POISSON, duration="101 ms", warmup="1 ms", buffer="unlimited", rate=3.2),
-    ends=("Frames come one after the other from the link, never two at once: of losses that is 1 % of S.",),
+    ends=(
+        "The link delivers frames one after the other, never two at once, which is 1 % of S in the "
+        "row of losses.",
+    ),
 )
 def receiver_queue(bench: Bench) -> Iterator[Row]:
-    """Waits, then losses."""
+    """Compares waits, then losses."""
     link = 520 * 8 / 400 + 10.0
     for load in (0.5, 0.8):
         found = bench.replicate(
@@ -193,7 +193,7 @@ def receiver_queue(bench: Bench) -> Iterator[Row]:
         loss = theory.mg1k_loss(load / 1000, [(1000, 1.0)], 3)
         reason = "the link spaces frames by 10.4 ns, 1 % of S"
         yield within(
-            f"load {load:g}, room for 3 frames: share lost",
+            f"load {load:g}, buffer of 3 frames: share lost",
             "",
             loss,
             found["loss"],
@@ -230,7 +230,7 @@ _INTERVAL, _EACH, _INTERRUPT = 10_000_000, 1_000_000, 2_000_000
 
 
 def interrupted(delay: int, enough: int, frames: int) -> list[int]:
-    """Picoseconds from the arrival of frames at the host to their processing, at one frame per interval."""
+    """Latencies in picoseconds from arrival at the host to the end of processing, one frame per interval."""
     took = list[int]()
     free = 0
     while len(took) < frames:
@@ -246,30 +246,31 @@ def interrupted(delay: int, enough: int, frames: int) -> list[int]:
 
 @case(
     "interrupts",
-    "Interrupts that are coalesced",
-    compared="Frames every 10 us to a host whose idle core is woken when so many wait, or the first has "
-    "waited so long; the interrupt takes 2 us, each frame 1 us. The shortest, mean and longest time of a "
-    "frame.",
-    formula="The core wakes at the earlier of both, works off what waits, in order, also what comes "
-    "meanwhile, and sleeps again. Each frame's end is counted out.",
+    "Interrupt coalescing",
+    compared="A host receives a frame every 10 us. Its idle core wakes when a given number of frames "
+    "wait, or when the first has waited for a given time. An interrupt takes 2 us, each frame 1 "
+    "us. The shortest, mean and longest latency of a frame are compared.",
+    formula="The core wakes when the first of both conditions is met. It processes waiting frames in "
+    "order, including frames that arrive meanwhile, and sleeps again. The end of processing is "
+    "computed for each frame.",
     sources=("Mogul and Ramakrishnan, ACM TOCS 15(3), 1997, section 6", "Counting by hand"),
     scenario=fill(_INTERRUPTS, duration=10_000_000_000, delay=100, frames=4),
-    ends=("One core; its budget of frames is not limited.",),
+    ends=("One core; the number of frames per interrupt is not limited.",),
 )
 def interrupts(bench: Bench) -> Iterator[Row]:
-    """Interrupts by number of frames, by time, and immediate ones."""
+    """Compares interrupts by number of frames, by time, and immediate ones."""
     count = bench.choose(900, 120)
     way = 2 * (theory.wire(1000) + DELAY_PS)
     for delay_us, enough in ((100, 4), (35, 8), (0, 8), (100, 1), (95, 10)):
         took = interrupted(delay_us * 1_000_000, enough, count)
-        # The run ends between the last of these and the next.
+        # The run ends between the last of these frames and the next.
         ends = [n * _INTERVAL + time for n, time in enumerate(took)]
         last = max(n for n in range(count - 20) if ends[n] + 1_500_000 < ends[n + 1])
         found = bench.once(_INTERRUPTS, duration=way + ends[last] + 1, delay=delay_us, frames=enough)
         flow = only(found.rows("flows"), flow="timed")
         name = f"{enough} frames or {delay_us} us: "
         done = [way + time for time in took[: last + 1]]
-        yield exact(name + "frames taken in", "frames", len(done), flow["frames_delivered"])
+        yield exact(name + "frames processed", "frames", len(done), flow["frames_delivered"])
         yield from extremes(name, done, flow, "latency")
         summed = round(flow["latency_mean_ns"] * 1_000 * flow["frames_delivered"])
         yield exact(name + "sum", "ps", sum(done), summed)

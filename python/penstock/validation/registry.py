@@ -1,4 +1,4 @@
-"""Cases of a validation, their rows, and the rules that judge a row.
+"""Cases of a validation, their rows, and the rules that judge the rows.
 
 A case is one function with the decorator `case`; it yields rows. A row compares a measurement with theory, by
 one of four rules:
@@ -9,10 +9,10 @@ one of four rules:
   any row of the whole document is at most 1 %. To prevent a wide interval from passing, its 99 %
   half-width must not exceed the row's `precision`.
 - *exact*: the measurement is not random. It must equal theory, to the picosecond or the frame.
-- *tolerance*: theory describes something slightly different, as stated in the row. The mean must lie within
-  the stated share of theory.
-- *bound*: theory gives an upper bound. The measurement must not exceed it, and must reach the stated share of
-  it: a worst case that never occurred proves nothing.
+- *tolerance*: theory describes a slightly different system, as stated in the row. The mean must lie within
+the stated share of theory.
+- *bound*: theory gives an upper bound. The measurement must not exceed it, and must reach the stated share
+of it, so that the worst case is known to have occurred.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from penstock.analysis.statistics import Interval, student_t_interval
 from .bench import Bench, picoseconds
 
 ROWS = 150
-"""Number of random rows by which the false-alarm probability is divided; a test fails if there are more."""
+"""Divisor of the false-alarm probability; a test fails if there are more random rows than this."""
 FALSE_ALARM = 0.01
 SHOWN_CONFIDENCE = 0.99
 
@@ -36,7 +36,7 @@ Rule = Literal["interval", "exact", "tolerance", "bound"]
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity with its value by theory and its measurements.
+    """A quantity with its theoretical value and its measurements.
 
     Attributes
     ----------
@@ -49,10 +49,10 @@ class Row:
     rule : str
         ``"interval"``, ``"exact"``, ``"tolerance"`` or ``"bound"``.
     limit : float
-        Largest relative half-width of the 99 % interval; the tolerance; the least share of a bound; 0 for
+        Maximum relative half-width of the 99 % interval; the tolerance; the minimum share of a bound; 0 for
         exact rows.
     reason : str
-        Reason for the tolerance, or for not reaching the bound exactly.
+        Reason for the tolerance, or for the distance from the bound.
     """
 
     quantity: str
@@ -80,7 +80,7 @@ class Row:
 
     @property
     def probability(self) -> float:
-        """Probability that a correct simulator is at least this far from theory; NaN without randomness."""
+        """Probability that a correct simulator deviates at least this much; NaN if not random."""
         spread = self.interval
         if spread.n < 2 or not spread.half_width > 0:
             return math.nan
@@ -136,41 +136,41 @@ class Row:
 def random(
     quantity: str, unit: str, theory: float, values: Sequence[float], *, precision: float = 0.01
 ) -> Row:
-    """A row of a random quantity, with one value per replication."""
+    """Returns a row for a random quantity, with one value per replication."""
     return Row(quantity, unit, float(theory), tuple(map(float, values)), "interval", precision)
 
 
 def exact(quantity: str, unit: str, theory: float, measured: float) -> Row:
-    """A row without randomness."""
+    """Returns a row for a deterministic quantity that must equal theory."""
     return Row(quantity, unit, theory, (measured,), "exact")
 
 
 def within(
     quantity: str, unit: str, theory: float, values: Sequence[float], tolerance: float, reason: str
 ) -> Row:
-    """A row whose theory describes something slightly different, as stated in `reason`."""
+    """Returns a row whose theory describes a slightly different system, as stated in `reason`."""
     return Row(quantity, unit, float(theory), tuple(map(float, values)), "tolerance", tolerance, reason)
 
 
 def bounded(quantity: str, unit: str, bound: float, worst: float, reached: float, reason: str) -> Row:
-    """A row with a bound: `worst` must not exceed it, and must reach the share `reached` of it."""
+    """Returns a row with a bound: `worst` must not exceed it, and must reach the share `reached` of it."""
     return Row(quantity, unit, float(bound), (float(worst),), "bound", reached, reason)
 
 
 def extremes(label: str, times: Sequence[int], row: Mapping[str, Any], quantity: str) -> Iterator[Row]:
-    """The extremes of times in picoseconds, beside ``QUANTITY_min_ns`` and ``QUANTITY_max_ns``."""
+    """Yields rows for the extremes of `times` (ps) and ``QUANTITY_min_ns`` and ``QUANTITY_max_ns``."""
     yield exact(label + "shortest", "ps", min(times), picoseconds(row[f"{quantity}_min_ns"]))
     yield exact(label + "longest", "ps", max(times), picoseconds(row[f"{quantity}_max_ns"]))
 
 
 @dataclass(frozen=True)
 class Case:
-    """One section of the validation.
+    """A section of the validation.
 
     Attributes
     ----------
     name, title : str
-        Name on the command line, and title.
+        Name on the command line, and title of the section.
     compared : str
         Description of the comparison and its setup.
     formula : str
@@ -178,7 +178,7 @@ class Case:
     sources : tuple of str
         Sources of the theory.
     scenario : str
-        TOML of one of the runs; rows vary the keys that they name.
+        TOML of one of the runs; the rows state the keys that vary.
     ends : tuple of str
         Limits of the model.
     rows : callable
@@ -196,7 +196,7 @@ class Case:
 
     @property
     def topic(self) -> str:
-        """Module that contains the case."""
+        """Name of the module that contains the case."""
         return self.rows.__module__.rpartition(".")[2]
 
 

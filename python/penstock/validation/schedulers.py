@@ -1,4 +1,4 @@
-"""Schedulers: shares, effect of accounted lengths, worst delays; and shapers."""
+"""Schedulers: shares, effect of the accounted length, worst-case delay; and shapers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ source = "greedy"
 
 
 def _backlogged(lengths: Sequence[int], scheduler: str, duration: int, warmup: int) -> str:
-    """One host per class, each at line rate, all to one more host."""
+    """One host per class, each sending at line rate to one further host."""
     head = {"duration": duration, "warmup": warmup, "hosts": len(lengths) + 1, "scheduler": scheduler}
     queues = [*range(len(lengths)), *[len(lengths) - 1] * (8 - len(lengths))]
     text = fill(_BACKLOGGED, **head).replace("[0, 1, 2, 3, 3, 3, 3, 3]", str(queues))
@@ -72,9 +72,9 @@ SHARERS = {
 @case(
     "shares",
     "Weighted shares",
-    compared="Four backlogged classes with frames of one length and weights 1 : 2 : 3 : 10. Over "
-    "whole rounds each gets exactly its weight in frames.",
-    formula="In any k·Σw frames of a busy link class i has k·w_i, once the order repeats.",
+    compared="Four backlogged classes with frames of one length and weights 1 : 2 : 3 : 10. Over whole "
+    "rounds, the share of each class in frames equals its weight exactly.",
+    formula="Once the order repeats, class i sends k·w_i of any k·Σw frames of a busy link.",
     sources=("Shreedhar and Varghese 1996 (DRR); Golestani 1994 (SCFQ); Bennett and Zhang 1997 (WF2Q+)",),
     scenario=_backlogged(
         [FRAME] * 4, SHARERS["wfq"].format(weights=[1, 2, 3, 10]), 2_000_000_000, 500_000_000
@@ -85,7 +85,7 @@ SHARERS = {
     ),
 )
 def shares(bench: Bench) -> Iterator[Row]:
-    """All schedulers with weights, and ETS."""
+    """Compares all schedulers with weights, and ETS."""
     weights = [1, 2, 3, 10]
     rounds = bench.choose(200, 20)
     step = sum(weights) * wire(FRAME)
@@ -106,11 +106,11 @@ def shares(bench: Bench) -> Iterator[Row]:
 
 @case(
     "billing",
-    "Deficit round robin: what the accounted length does to small frames",
-    compared="Two backlogged queues with equal quanta, one with small frames, one with frames of "
-    "1,522 B. The accounted length is L + 20, as in the switch of Hagen, or L. Whole periods of both "
-    "deficit counters are measured, so that counts are exact. In the last rows the small frames have "
-    "the weight of theory, and both queues the same payload.",
+    "Deficit round robin: effect of the accounted length on small frames",
+    compared="Two backlogged queues have equal quanta, one with small frames, one with frames of 1,522 "
+    "B. The accounted length is L + 20, as in Hagen's switch, or L. Whole periods of both "
+    "deficit counters are measured, so that counts are exact. In the last rows the small frames "
+    "have the weight of theory, and both queues carry the same payload.",
     formula="Equal accounted bytes make frames in proportion to 1 / a(L), a being the accounted length. "
     "Frame throughput, small over large: [x / a(x)] / [B / a(B)]; payload (L − 18): [(x − 18) / a(x)] / [(B "
     "− 18) / a(B)]. For 68 B against 1,522 B and L + 20: 0.783 and 0.583. The weight that makes the "
@@ -118,12 +118,12 @@ def shares(bench: Bench) -> Iterator[Row]:
     sources=("Hagen 2012, section 6.1 (68 B frames lose almost 25 %, and need a weight of almost 2)",),
     scenario=_backlogged([68, FRAME], '{ drr = { accounted_length = "wire" } }', 2_000_000_000, 500_000_000),
     ends=(
-        "Memory cells and internal headers of a switch can be accounted too (`cell`, `per_frame`); they are "
-        "not here.",
+        "Memory cells and internal headers of a switch can be accounted as well (`cell`, "
+        "`per_frame`); they are not covered here.",
     ),
 )
 def billing(bench: Bench) -> Iterator[Row]:
-    """Frame lengths of the paper's bins under both accounts, then weights."""
+    """Compares frame lengths of the paper's bins under both accounted lengths, then weights."""
     for counted, extra in (("wire", OVERHEAD), ("frame", 0)):
         for length in (64, 68, 128, 256, 512, 1024):
             small, large = length + extra, FRAME + extra
@@ -194,12 +194,12 @@ REACHED = 0.8
 
 
 def latency_ps(scheduler: str, tagged: int, lengths: Sequence[int]) -> Fraction:
-    """Latency of the guaranteed service of a class, in picoseconds.
+    """Latency term of a class's guaranteed service, in picoseconds.
 
     Parameters
     ----------
     scheduler : str
-        ``"drr"`` (quanta of the longest frame times the weight), ``"wfq"``, ``"scfq"`` or ``"wf2q_plus"``.
+        ``"drr"`` (quanta of the weight times the longest frame), ``"wfq"``, ``"scfq"`` or ``"wf2q_plus"``.
     tagged : int
         Index of the class.
     lengths : sequence of int
@@ -209,7 +209,7 @@ def latency_ps(scheduler: str, tagged: int, lengths: Sequence[int]) -> Fraction:
     others = [number for number in range(len(lengths)) if number != tagged]
     if scheduler == "drr":
         quanta = [max(bits) * weight for weight in WEIGHTS]
-        left = [most - 8 for most in bits]  # a remaining deficit is at least a byte less than a frame
+        left = [most - 8 for most in bits]  # a remaining deficit is at least one byte below the longest frame
         rounds = sum(quanta[j] for j in others) * (1 + Fraction(left[tagged], quanta[tagged]))
         late = rounds + sum(left[j] for j in others)
     else:
@@ -221,14 +221,13 @@ def latency_ps(scheduler: str, tagged: int, lengths: Sequence[int]) -> Fraction:
 @case(
     "worst-delay",
     "Worst delay of a flow within its token bucket",
-    compared="One class conforms to a token bucket of ten frames and its guaranteed rate; the "
-    "three others are backlogged. Its burst arrives at every phase of the round. The longest latency "
-    "must not exceed the bound, and must come near it.",
-    formula="A latency-rate server delays no bit of a flow with burst σ and rate ρ by more than Θ + σ / ρ. "
-    "WFQ and "
-    "WF2Q+: Θ = L_i / ρ_i + L / C; SCFQ: Θ = L_i / ρ_i + Σ over the others of L_j / C; DRR with quanta Q, "
-    "d = L − "
-    "1 B: Θ = [Σ over the others of (Q_j·(1 + d_i / Q_i) + d_j)] / C. All in bytes on the wire.",
+    compared="One class conforms to a token bucket of ten frames and its guaranteed rate; the three "
+    "others are backlogged. Its burst arrives at every phase of the round. The longest latency "
+    "must not exceed the bound, and must reach the stated share of it.",
+    formula="A latency-rate server delays no bit of a flow with burst σ and rate ρ by more than Θ + σ / "
+    "ρ. WFQ and WF2Q+: Θ = L_i / ρ_i + L / C. SCFQ: Θ = L_i / ρ_i + Σ over the others of L_j / "
+    "C. DRR with quanta Q and d = L − 1 B: Θ = [Σ over the others of (Q_j·(1 + d_i / Q_i) + "
+    "d_j)] / C. All lengths are in bytes on the wire.",
     sources=(
         "Stiliadis and Varma, Latency-rate servers, 1998, table I",
         "Boyer, Stea and Sofack, Deficit round robin with network calculus, 2012 (DRR)",
@@ -237,13 +236,13 @@ def latency_ps(scheduler: str, tagged: int, lengths: Sequence[int]) -> Fraction:
         [FRAME] * 4, DELAY_SCHEDULERS["wfq"].format(weights=list(WEIGHTS)), 1_000_000_000, 0
     ),
     ends=(
-        "One hop. Over several the latencies add up, and so do bursts between them.",
-        "Control frames come before all classes: each delays a class by its own time, which no bound here "
-        "knows.",
+        "One hop only. Over several hops, latencies add up, and so do the bursts between them.",
+        "Control frames precede all classes. Each one delays a class by its transmission time, "
+        "which the bounds here exclude.",
     ),
 )
 def worst_delay(bench: Bench) -> Iterator[Row]:
-    """The lightest and the heaviest class; small frames against long ones."""
+    """Compares the lightest and the heaviest class, and small frames with long ones."""
     setups: tuple[tuple[int, int, int], ...] = (
         (0, FRAME, FRAME),
         (0, FRAME, 1000),
@@ -261,8 +260,8 @@ def worst_delay(bench: Bench) -> Iterator[Row]:
             name = f"{scheduler}, {length:,} B at {part} against {other:,} B: longest latency"
             reason = (
                 "the bound of DRR lets every other class have a full deficit and a full quantum at once, "
-                "that of the "
-                "others a whole frame of the class before the first; no traffic does all of that"
+                "and the bounds of the others a whole frame of the class before the first; "
+                "no traffic reaches both"
             )
             yield bounded(name, "ns", float(bound), worst, REACHED, reason)
 
@@ -276,7 +275,7 @@ def _worst(bench: Bench, scheduler: str, tagged: int, lengths: Sequence[int]) ->
     others = [length for number, length in enumerate(lengths) if number != tagged]
     for phase in range(count):
         start = 100_000_000 + round_ps * phase // count
-        # Right after the burst, frames at the guaranteed rate: each when its tokens are available.
+        # Right after the burst, each frame arrives when its tokens are available, at the guaranteed rate.
         step = math.ceil(Fraction(frame * LINK, rate))
         variants.append(
             {
@@ -297,7 +296,7 @@ def _worst(bench: Bench, scheduler: str, tagged: int, lengths: Sequence[int]) ->
 
 
 def _against(lengths: Sequence[int], scheduler: str, tagged: int) -> str:
-    """Hosts with greedy sources for all classes except the tagged one."""
+    """Hosts with greedy sources for all classes except the one under test."""
     text = fill(_BACKLOGGED, duration=700_000_000, warmup=0, hosts=len(lengths), scheduler=scheduler)
     others = [number for number in range(len(lengths)) if number != tagged]
     for host, number in enumerate(others):
@@ -358,11 +357,10 @@ SHAPED = 1000
     compared="Frames of 1,000 B arrive at even intervals at a shaper of a port or of a class: "
     "longest and summed latency. Then random bursts: over every interval of the time series (bins of "
     "200 ns, all pairs of edges), output is compared with burst + rate · time.",
-    formula="The bucket starts full; a frame begins when the link is free and the bucket holds its L "
-    "bytes: its level "
-    "grows at the rate up to the depth b. So over any interval of length t at most b + r·t leaves. A leaky "
-    "bucket "
-    "lets a frame go when L / r has passed since the one before.",
+    formula="The bucket starts full. A frame begins when the link is free and the bucket holds its L "
+    "bytes; the level grows at the rate up to the depth b. Over any interval of length t, at "
+    "most b + r·t is therefore sent. A leaky bucket sends a frame when L / r has passed since "
+    "the previous one.",
     sources=("Turner, New directions in communications, 1986", "RFC 2697; IEEE 802.1Q clause 8.6.5"),
     scenario=fill(
         _SHAPED,
@@ -374,13 +372,13 @@ SHAPED = 1000
     ends=("Frames wait in front of a shaper; nothing is policed, dropped or marked.",),
 )
 def shaper(bench: Bench) -> Iterator[Row]:
-    """Exact latencies, then the envelope."""
+    """Compares exact latencies, then the envelope."""
     count = bench.choose(300, 60)
     forms = (("port", _PORT), ("class", _CLASS), ("leaky", _LEAKY))
     for what, form in forms:
         for megabits, depth, gbps in ((2000, 8000, 5), (700, 1000, 1), (3333, 20_500, 9), (1, 3000, 2)):
             if what == "leaky" and depth == 20_500:
-                continue  # no depth at this place
+                continue  # the depth does not apply here
             some = count if megabits > 1 else 10
             created = [math.floor(Fraction(k * SHAPED * 8_000, gbps)) for k in range(some)]
             rate, link = megabits * 10**6, wire(SHAPED)
@@ -413,11 +411,11 @@ def shaper(bench: Bench) -> Iterator[Row]:
                 shaper=form.format(rate=megabits, depth=depth),
                 source=_BURSTY,
             )
-            # A frame leaves bit by bit: a leaky bucket lags by the difference of the rates.
+            # A frame is sent bit by bit, so a leaky bucket lags by the difference of the rates.
             room = SHAPED * (1 - megabits * 10**6 / LINK) if what == "leaky" else depth
             bucket = "leaky bucket" if what == "leaky" else f"{what}, {depth:,} B"
-            name = f"{bucket} at {megabits:,} Mb/s, random bursts: most that left beyond rate · time"
-            reason = "whole frames leave, and edges of bins are not beginnings of frames"
+            name = f"{bucket} at {megabits:,} Mb/s, random bursts: largest excess over rate · time"
+            reason = "frames are sent whole, and bin edges do not coincide with frame starts"
             yield bounded(name, "B", room, _excess(found, megabits * 10**6), 0.9, reason)
 
 

@@ -1,4 +1,4 @@
-"""Sending hosts: blocking threads, and processing time of the host per frame."""
+"""Sending hosts: blocking threads, and processing time per frame."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DELAY_PS = 500_000
 """Delay of 100 m of fiber."""
 WIRE = theory.wire(FRAME)
 WAY = 2 * (WIRE + DELAY_PS)
-"""Picoseconds from a NIC through the switch to the other host."""
+"""Latency in picoseconds from a NIC through the switch to the other host."""
 
 _THREADS = (
     summaries("$duration ps")
@@ -38,23 +38,23 @@ random_phase = false
 
 
 def departures(count: int, burst: int, work: int, delay: int, cost: int, until: int) -> list[int]:
-    """Times in picoseconds at which frames of blocking threads start transmission.
+    """Returns the times in picoseconds at which frames of blocking threads start transmission.
 
     Parameters
     ----------
     count, burst
-        Number of threads, and of frames that each sends between two delays; above 0.
+        Number of threads, and number of frames that each sends between two delays; positive.
     work, delay
-        Picoseconds that a thread needs for a frame, and that it pauses after a burst.
+        Picoseconds of work per frame, and of delay after a burst, per thread.
     cost
-        Picoseconds that the host needs for a frame.
+        Picoseconds of host processing per frame.
     until
-        Time limit in picoseconds: frames that begin later are left out.
+        Time limit in picoseconds; frames that would begin later are excluded.
     """
     due, left = [0] * count, [burst] * count
     begins = list[int]()
     core = link = 0
-    room = 0  # time at which the single slot in front of the link is free
+    room = 0  # time at which the NIC's single slot becomes free
     while True:
         thread = min(range(count), key=lambda n: (due[n], n))
         sent = max(due[thread], room)
@@ -65,7 +65,7 @@ def departures(count: int, burst: int, work: int, delay: int, cost: int, until: 
         core = max(core, sent) + cost
         begin = max(core, link)
         link = begin + WIRE
-        # A frame that waits for the link, or is being processed, occupies the slot until it is transmitted.
+        # A frame occupies the slot from the start of processing until its transmission starts.
         room = begin
         if begin > until:
             return begins
@@ -74,18 +74,18 @@ def departures(count: int, burst: int, work: int, delay: int, cost: int, until: 
 
 @case(
     "threads",
-    "Threads that send and block",
-    compared="Threads that send in a loop, with and without a delay after a burst, through a NIC with room "
-    "for one frame, on a host that spends nothing or a time on each frame.",
-    formula="A thread sends when its work and its delay are over and there is room, the one that has waited "
-    "longest first. The host works on one frame after the other, the link carries one after the other. Each "
-    "frame is counted out.",
+    "Blocking sender threads",
+    compared="Threads send in a loop, with and without a delay after a burst, through a NIC with room "
+    "for one frame. The host takes no time, or a constant time, for each frame.",
+    formula="A thread sends when its work and its delay are over and there is room; the thread that has "
+    "waited longest goes first. Host and link each handle one frame at a time. The end of each "
+    "frame is computed.",
     sources=("Hagen 2012, section 5.1 (threads, delay)", "Counting by hand"),
     scenario=fill(_THREADS, duration=10_000_000_000, rate="6.4 Gb/s", count=4, burst=1, delay=0, send=""),
-    ends=("Threads do not share processors; one core works on the frames of a flow.",),
+    ends=("Threads do not share processors; one core processes the frames of a flow.",),
 )
 def threads(bench: Bench) -> Iterator[Row]:
-    """Loops of threads: frames until the end, with and without processing time of the host."""
+    """Compares the number of frames sent, with and without processing time of the host."""
     duration = bench.choose(20_000_000_000, 2_000_000_000)
     for gbps, count, burst, delay_us, cost_ns in (
         (6.4, 1, 1, 0, 0.0),
@@ -114,7 +114,7 @@ def threads(bench: Bench) -> Iterator[Row]:
         done = sum(begin + WAY <= duration for begin in begins)
         name = f"{count} of {gbps:g} Gb/s"
         name += f", {burst} frames and {delay_us} us" if delay_us else ""
-        name += f", {cost_ns:g} ns a frame" if cost else ""
+        name += f", {cost_ns:g} ns per frame" if cost else ""
         yield exact(f"{name}: frames delivered", "frames", done, flow["frames_delivered"])
         yield exact(f"{name}: frames lost", "frames", 0, flow["frames_dropped"])
 
@@ -146,16 +146,16 @@ receive = { time_per_frame = "$receive ns", buffer = "unlimited" }
 
 @case(
     "one-core",
-    "One core that sends and receives",
-    compared="A host whose core works on frames in both directions: the sum of all latencies.",
-    formula="The core works on one frame after the other, in the order in which they come to it. A frame "
-    "that is sent then waits for the link.",
+    "One core for sending and receiving",
+    compared="A host's core processes frames in both directions; the sum of all latencies is compared.",
+    formula="The core processes frames one after the other, in order of arrival. A frame to be sent "
+    "then waits for the link.",
     sources=("Counting by hand",),
     scenario=fill(_BOTH, duration=1_000_000_000, send=500, receive=900, out=2000, **{"in": 3000}),
-    ends=("Frames of both directions that come in the same picosecond do not occur here.",),
+    ends=("Frames of opposite directions never arrive in the same picosecond here.",),
 )
 def one_core(bench: Bench) -> Iterator[Row]:
-    """Frames of both directions, counted exactly."""
+    """Compares latencies of frames in both directions."""
     duration = bench.choose(5_000_000_000, 500_000_000)
     for send_ns, receive_ns, out_mbps, in_mbps in (
         (500, 900, 2000, 3000),
@@ -176,7 +176,7 @@ def one_core(bench: Bench) -> Iterator[Row]:
 def _worked_off(
     send: int, receive: int, out_mbps: int, in_mbps: int, duration: int
 ) -> dict[str, tuple[int, int]]:
-    """Frames of each direction delivered by then, and the sum of their latencies in ps."""
+    """Number of frames delivered in each direction by then, and their summed latency in ps."""
     gaps = {"out": Fraction(8 * 10**9, out_mbps), "in": Fraction(8 * 10**9, in_mbps)}
     tasks = list[tuple[int, str, int]]()
     for flow, gap in gaps.items():

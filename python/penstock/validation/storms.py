@@ -1,4 +1,4 @@
-"""Pause storms: detection by a watchdog, its action, and its restoration."""
+"""Pause storms: detection by the watchdog, its actions, and restoration."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ $watchdog
 
 @dataclass(frozen=True)
 class _Pause:
-    """Pause of the switch port towards the receiver, in picoseconds, and the first frame it blocks."""
+    """The pause of the switch port to the receiver, in picoseconds, and the first frame that it blocks."""
 
     start: int
     end: int
@@ -62,7 +62,7 @@ class _Pause:
 
     @property
     def holds(self) -> int:
-        """Duration for which that frame is blocked without intervention."""
+        """Time for which that frame is blocked without a watchdog."""
         return self.end - self.stuck
 
 
@@ -79,14 +79,16 @@ def _watchdog(detection: int, restoration: int, action: str) -> str:
 @case(
     "watchdog",
     "Pause storms and the watchdog",
-    compared="A host stops reading for a while, its NIC pauses the switch, and frames that come in "
-    "even time steps wait there. When the pause begins and ends is taken from a run without watchdog (the "
-    "sections on cycles and on receivers hold pauses against theory); all else follows.",
-    formula="Let the pause last from P to E, and let a be the first arrival at the switch not before P. With "
-    "detection time D there is a storm if and only if D < E − a, and it is found at a + D. A watchdog that "
-    "reports changes nothing: the longest wait is E − a. One that drops loses what comes from a to E + R, "
-    "both included, R the restoration time, and then the storm is over. One that forwards sends the first "
-    "frame after D, and nothing is lost as long as the receiver has room.",
+    compared="A host stops reading for a while, its NIC pauses the switch, and frames that arrive at "
+    "even intervals wait there. The start and the end of the pause are measured in a run "
+    "without a watchdog (the sections on cycles and on receivers compare pauses with theory). "
+    "All other values follow from them.",
+    formula="Let the pause last from P to E, and let a be the first arrival at the switch at or after "
+    "P. With detection time D, there is a storm if and only if D < E − a, and it is detected at "
+    "a + D. With the action `report`, nothing changes: the longest wait is E − a. With `drop`, "
+    "all frames that arrive from a to E + R inclusive are lost, where R is the restoration "
+    "time; then the storm ends. With `forward`, the first frame is sent after D, and none is "
+    "lost as long as the receiver has room.",
     sources=(
         "Guo et al., RDMA over Commodity Ethernet at Scale, 2016, section 4.3",
         "Counting by hand",
@@ -99,13 +101,13 @@ def _watchdog(detection: int, restoration: int, action: str) -> str:
         watchdog=_watchdog(100_000_000, 50_000_000, "drop"),
     ),
     ends=(
-        "The watchdog knows times exactly; in a switch it is a program that looks every so often, and finds "
-        "a storm up to that much later.",
-        "A watchdog that drops does not stop the switch from sending pauses of its own.",
+        "The watchdog detects a storm at the exact time. In a switch, it is a program that polls "
+        "and detects a storm up to one polling interval later.",
+        "A watchdog with the action `drop` does not prevent the switch from sending pauses itself.",
     ),
 )
 def watchdog(bench: Bench) -> Iterator[Row]:
-    """Detection time to the picosecond, then the effect of each action."""
+    """Compares the detection time to the picosecond, then the effect of each action."""
     for stopped in (120_000_000, 400_000_000):
         keys = {"stop": STOP_PS, "start": STOP_PS + stopped, "duration": "1 ms"}
         free = bench.once(_STORM, watchdog="", **keys)
@@ -128,24 +130,24 @@ def watchdog(bench: Bench) -> Iterator[Row]:
 
 
 def _forwarding(bench: Bench) -> Iterator[Row]:
-    """A watchdog that ignores the pause for the last frames, which fit in the headroom."""
+    """Compares a watchdog that forwards the last frames despite the pause; they fit in the headroom."""
     keys = {"stop": STOP_PS, "start": STOP_PS + 120_000_000, "duration": "1 ms"}
     pause = _pause(bench.once(_STORM, watchdog="", **keys))
     detection = 3 * GAP_PS + 1
     keys["start"] = pause.stuck + 4 * GAP_PS
     found = bench.once(_STORM, watchdog=_watchdog(detection, 0, "forward"), **keys)
-    name = "a host that begins to read again soon, forward"
+    name = "host resumes soon, forward"
     storm = only(found.rows("storms"), action="forward")
-    yield exact(f"{name}: found at", "ps", pause.stuck + detection, picoseconds(storm["detected_ns"]))
+    yield exact(f"{name}: detected at", "ps", pause.stuck + detection, picoseconds(storm["detected_ns"]))
     yield exact(f"{name}: longest wait in the switch", "ps", detection, _longest_wait(found))
     yield exact(f"{name}: frames dropped", "frames", 0, _lost(found))
 
 
 def _times(name: str, found: Result, pause: _Pause, detection: int, over: int) -> Iterator[Row]:
     storm = only(found.rows("storms"))
-    yield exact(f"{name}: stuck from", "ps", pause.stuck, picoseconds(storm["began_ns"]))
-    yield exact(f"{name}: found at", "ps", pause.stuck + detection, picoseconds(storm["detected_ns"]))
-    yield exact(f"{name}: over at", "ps", over, picoseconds(storm["over_ns"]))
+    yield exact(f"{name}: blocked since", "ps", pause.stuck, picoseconds(storm["began_ns"]))
+    yield exact(f"{name}: detected at", "ps", pause.stuck + detection, picoseconds(storm["detected_ns"]))
+    yield exact(f"{name}: ended at", "ps", over, picoseconds(storm["over_ns"]))
 
 
 def _pause(result: Result) -> _Pause:

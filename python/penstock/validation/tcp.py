@@ -1,4 +1,4 @@
-"""TCP: throughput under random losses, and sharing of a link by flows."""
+"""TCP: throughput under random losses, and sharing of a link."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def _segments(result: Result) -> dict[str, float]:
 
 @case(
     "tcp-window",
-    "TCP with a window that does not change",
-    compared="A transfer over TCP through two switches at 100 Gb/s, 5 us a link, whose receiver takes in so "
-    "many segments: the mean round trip, and segments in 10 ms.",
-    formula="The round trip is that of a segment and its acknowledgement on idle links, in which one window "
-    "is sent.",
+    "TCP with a constant window",
+    compared="A TCP transfer crosses two switches at 100 Gb/s, with 5 us per link and a receive window "
+    "of a given number of segments: the mean round trip, and the number of segments in 10 ms.",
+    formula="The round trip is the latency of a segment and its acknowledgement on idle links; one "
+    "window is sent per round trip.",
     sources=("RFC 9293, section 3.8.6",),
     scenario=fill(
         _LOSSY, duration="11 ms", warmup="1 ms", recovery="sack", every=1, timeout="1 ms", loss="0.0"
     ).replace("min_timeout", 'receive_window = "8 frames", min_timeout'),
-    ends=("The window is constant: the receiver takes everything in at once.",),
+    ends=("The window is constant: the receiver processes all data immediately.",),
 )
 def windows(bench: Bench) -> Iterator[Row]:
-    """Windows below the capacity of the path."""
+    """Compares windows below the capacity of the path."""
     for window in (1, 8, 64):
         scenario = _LOSSY.replace("min_timeout", f'receive_window = "{window} frames", min_timeout')
         faultless = scenario[: scenario.index("[[faults]]")]
@@ -76,7 +76,7 @@ def windows(bench: Bench) -> Iterator[Row]:
             window / _round_trip_s(),
             [rate],
             window / (0.010 / _round_trip_s() * window) + 1e-9,
-            "a window is counted in whole round trips",
+            "segments are counted in whole round trips",
         )
 
 
@@ -104,7 +104,7 @@ _SIZES = (1, 10, 11, 30, 31, 150, 300)
 
 
 def _scheduled() -> str:
-    """Transfers of the given numbers of segments, each long after the previous one has completed."""
+    """Transfers of the given numbers of segments, each started long after the previous one completes."""
     entries = (
         fill(_ENTRY, segments=segments, bytes=segments * DATA, at=1000 * number)
         for number, segments in enumerate(_SIZES)
@@ -127,17 +127,21 @@ def _slow_start(segments: int) -> int:
 @case(
     "tcp-transfers",
     "Scheduled transfers over TCP",
-    compared="Transfers of so many segments through two switches at 100 Gb/s, 5 us a link, each in a "
-    "connection of its own with a handshake: until the last byte is delivered, until it is acknowledged, and "
-    "the ideal time that the table `transfers` states.",
-    formula="A round trip of the handshake, and one for each window of 10, 20, 40 ... segments that does not "
-    "hold the rest; then a way through idle links, with the rest behind each other.",
+    compared="Transfers of a given number of segments cross two switches at 100 Gb/s, with 5 us per "
+    "link, each in its own connection with a handshake. The times until the last byte is "
+    "delivered and until it is acknowledged are compared, as is the ideal time in the table "
+    "`transfers`.",
+    formula="One round trip for the handshake, and one for each window of 10, 20, 40 ... segments that "
+    "does not cover the rest. Then the remaining segments cross the idle links back to back.",
     sources=("RFC 9293, section 3.5", "RFC 5681, section 3.1", "RFC 6928, section 2"),
     scenario=_scheduled(),
-    ends=("Windows below the 247 segments that the path holds: each waits for what acknowledges the last.",),
+    ends=(
+        "Windows stay below the 247 segments that the path holds, so each window waits for the "
+        "acknowledgements of the previous one.",
+    ),
 )
 def transfers(bench: Bench) -> Iterator[Row]:
-    """Slow start, computed step by step."""
+    """Compares slow start with a step-by-step computation."""
     rows = bench.once(_scheduled()).rows("transfers")
     back = 3 * (wire(ACK, 100_000_000_000) + DELAY)
     for segments, row in zip(_SIZES, rows, strict=True):
@@ -150,12 +154,12 @@ def transfers(bench: Bench) -> Iterator[Row]:
 @case(
     "tcp-losses",
     "TCP under random losses",
-    compared="A transfer that loses each segment with a probability p, independently, and has all the "
-    "bandwidth that it wants: segments delivered a second, with SACK, and with fast recovery alone.",
-    formula="While losses are rare and repaired in a round trip, the window is that of additive increase "
-    "and multiplicative decrease: its mean is 1.31 / √(b p), where b segments have one acknowledgement. "
-    "With fast recovery alone and more losses, timeouts T₀ count: "
-    "1 / (RTT √(2bp/3) + T₀ min(1, 3√(3bp/8)) p (1 + 32p²)).",
+    compared="A transfer loses each segment with probability p, independently, and is not limited by "
+    "bandwidth: segments delivered per second, with SACK, and with fast recovery alone.",
+    formula="While losses are rare and recovered within a round trip, the window follows additive "
+    "increase and multiplicative decrease. Its mean is 1.31 / √(b p), where b is the number of "
+    "segments per acknowledgement. With fast recovery alone and more losses, timeouts T₀ "
+    "contribute: 1 / (RTT √(2bp/3) + T₀ min(1, 3√(3bp/8)) p (1 + 32p²)).",
     sources=(
         "T. Ott, J. Kemperman and M. Mathis, The stationary behavior of ideal TCP congestion avoidance, 1996",
         "M. Mathis, J. Semke, J. Mahdavi and T. Ott, ACM CCR 27(3), 1997",
@@ -165,13 +169,13 @@ def transfers(bench: Bench) -> Iterator[Row]:
         _LOSSY, duration="500 ms", warmup="20 ms", recovery="sack", every=1, timeout="1 ms", loss="0.001"
     ),
     ends=(
-        "1.31 / √p is the limit of rare losses; the window moves in whole segments and repairs take a round "
-        "trip in which it does not grow.",
-        "The formula of Padhye is for losses that come in rows within a round trip.",
+        "1.31 / √p is the limit for rare losses; in the simulator the window changes in whole "
+        "segments, and it does not grow during the round trip of a recovery.",
+        "Padhye's formula assumes that losses are correlated within a round trip.",
     ),
 )
 def losses(bench: Bench) -> Iterator[Row]:
-    """From rare losses, where the window is the limit, to losses where timeouts dominate."""
+    """Compares rare losses, where the window limits throughput, to losses where timeouts dominate."""
     trip = _round_trip_s()
     for probability, every in ((0.0005, 1), (0.001, 1), (0.003, 1), (0.001, 2)):
         rates = bench.replicate(
@@ -186,7 +190,7 @@ def losses(bench: Bench) -> Iterator[Row]:
         theory = 1.31 / math.sqrt(every * probability) / trip
         name = f"SACK, p = {probability:g}, b = {every}"
         yield within(
-            name, "segments/s", theory, rates, 0.1, "the ideal window repairs at once and in fractions"
+            name, "segments/s", theory, rates, 0.1, "the ideal window is fractional and recovers immediately"
         )
     for probability in (0.01, 0.02, 0.05):
         rates = bench.replicate(
@@ -204,12 +208,12 @@ def losses(bench: Bench) -> Iterator[Row]:
             _padhye(probability, trip, 200e-6),
             rates,
             0.1,
-            "losses of a round trip are independent here, so that fewer of them end in a timeout",
+            "losses within a round trip are independent here, so fewer of them cause a timeout",
         )
 
 
 def _padhye(probability: float, trip: float, timeout: float) -> float:
-    """Segments per second, with one acknowledgement each."""
+    """Delivered segments per second, one value per replication."""
     silence = timeout * min(1, 3 * math.sqrt(3 * probability / 8)) * probability * (1 + 32 * probability**2)
     return 1 / (trip * math.sqrt(2 * probability / 3) + silence)
 
@@ -254,8 +258,9 @@ def _shares(result: Result) -> dict[str, float]:
 @case(
     "tcp-shares",
     "TCP flows that share a link",
-    compared="Two transfers to one host through one switch: equal ones under RED and under DCTCP with a "
-    "step, and ones with round trips of 1 to 4 on a link that loses one in a thousand.",
+    compared="Two transfers to one host share a link through one switch: equal ones under RED and under "
+    "DCTCP with a step, and ones with a round-trip ratio of 1 : 4 on a link that loses one "
+    "segment in a thousand.",
     formula="Equal flows have equal shares on average, and the link is full. With the same losses, "
     "throughput is inversely proportional to the round trip: 1.31 / (RTT √p).",
     sources=(
@@ -271,10 +276,13 @@ def _shares(result: Result) -> dict[str, float]:
         preset="rfc",
         **_EQUAL,
     ),
-    ends=("Without jitter what a step marks depends on who comes first, again and again (phase effects).",),
+    ends=(
+        "Without jitter, arrival order decides which flow a step marks, repeatedly in favour of the "
+        "same flow (phase effects).",
+    ),
 )
 def shares(bench: Bench) -> Iterator[Row]:
-    """Equal flows, and unequal ones."""
+    """Compares equal flows, then unequal ones."""
     for preset, manager, name in (("rfc", _RED, "RED"), ("datacenter", _STEP, "DCTCP")):
         found = bench.replicate(
             _SHARED,
@@ -286,7 +294,9 @@ def shares(bench: Bench) -> Iterator[Row]:
         )
         yield random(f"{name}: share of one flow", "", 0.5, found["share"], precision=bench.precision(0.03))
         full = 10e9 * 1522 / 1542
-        yield within(f"{name}: both", "b/s", full, found["total"], 0.01, "retransmissions and idle moments")
+        yield within(
+            f"{name}: total of both", "b/s", full, found["total"], 0.01, "retransmissions and idle moments"
+        )
     ratio = bench.replicate(
         _SHARED,
         _shares,
@@ -304,7 +314,7 @@ def shares(bench: Bench) -> Iterator[Row]:
         4.0,
         ratio,
         0.1,
-        "frames on the wire and the jitter are not in proportion",
+        "overhead on the wire and jitter do not scale with the round trip",
     )
 
 
@@ -332,21 +342,22 @@ initial_threshold = "40 frames", min_timeout = "200 ms" } }
 
 @case(
     "tcp-sawtooth",
-    "One connection and its buffer",
-    compared="A transfer over TCP with NewReno through a switch from 10 to 1 Gb/s, a round trip of 1.2 ms, "
-    "and so many frames of buffer: the share of the narrow link that it uses.",
-    formula="The window grows by a segment a round trip from half of P + B to P + B, where P is what fills "
-    "the path and B the buffer. Below P it idles: a round trip takes as long as if the link were full. "
-    "From B = P on the link is always full; without a buffer three quarters of it are used.",
+    "Buffer size and utilisation with one connection",
+    compared="A TCP transfer with NewReno crosses a switch from 10 to 1 Gb/s, with a round trip of 1.2 "
+    "ms and a given number of frames of buffer: the utilisation of the bottleneck.",
+    formula="The window grows by one segment per round trip from half of P + B to P + B, where P is the "
+    "capacity of the path and B the buffer. Below P the link is partly idle: a round trip takes "
+    "as long as on an idle path. From B = P on, the link is always full; without a buffer, its "
+    "utilisation is three quarters.",
     sources=(
         "V. Jacobson, Congestion avoidance and control, SIGCOMM 1988",
         "G. Appenzeller, I. Keslassy and N. McKeown, Sizing router buffers, SIGCOMM 2004, section 2",
     ),
     scenario=fill(_SAWTOOTH, buffer=50),
-    ends=("Fractions of segments, and no time for the repair.",),
+    ends=("Segments are divisible, and recovery takes no time.",),
 )
 def sawtooth(bench: Bench) -> Iterator[Row]:
-    """From a buffer of one frame to one and a half times the path."""
+    """Compares buffers from one frame to one and a half times the capacity of the path."""
     fast, slow = 10_000_000_000, 1_000_000_000
     there = wire(FRAME, fast) + wire(FRAME, slow)
     back = wire(ACK, fast) + wire(ACK, slow)
@@ -355,12 +366,12 @@ def sawtooth(bench: Bench) -> Iterator[Row]:
         result = bench.once(_SAWTOOTH, buffer=buffer)
         used = _segments(result)["rate"] * wire(FRAME, slow) / 1e12
         yield within(
-            f"{buffer} frames of buffer, {path:.0f} of path: share of the link",
+            f"buffer of {buffer} frames, path of {path:.0f}: utilization",
             "",
             _used(path, buffer),
             [used],
             0.01,
-            "windows are whole segments, and a repair takes a round trip",
+            "windows are whole segments, and recovery takes a round trip",
         )
 
 
@@ -398,25 +409,26 @@ initial_threshold = "20 frames" } }
 
 @case(
     "tcp-dctcp",
-    "DCTCP at a step",
-    compared="N transfers under DCTCP from links of 40 Gb/s to one of 10 Gb/s with a round trip of 100 us, "
-    "marked above K frames: the share of marks, which is what alpha estimates, and the longest and the mean "
-    "queue.",
-    formula="Windows grow together to W + 1, where W = (P + K) / N and P is what fills the path, and shrink "
-    "by alpha / 2: alpha² (1 - alpha / 4) = (2 W + 1) / (W + 1)². The queue is K + N at most, and goes "
-    "down by N (W + 1) alpha / 2.",
+    "DCTCP with step marking",
+    compared="N transfers under DCTCP share a link of 10 Gb/s, from links of 40 Gb/s, with a round trip "
+    "of 100 us and a marking threshold of K frames. The share of marks, which alpha estimates, "
+    "and the longest and the mean queue are compared.",
+    formula="Windows grow in phase to W + 1, where W = (P + K) / N and P is the capacity of the path, "
+    "and shrink by alpha / 2: alpha² (1 - alpha / 4) = (2 W + 1) / (W + 1)². The queue is at "
+    "most K + N and falls by N (W + 1) alpha / 2.",
     sources=(
         "M. Alizadeh et al., Data center TCP (DCTCP), SIGCOMM 2010, section 3.3, equations 4 to 9",
         "RFC 8257, section 3.3",
     ),
     scenario=fill(_DCTCP, duration="250 ms", warmup="50 ms", threshold=40, senders=2),
     ends=(
-        "Flows grow and shrink together, which two do and ten do not: of ten, 16 % fewer segments are marked "
-        "than the formula says, and only their queue is compared.",
+        "The formula assumes that flows grow and shrink in phase. This holds for two flows but not "
+        "for ten, which have 16 % fewer marks than the formula predicts; for ten, only the queue is "
+        "compared.",
     ),
 )
 def dctcp(bench: Bench) -> Iterator[Row]:
-    """Several thresholds, and several flows."""
+    """Compares several thresholds, and several numbers of flows."""
     slow, fast = 10_000_000_000, 40_000_000_000
     trip = sum(wire(length, rate) for length in (FRAME, ACK) for rate in (slow, fast)) + 100_000_000
     path = trip / wire(FRAME, slow)
@@ -430,14 +442,19 @@ def dctcp(bench: Bench) -> Iterator[Row]:
         name = f"N = {senders}, K = {threshold}"
         if senders < 10:
             segments = sum(row["frames_delivered"] for row in result.rows("flows"))
-            lags = "alpha lags behind the marks, and two flows are not quite together"
+            lags = "alpha lags behind the marks, and two flows are not exactly in phase"
             yield within(f"{name}: share of marks", "", alpha, [queue["marks"] / segments], 0.1, lags)
         longest, waits = queue["queue_frames_max"], queue["queue_bytes_mean"] / FRAME
-        first = "the frame that is marked first is one more"
+        first = "the first marked frame adds one"
         yield within(f"{name}: longest queue", "frames", most, [longest], 1 / most + 1e-9, first)
         mean = most - falls / 2
         yield within(
-            f"{name}: mean queue", "frames", mean, [waits], 2 / mean, f"{first}, and steps are whole"
+            f"{name}: mean queue",
+            "frames",
+            mean,
+            [waits],
+            2 / mean,
+            f"{first}, and windows change in whole segments",
         )
 
 

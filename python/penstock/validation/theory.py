@@ -1,6 +1,6 @@
 """Theory: closed forms and exact numerical solutions, independent of the simulator.
 
-Times are in the unit of the arguments. Sizes of frames are pairs of a size and its probability.
+Times are in the unit of the arguments. Frame sizes are given as pairs of a size and its probability.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def with_overhead(sizes: Sizes, overhead: float) -> Sizes:
 
 
 def exponential_sizes(mean_bytes: float, largest: int) -> Sizes:
-    """Whole bytes 1 to `largest`, the exponential distribution rounded up, its tail on `largest`."""
+    """Exponential distribution rounded up to whole bytes 1 to `largest`, which holds the tail."""
     edges = np.exp(-np.arange(largest, dtype=float) / mean_bytes)
     shares = np.append(edges[:-1] - edges[1:], edges[-1])
     return [(size, float(share)) for size, share in enumerate(shares, 1)]
@@ -50,19 +50,19 @@ def exponential_sizes(mean_bytes: float, largest: int) -> Sizes:
 
 
 def mg1_mean_wait(rate: float, sizes: Sizes) -> float:
-    """Pollaczek-Khinchine: mean wait for Poisson arrivals at `rate` and service times `sizes`."""
+    """Pollaczek-Khinchine mean wait for Poisson arrivals at `rate` and service times `sizes`."""
     return rate * second_moment(sizes) / (2 * (1 - rate * mean(sizes)))
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """A distribution function on a grid from 0, linear between its points."""
+    """A distribution function on a grid from 0, interpolated linearly."""
 
     step: float
     values: np.ndarray[Any, np.dtype[np.float64]]
 
     def __call__(self, at: float) -> float:
-        """The probability of a value of at most `at`."""
+        """Returns the probability of a value of at most `at`."""
         place = min(at / self.step, len(self.values) - 1.000001)
         below = int(place)
         low, high = float(self.values[below]), float(self.values[below + 1])
@@ -88,12 +88,12 @@ def mg1_wait(load: float, sizes: Sizes, *, cells: int = 4, points: int = 1 << 20
     transform = np.fft.rfft(residual)
     wait = np.fft.irfft((1 - load) / (1 - load * transform), points)
     at_or_below = np.cumsum(wait)
-    at_or_below[1:] -= wait[1:] / 2  # a grid point stands for the cell around it; zero is an atom
+    at_or_below[1:] -= wait[1:] / 2  # a grid point represents the cell around it; zero is an atom
     return Distribution(1 / cells, at_or_below)
 
 
 def quantile(distribution: Callable[[float], float], share: float, *, start: float) -> float:
-    """The value that is not exceeded with probability `share`, by bisection from the scale `start`."""
+    """Quantile `share`, found by bisection from the scale `start`."""
     low, high = 0.0, start
     while distribution(high) < share:
         low, high = high, 2 * high
@@ -104,10 +104,10 @@ def quantile(distribution: Callable[[float], float], share: float, *, start: flo
 
 
 def quantile_as_read(distribution: Callable[[float], float], share: float, *, start: float) -> float:
-    """The quantile read from a histogram of 32 bins per octave: linear within the true quantile's bin.
+    """Quantile as read from a histogram of 32 bins per octave: linear within the bin of the true quantile.
 
-    `distribution` is over picoseconds. The result tables compute percentiles in this way, so theory does
-    the same; any remaining difference is random.
+    `distribution` is in picoseconds. The result tables compute percentiles in the same way, so the remaining
+    difference is random.
     """
     exact = quantile(distribution, share, start=start)
     width = 2.0 ** max(math.floor(math.log2(exact)) - 5, 0)
@@ -120,7 +120,7 @@ def quantile_as_read(distribution: Callable[[float], float], share: float, *, st
 
 
 def cobham(rates: Sequence[float], services: Sequence[Sizes]) -> list[float]:
-    """Mean waits of non-preemptive priorities, the most urgent class first (Cobham 1954)."""
+    """Mean waits under non-preemptive priorities, most urgent class first (Cobham 1954)."""
     residual = sum(rate * second_moment(sizes) / 2 for rate, sizes in zip(rates, services, strict=True))
     waits, before = [], 0.0
     for rate, sizes in zip(rates, services, strict=True):
@@ -186,7 +186,8 @@ def fifo_losses(
             if fits(waiting, kind):
                 flow[place, states[(*waiting, kind)]] += rates[kind]
                 flow[place, place] -= rates[kind]
-    # Time spent in each state during one service: the integral of the exponential, by one of twice the size.
+    # Time spent in each state during one service: the integral of the matrix exponential, taken from a matrix
+    # exponential of twice the size.
     both = np.zeros((2 * count, 2 * count))
     both[:count, :count], both[:count, count:] = flow, np.eye(count)
     after, spent = [], []
@@ -235,7 +236,7 @@ def _stationary(chain: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any,
 def ndd1_tail(sources: int, period: float, work: float) -> float:
     """P(V > `work`) for `sources` with one frame per `period` each, both in service times (Eckberg 1979).
 
-    V is the work found at a random time. The sum is that of Roberts and Virtamo (1991).
+    V is the work found at a random time, from the sum of Roberts and Virtamo (1991).
     """
     total = 0.0
     for count in range(math.floor(work) + 1, sources + 1):
@@ -247,7 +248,7 @@ def ndd1_tail(sources: int, period: float, work: float) -> float:
 
 
 def ndd1_mean_wait(sources: int, period: float) -> float:
-    """Mean wait in service times: a frame finds the work of the other sources at a random time."""
+    """Mean wait in service times; a frame finds the work of the other sources at a random time."""
     from scipy.integrate import quad
 
     others = sources - 1
@@ -262,14 +263,14 @@ def ndd1_mean_wait(sources: int, period: float) -> float:
 
 @dataclass(frozen=True)
 class FluidQueue:
-    """The queue of N exponential on/off sources of fluid (Anick, Mitra and Sondhi 1982), solved exactly.
+    """Queue of N exponential on/off fluid sources (Anick, Mitra and Sondhi 1982), solved exactly.
 
     Times are in mean on-times, volumes in the bytes that one source sends in a mean on-time.
 
     Attributes
     ----------
     decay : float
-        The slowest rate of decay: P(Q > x) falls as exp(-`decay` x).
+        Slowest decay rate: P(Q > x) falls as exp(-`decay` x).
     """
 
     decay: float
@@ -296,7 +297,7 @@ class FluidQueue:
         )
         left = np.array([[vectors[state, place].real for place in chosen] for state in overload])
         factors = np.linalg.solve(left, -shares[overload])
-        # Each active source sends equally many frames: arrivals see the state weighted with their number.
+        # Each active source sends at the same rate, so arrivals see states weighted by their active sources.
         weights = [
             -float(factor * (states @ vectors[:, place].real)) / float(states @ shares)
             for factor, place in zip(factors, chosen, strict=True)
@@ -305,17 +306,17 @@ class FluidQueue:
         return cls(-max(rates), tuple(rates), tuple(weights))
 
     def tail_found(self, volume: float) -> float:
-        """Probability that an arrival finds more than `volume`."""
+        """Returns the probability that an arrival finds more than `volume`."""
         return math.fsum(
             weight * math.exp(rate * volume) for rate, weight in zip(self._rates, self._weights, strict=True)
         )
 
     def found_at_most(self, volume: float) -> float:
-        """Probability that an arrival finds at most `volume`."""
+        """Returns the probability that an arrival finds at most `volume`."""
         return 1 - self.tail_found(volume)
 
     def mean_found(self) -> float:
-        """Mean volume that an arrival finds."""
+        """Returns the mean volume that an arrival finds."""
         return math.fsum(-weight / rate for rate, weight in zip(self._rates, self._weights, strict=True))
 
 
@@ -327,7 +328,7 @@ def decay_closed_form(sources: int, on_share: float, capacity: float) -> float:
 
 
 def on_off_dispersion(peak: float, on: float, off: float, window: float) -> float:
-    """Variance over mean of the volume of an exponential on/off source in a `window`, at rate `peak`."""
+    """Index of dispersion of an exponential on/off source's volume in a `window`, at rate `peak`."""
     share, pace = on / (on + off), 1 / on + 1 / off
     lasting = (pace * window - 1 + math.exp(-pace * window)) / (pace * pace)
     return 2 * peak * (1 - share) * lasting / window
@@ -348,17 +349,17 @@ def wire(length: int, rate: int | Fraction = 10 * GBPS) -> int:
 
 @dataclass(frozen=True)
 class Hop:
-    """A link, with the time from its far end to the next queue (propagation and switch latency)."""
+    """A link, and the delay from its far end to the next queue (propagation and switch latency)."""
 
     rate: int | Fraction
     after: int
 
 
 def path_latency(length: int, overhead: int, hops: Sequence[Hop], *, cut_through: bool) -> int:
-    """Time from the first bit sent to the last bit received, without queueing.
+    """Latency from the first bit sent to the last bit received, without queueing.
 
-    A cut-through switch forwards once 64 B have arrived, unless its egress is faster than its ingress. In
-    that case it waits for the rest, whose time is rounded down to a picosecond separately.
+    A cut-through switch forwards after 64 B unless its egress link is faster than its ingress link. In that
+    case it waits for the rest, whose time is rounded down to a picosecond separately.
     """
     now = 0
     for index, hop in enumerate(hops):
@@ -373,7 +374,7 @@ def path_latency(length: int, overhead: int, hops: Sequence[Hop], *, cut_through
 
 
 def tandem_latencies(created: Sequence[int], length: int, overhead: int, hops: Sequence[Hop]) -> list[int]:
-    """Latency of each frame through store-and-forward links: Lindley's recursion, link after link."""
+    """Latencies of frames through store-and-forward links: Lindley's recursion, link by link."""
     arrivals = [Fraction(time) for time in created]
     for hop in hops:
         free, service = Fraction(0), wire_time(length + overhead, hop.rate)
@@ -387,7 +388,7 @@ def tandem_latencies(created: Sequence[int], length: int, overhead: int, hops: S
 
 @dataclass(frozen=True)
 class PauseCycle:
-    """The cycle of XOFF and XON of one sender at line rate and a slower egress.
+    """The XOFF/XON cycle of a sender at line rate and a slower egress.
 
     Attributes
     ----------
@@ -406,7 +407,7 @@ class PauseCycle:
 
 @dataclass(frozen=True)
 class PauseLoop:
-    """A sender at line rate, pause frames back to it, and a slower egress. Times in picoseconds.
+    """A sender at line rate, its pause frames, and a slower egress. Times in picoseconds.
 
     Attributes
     ----------
@@ -426,7 +427,7 @@ class PauseLoop:
     held: int
 
     def cycle(self, xoff: int, xon: int | None) -> PauseCycle:
-        """The cycle between two watermarks, in waiting frames; without `xon` pauses expire."""
+        """Returns the cycle between two watermarks, in waiting frames; without `xon`, pauses expire."""
         # A cycle begins when a frame finds everything empty. Frame k arrives at k·frame; the transmission of
         # the j-th has begun by then if j·out <= k·frame.
         last = 0
@@ -434,7 +435,7 @@ class PauseLoop:
             last += 1
         reported = last * self.frame + self.pause + self.delay
         stops = reported + self.response
-        # All frames that began until then; the first began at -frame - delay.
+        # All frames that have begun by then; the first began at -frame - delay.
         frames = (stops + self.delay) // self.frame + 2
         if xon is None:
             goes_on = reported + self.held
@@ -446,9 +447,9 @@ class PauseLoop:
 
 
 def frames_after_xoff(frame: int, blocked: int, pause: int, delay: int, response: int) -> int:
-    """Frames of a sender at line rate that arrive after the one that crossed XOFF; times in picoseconds.
+    """Number of frames that arrive after the one that crossed XOFF; times in picoseconds.
 
-    The pause frame waits `blocked` for a frame on the way back, takes `pause` and `delay`, and acts after
+    The pause frame waits `blocked` for a frame in transmission, takes `pause` and `delay`, and acts after
     `response`. A frame that has begun by then is transmitted completely; it began `frame` + `delay` before
     its arrival.
     """
@@ -456,7 +457,7 @@ def frames_after_xoff(frame: int, blocked: int, pause: int, delay: int, response
 
 
 def shaped_starts(created: Sequence[int], frame: int, depth: int, rate: int, service: int) -> list[int]:
-    """Start times of frames behind a token bucket that is full initially, in picoseconds.
+    """Start times in picoseconds of frames behind a token bucket that is initially full.
 
     Parameters
     ----------
@@ -487,7 +488,7 @@ def shaped_starts(created: Sequence[int], frame: int, depth: int, rate: int, ser
 def leaky_starts(created: Sequence[int], frame: int, rate: int, service: int) -> list[int]:
     """Start times of frames behind a leaky bucket; see `shaped_starts`.
 
-    The bucket becomes empty at fractions of a picosecond; frames begin at the next whole one.
+    The bucket may become empty at a fraction of a picosecond; frames begin at the next whole one.
     """
     empty, free = Fraction(0), 0
     starts = []

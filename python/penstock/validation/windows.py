@@ -33,17 +33,21 @@ SEGMENT = 1460
 
 @case(
     "tcp-growth",
-    "How a window grows that counts acknowledgements",
-    compared='One connection with growth = "acks" above its threshold and without losses: segments that the '
-    "window grows by in 100 round trips of 10 ms.",
-    formula="A segment a round trip: each acknowledgement adds segment²/window, fractions included. While a "
-    "window W is acknowledged it grows, so that a round trip adds 1 − 1/2W of a segment.",
+    "Window growth by counting acknowledgements",
+    compared='One connection with growth = "acks" above its threshold and without losses: growth of the '
+    "window, in segments, in 100 round trips of 10 ms.",
+    formula="One segment per round trip: each acknowledgement adds segment²/window, fractions included. "
+    "The window W grows while it is being acknowledged, so a round trip adds 1 − 1/2W of a "
+    "segment.",
     sources=("RFC 5681, section 3.1, equation 3: at most one segment a round trip",),
     scenario=fill(_GROWTH, window=729),
-    ends=("Whole bytes alone gave 0.52 segments at 729 and 2.13 at 3000.",),
+    ends=(
+        "If fractions were truncated to whole bytes, the growth would be 0.52 segments at 729 and "
+        "2.13 at 3000.",
+    ),
 )
 def growth(bench: Bench) -> Iterator[Row]:
-    """From windows of a few segments to those where an acknowledgement adds less than one byte."""
+    """Compares windows of a few segments to windows for which an acknowledgement adds less than one byte."""
     for window in (10, 729, 3000):
         result = bench.once(_GROWTH, window=window)
         found = [row["value"] for row in result.rows("series") if row["metric"] == "window_bytes"]
@@ -55,7 +59,7 @@ def growth(bench: Bench) -> Iterator[Row]:
             expected,
             [grown],
             0.012,
-            "a round trip is cut where the bins are",
+            "round trips do not align with bins",
         )
 
 
@@ -83,7 +87,7 @@ tick = "1 ms", receive_window = "10000 frames" } }
 """
 )
 _NS2_TAHOE = {10: 30.12, 12: 31.04, 14: 31.58, 20: 33.75, 30: 42.93, 50: 45.74}
-"""Mb/s by buffer size in frames: Agent/TCP of ns-2.35, defaults except window_ 10000, tcpTick_ 1 ms."""
+"""Throughput in Mb/s by queue limit in frames, from ns-2.35: Agent/TCP, window_ 10000, tcpTick_ 1 ms."""
 
 
 def _megabits(result: Result) -> float:
@@ -92,27 +96,28 @@ def _megabits(result: Result) -> float:
 
 @case(
     "tcp-tahoe",
-    "Tahoe beside ns-2",
-    compared="One connection with Tahoe and limited transmit through a router from 1 Gb/s to 50 Mb/s, a "
-    "round trip of 20 ms, and so much room in its queue: what it carries in a minute.",
-    formula="Recorded with ns-2.35. Who starts over begins with one segment: limited transmit is for new "
-    "data (RFC 3042), and three segments into a queue that has just overflowed lose two of them again, and "
-    "with them 200 ms. With 8 to 12 frames of room that cost a fifth of the throughput.",
+    "Tahoe compared with ns-2",
+    compared="One connection with Tahoe and limited transmit crosses a router from 1 Gb/s to 50 Mb/s, "
+    "with a round trip of 20 ms and a given queue limit: the throughput in a minute.",
+    formula="Recorded with ns-2.35. After a timeout, a sender restarts with one segment, because "
+    "limited transmit applies to new data only (RFC 3042). Three segments into a queue that has "
+    "just overflowed would lose two of them again, and 200 ms with them. With 8 to 12 frames of "
+    "queue, this would cost a fifth of the throughput.",
     sources=("ns-2.35, Agent/TCP (tcp.cc)", "RFC 3042, section 2"),
     scenario=fill(_TAHOE, room=10),
-    ends=("A timeout more or less is a third of a per cent.",),
+    ends=("One timeout more or less changes the result by a third of a per cent.",),
 )
 def tahoe(bench: Bench) -> Iterator[Row]:
-    """From a tenth of the path to half of it."""
+    """Compares queue limits from a tenth to half of the path's capacity."""
     for room, recorded in _NS2_TAHOE.items():
         result = bench.once(_TAHOE, room=room)
         yield within(
-            f"{room} frames of room",
+            f"queue of {room} frames",
             "Mb/s",
             recorded,
             [_megabits(result)],
             0.015,
-            "ns-2 counts whole packets and its queue what is in service",
+            "ns-2 counts whole packets, and its queue includes the packet in service",
         )
 
 
@@ -120,7 +125,7 @@ _SENDERS = 32
 
 
 def _incast() -> str:
-    """Senders of 45 segments each that begin within 250 us and share a queue of 64 frames."""
+    """32 senders of 45 segments each that begin within 250 us and share a queue of 64 frames."""
     names = [f"s{nth}" for nth in range(_SENDERS)]
     link = 'rate = "1 Gb/s", delay = "25 us", overhead = "0 B"'
     links = ",\n".join(f'  {{ between = ["{name}", "a"], {link} }}' for name in [*names, "b"])
@@ -166,22 +171,24 @@ def _last_ms(result: Result) -> dict[str, float]:
 
 @case(
     "tcp-ties",
-    "Senders out of step",
-    compared="32 senders of 45 segments each that begin within 250 us and share a queue of 64 frames, with "
-    "the random delay that the warning about ties recommends: when the last one is done.",
-    formula="ns-2 and ns-3 need 202 to 214 ms: some senders wait for one timeout of 200 ms and share the "
-    "link for up to 17 ms. Without the delay the same senders lose again and again, for two timeouts more.",
+    "Synchronized senders with jitter",
+    compared="32 senders of 45 segments each begin within 250 us and share a queue of 64 frames, with "
+    "the random delay that the warning about ties recommends: the time at which the last one "
+    "completes.",
+    formula="ns-2 and ns-3 need 202 to 214 ms: some senders wait for one timeout of 200 ms, then share "
+    "the link for up to 17 ms. Without the delay, the same senders lose again and again, for "
+    "two timeouts more.",
     sources=(
         "S. Floyd and V. Jacobson, On traffic phase effects in packet-switched gateways, 1992",
         "ns-2.35 and ns-3.37",
     ),
     scenario=fill(_incast(), jitter="12 us"),
-    ends=("Who loses is a matter of chance.",),
+    ends=("The senders that lose segments are random.",),
 )
 def ties(bench: Bench) -> Iterator[Row]:
-    """With the delay of a frame."""
+    """Compares senders with a random delay of up to one frame."""
     ends = bench.replicate(_incast(), _last_ms, jitter="12 us")["end"]
-    yield within("last sender done", "ms", 208.0, ends, 0.03, "202 to 214 ms are 208 within 3 %")
+    yield within("last sender done", "ms", 208.0, ends, 0.03, "ns-2 and ns-3 give 208 ms within 3 %")
 
 
 _VIDEO = (
@@ -195,24 +202,24 @@ _VIDEO = (
 
 @case(
     "video-rate",
-    "Video keeps its rate",
-    compared="Streams of pictures from the generator, at intervals in which the rate makes 64 B and more: "
-    "what they offer.",
-    formula="Number of streams times the rate. A frame has 64 B at least; what pads a picture to that is "
-    "taken off the next ones.",
+    "Rate of the video generator",
+    compared="Streams of pictures from the generator, at intervals in which the rate yields 64 B or "
+    "more: the offered rate.",
+    formula="Number of streams times the rate. A frame has at least 64 B; the padding of a picture is "
+    "subtracted from the next ones.",
     sources=("Martinez 2006, section 6.2",),
     scenario=fill(_VIDEO, duration="400 ms", interval="6 us", count=1),
     ends=("Pictures are random: their sizes have coefficients of variation of 0.3 to 0.5.",),
 )
 def video(bench: Bench) -> Iterator[Row]:
-    """From a frame a picture to thousands of bytes."""
+    """Compares pictures of one frame to pictures of thousands of bytes."""
     for interval, count, duration in (("5.12 us", 1, "400 ms"), ("20 us", 3, "400 ms"), ("1 ms", 5, "4 s")):
         result = bench.once(_VIDEO, duration=duration, interval=interval, count=count)
         yield within(
-            f"{count} streams, a picture every {interval}",
+            f"{count} streams, one picture per {interval}",
             "Mb/s",
             100.0 * count,
             [float(only(result.rows("flows"), flow="f")["offered_bps"]) / 1e6],
             0.02,
-            "pictures are random",
+            "picture sizes are random",
         )

@@ -1,1 +1,1 @@
-"""Result pages for a browser on this machine, with all points of the part that is zoomed in."""
+"""Serves result pages to a browser on this machine, with full resolution after zooming."""

@@ -1,4 +1,4 @@
-"""Series of any length for a page that zooms: as many points of the visible part as the page can draw.
+"""Multi-resolution time series for zooming: as many points of the visible part as the page can draw.
 
 A page holds about ten thousand points in all. ``penstock view`` returns the points of the visible part of
 the run, from the coarsest level that has enough of them.
@@ -20,20 +20,20 @@ from penstock.report.groups import with_groups
 from penstock.result import Result
 
 STEP = 8
-"""Ratio of the points of a level to those of the next coarser one."""
+"""Ratio of the numbers of points in adjacent levels."""
 LEAST = 2_000
-"""Points of the coarsest level, at least."""
+"""Minimum number of points of the coarsest level."""
 MOST_POINTS = 20_000
-"""Points of a series in an answer, at most."""
+"""Maximum number of points of a series per response."""
 
 
 class Pyramid:
-    """A series at several levels: each holds the smallest and largest value of each bin of the level below.
+    """A series at several resolutions; each bin of a level has the minimum and maximum of the level below.
 
     Parameters
     ----------
     times, values : numpy.ndarray
-        The series in order of time.
+        Series in order of time.
     """
 
     def __init__(self, times: Times, values: Values) -> None:
@@ -43,7 +43,7 @@ class Pyramid:
             self.levels.append((times, values))
 
     def part(self, begin_ns: float, end_ns: float, points: int) -> tuple[Times, Values]:
-        """At most this many points of an interval, preceded by the last point before it."""
+        """Returns at most this many points of an interval, preceded by the last point before it."""
         level = first = last = len(self.levels)
         while level > 0 and last - first < points:
             level -= 1
@@ -54,12 +54,12 @@ class Pyramid:
 
 
 class Levels:
-    """The series of a result, read on the first request.
+    """Series of a result, read on the first request.
 
     Parameters
     ----------
     directory : Path
-        A saved result.
+        Directory of a saved result.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -74,7 +74,7 @@ class Levels:
     def answer(
         self, metric: str, entities: Sequence[str], begin_ns: float, end_ns: float, points: int
     ) -> dict[str, Any]:
-        """The JSON answer to a page: times and values of each entity that has such a series.
+        """Returns the JSON response to a page: times and values of each entity with such a series.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Levels:
         return {"metric": metric, "series": found}
 
     def _pyramid(self, metric: str, entity: str) -> Pyramid | None:
-        with self._lock:  # each request has its own thread
+        with self._lock:  # requests are handled by separate threads
             curve = self._curves.get(metric, {}).get(entity)
             if curve is None:
                 return None

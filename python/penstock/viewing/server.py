@@ -33,11 +33,11 @@ ADDRESS = "127.0.0.1"
 PAGE = "report.html"
 TOKEN_BYTES = 24
 ASKS_S = 10.0
-"""Seconds that a client may take to send its request, or stall while receiving the answer."""
+"""Seconds that a client may take to send its request, or to stall during the response."""
 _HTTP_PORT = 80
-"""The port of an address without one."""
+"""Default port of HTTP."""
 LEVELS = "levels"
-"""Path beside a page that returns points of a part of its series, as JSON."""
+"""Path of the JSON endpoint for points of a part of a series."""
 
 _BESIDE = """<!doctype html>
 <html lang="en">
@@ -161,7 +161,7 @@ class Pages(ThreadingHTTPServer):
 
     daemon_threads = True
     request_queue_size = 512
-    """Length of the queue of pending connections: many times the requests of a page with all its pictures."""
+    """Maximum number of pending connections; far more than a page with its pictures needs."""
 
     def __init__(self, directories: Sequence[Path], port: int = 0) -> None:
         self.directories = [directory.resolve() for directory in directories]
@@ -197,7 +197,7 @@ class Pages(ThreadingHTTPServer):
                     client.shutdown(socket.SHUT_RDWR)
 
     def levels(self, directory: Path) -> Levels:
-        """The series of a result; cached in memory."""
+        """Series of a result; cached in memory."""
         return self._levels.setdefault(directory, Levels(directory))
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -206,7 +206,7 @@ class Pages(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
     def front(self) -> str:
-        """The page with all results."""
+        """Page that shows all results."""
         names = [directory.name for directory in self.directories]
         frames = [
             f'<iframe data-page="{number}/{quote(PAGE)}" title="{html.escape(name)}"></iframe>'
@@ -262,7 +262,7 @@ class _Handler(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def _is_ours(self) -> bool:
-        """Returns true if the Host header names this server. Guards against DNS rebinding."""
+        """True if the Host header names this server. Prevents DNS rebinding."""
         host = self.headers.get("Host")
         if host is None:
             return True
@@ -270,7 +270,7 @@ class _Handler(SimpleHTTPRequestHandler):
         return name in (ADDRESS, "localhost") and (port or str(_HTTP_PORT)) == str(self.server.server_port)
 
     def _place(self, words: Sequence[str]) -> Path | None:
-        """The requested file, if it is within a result after links are resolved."""
+        """Requested file, if it is inside a result after resolving links."""
         number, *rest = words
         numbers = list(map(str, range(len(self.server.directories))))
         if number not in numbers or any(
@@ -280,13 +280,13 @@ class _Handler(SimpleHTTPRequestHandler):
         directory = self.server.directories[int(number)]
         try:
             place = directory.joinpath(*rest).resolve()
-        except (OSError, RuntimeError, ValueError):  # a loop of links, a name that is too long
+        except (OSError, RuntimeError, ValueError):  # cyclic links, or a name that is too long
             return None
         return place if rest and place.is_relative_to(directory) else None
 
     def _file(self, place: Path) -> None:
         try:
-            file = place.open("rb") if place.is_file() else None  # reading from anything else may not end
+            file = place.open("rb") if place.is_file() else None  # reading a pipe or device might block
         except OSError:
             file = None
         if file is None:
@@ -296,7 +296,7 @@ class _Handler(SimpleHTTPRequestHandler):
             self._stream(file, os.fstat(file.fileno()).st_size, self.guess_type(str(place)))
 
     def _answer(self, directory: Path, query: str) -> None:
-        """Sends points of a part of some series of the result to its page."""
+        """Sends points of a part of some series to the page of the result."""
         try:
             fields = parse_qs(query, max_num_fields=_MOST_FIELDS)
             begin, end = (float(fields[key][0]) for key in ("from", "to"))
@@ -323,7 +323,7 @@ class _Handler(SimpleHTTPRequestHandler):
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(size))
         self.end_headers()
-        shutil.copyfileobj(content, self.wfile, _PIECE)  # each piece within the time that a client has
+        shutil.copyfileobj(content, self.wfile, _PIECE)  # the timeout applies to each piece
 
 
 _PIECE = 1 << 18

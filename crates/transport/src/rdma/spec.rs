@@ -86,7 +86,7 @@ pub enum QueuePairs {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CnpScope {
-    /// Each queue pair has its own.
+    /// Each queue pair has its own interval.
     #[default]
     QueuePair,
     /// All queue pairs from one host.

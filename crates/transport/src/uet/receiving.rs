@@ -157,7 +157,7 @@ impl ReceivingContext {
         self.request_credit(received, header.credit, now);
     }
 
-    /// Passes a packet and its credit target to the grants.
+    /// Passes a packet and its credit target to the credit scheduler ([`Grants`]).
     fn request_credit(&mut self, received: &Received, credit: u32, now: Time) {
         let Some(grants) = &mut self.grants else {
             return;

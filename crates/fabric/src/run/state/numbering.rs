@@ -40,17 +40,16 @@ impl Numbering {
     pub fn queue(&self, queue: QueueIx) -> u32 {
         self.first_queue + queue.number()
     }
-    /// The node of this part with this number in the whole fabric. Used for the destination of a frame that has
-    /// arrived.
+    /// Converts a fabric-wide node number to the index of the node in this part, for the destination of an arrived frame.
     pub fn node_here(&self, node: NodeId) -> NodeIx {
         NodeIx::new(node.0 - self.first_node)
     }
-    /// The port of this part with this number in the whole fabric. Used for entries of the node's forwarding table.
+    /// Converts a fabric-wide port number, as in forwarding tables, to the index of the port in this part.
     #[inline(always)]
     pub fn port_here(&self, port: PortId) -> PortIx {
         PortIx::new(port.0 - self.first_port)
     }
-    /// The queue of this part with this number in the whole fabric.
+    /// Converts a fabric-wide queue number to the index of the queue in this part.
     pub fn queue_here(&self, number: u32) -> QueueIx {
         QueueIx::new(number - self.first_queue)
     }
