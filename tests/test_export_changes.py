@@ -227,6 +227,6 @@ def test_what_cannot_be_patched(penstock: Command, tmp_path: Path) -> None:
     done = penstock("export", "s.toml", "--format", "dcb", "--from", "config_db.json")
     assert (done.returncode, "expected --format sonic" in done.stderr) == (2, True), done.stderr
     done = penstock("export", "s.toml", "--format", "sonic", "--from", "s.toml")
-    assert (done.returncode, "is no CONFIG_DB" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, "expected a CONFIG_DB" in done.stderr) == (2, True), done.stderr
     done = penstock("export", "s.toml", "--format", "sonic", "--whole")
     assert (done.returncode, "expected --from" in done.stderr) == (2, True), done.stderr

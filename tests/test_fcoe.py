@@ -110,7 +110,7 @@ def test_a_loss_costs_the_whole_exchange_and_its_timer(operation: str) -> None:
     assert row["exchanges"] == (20_000_000_000 - 1 - START - aborted) // took
     assert row["segments_sent_again"] > 100
     output = "\n".join(forensics.why(result, "san"))
-    assert "had not ended after ulp_tov, and were aborted and repeated as a whole: 1." in output
+    assert "Exchanges that exceeded ulp_tov, and were aborted and repeated: 1." in output
 
 
 ISCSI = """

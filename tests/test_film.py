@@ -109,7 +109,7 @@ def test_a_recording_names_what_it_cannot_do(tmp_path: Path) -> None:
     result = run("60 us", bin="4 us")
     with pytest.raises(ps.InputError, match=r"run\.avi: expected a file that ends in \.gif, \.webp"):
         result.record(tmp_path / "run.avi")
-    with pytest.raises(ps.InputError, match="--seconds is 0; expected more than 0, at most 120"):
+    with pytest.raises(ps.InputError, match="--seconds is 0; expected a number above 0 and at most 120"):
         result.record(tmp_path / "run.gif", seconds=0)
     with pytest.raises(ps.InputError, match="no time series of ports"):
         run(bin="off").record(tmp_path / "run.gif")

@@ -94,7 +94,7 @@ def test_a_picture_says_how_many_trees_it_leaves_out(sick: Result, monkeypatch: 
     monkeypatch.setattr(drawing, "number_of_trees", lambda _: 5)
     figure = plots.congestion(sick)
     assert len(figure.axes) == 3
-    assert figure.texts[0].get_text().endswith("2 more trees are not shown")
+    assert figure.texts[0].get_text().endswith("2 more trees not shown")
 
 
 def test_why_names_the_root_and_the_way(sick: Result) -> None:

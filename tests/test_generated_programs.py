@@ -181,7 +181,7 @@ def test_the_commands_write_schedules(penstock: Command, tmp_path: Path) -> None
     done = penstock("trace", "infer", *numbers, *more)
     assert done.returncode == 0, done.stderr
     done = penstock("trace", "check", "step.goal", "job.bin")
-    assert "2 read, 0 refused" in done.stdout
+    assert "2 read, 0 rejected" in done.stdout
     done = penstock("trace", "train", *numbers, "--sequence", "32", "--zero", "7", "-o", "bad.goal")
     assert done.returncode == 2
     assert "zero is 7; expected 0 to 3" in done.stderr

@@ -84,7 +84,7 @@ def test_a_lost_frame_is_the_root_of_what_hangs() -> None:
     assert chain.root["cause"] == "lost"
     assert "h2" in (chain.root["host"], chain.root["peer_host"])
     output = jobs.hung(result)
-    assert output is not None and output.endswith("of which a frame is lost and not retransmitted")
+    assert output is not None and output.endswith("a frame of it was lost and not retransmitted")
     assert jobs.hung(run(ring)) is None
 
 

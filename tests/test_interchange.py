@@ -228,7 +228,7 @@ def test_what_does_not_go_together(texts: list[str], message: str) -> None:
         (["empty.txt"], "empty.txt: is empty"),
         (["latin.txt"], "latin.txt:2: byte 0xe9 is not UTF-8"),
         (["plain.txt", "--format", "ns3-flow"], "no such format; did you mean ns3-flows"),
-        (["plain.txt", "--format", "ns3-flows", "--format", "ns3-flows"], "--format is there 2 times"),
+        (["plain.txt", "--format", "ns3-flows", "--format", "ns3-flows"], "--format was given 2 times"),
         (["topology.txt", "--duration", "5"], "duration"),
         (["topology.txt", "--like", "nothing"], "no scenario has this name"),
         ([], "Try: penstock import --help"),

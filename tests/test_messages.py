@@ -135,7 +135,7 @@ def test_a_name_that_begins_like_an_option_is_named_behind_two_dashes(
     scenario = ps.Scenario("1 us").topology.star(hosts=2, rate="10 Gb/s", phy="none")
     scenario.flow("-x", from_="h0", to="h1", source="greedy").run().save("r")
     assert main(["why", "-x", "r"]) == 2
-    assert "A name that begins with - goes behind --: penstock why -- -x" in capsys.readouterr().err
+    assert "Put a name that begins with - after --: penstock why -- -x" in capsys.readouterr().err
     assert main(["why", "--", "-x", "r"]) == 0
     assert main(["why", "x", "--jsn"]) == 2
     assert "goes behind" not in capsys.readouterr().err

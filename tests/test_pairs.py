@@ -84,7 +84,7 @@ def test_a_picture_has_a_row_for_each_and_color_for_what_is_certain() -> None:
     certain, unsure = latency.containers
     assert len(certain.lines[0].get_xdata()) == 0
     assert unsure.lines[0].get_xdata() == pytest.approx([0.2])
-    with pytest.raises(ValueError, match="nothing differs"):
+    with pytest.raises(ValueError, match="expected a measure that differs"):
         plots.differences(pairs.differences(first, first))
 
 

@@ -215,7 +215,7 @@ def test_transfers_of_one_size_are_a_distribution(made_up: Result) -> None:
 
     axes = drawn([32_768] * 100)
     assert axes.get_ylabel() == "cumulative share of transfers"
-    assert axes.get_xlabel().endswith("all are of 32 KiB")
+    assert axes.get_xlabel().endswith("(all transfers: 32 KiB)")
     x, y = axes.lines[0].get_data()
     assert (x[0], y[0], x[-1], y[-1]) == (1.0, 0.0, 10.9, 1.0)
     assert "median 5.9" in {text.get_text() for text in axes.texts}
@@ -383,7 +383,7 @@ def test_an_envelope_keeps_the_extremes(values: list[float], points: int) -> Non
 def test_an_envelope_of_nonsense_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 2"):
         envelope([1], [1.0], 1)
-    with pytest.raises(ValueError, match="2 times but 1 values"):
+    with pytest.raises(ValueError, match="2 times for 1 values"):
         envelope([1, 2], [1.0], 10)
 
 

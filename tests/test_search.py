@@ -180,14 +180,14 @@ def test_first_parts_that_cannot_be(share: float, vary: str, message: str, tmp_p
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "one of --minimize and --maximize"),
-        (("--minimize", "run.events", "--maximize", "run.events"), "one of --minimize and --maximize"),
+        ((), "expected --minimize or --maximize, and not both"),
+        (("--minimize", "run.events", "--maximize", "run.events"), "expected --minimize or --maximize, and not both"),
         (("--minimize", "run.events"), "no key varies"),
         (("--minimize", "run.events", "--vary", "simulation.seed=1..2"), "no key varies"),
         (("--minimize", "run.evnts", "--vary", "flow_control.pfc.xoff=20 frames:30 frames"), "events"),
         (
             ("--minimize", "flows.jitter_ns", "--vary", "flow_control.pfc.xoff=20 frames, 30 frames"),
-            "each row",
+            "one value per row",
         ),
         (("--minimize", "run.events", "--require", "run.events", "--vary", "a=1"), "not a comparison"),
         (("--minimize", "run.events", "--vary", "a=1", "--trials", "0"), "trials is 0"),

@@ -80,7 +80,7 @@ def test_what_nothing_moves(tmp_path: Path) -> None:
 
 
 def test_an_effect_needs_all_points(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"(?s)frame = .* failed: .*an effect needs all points"):
+    with pytest.raises(InputError, match=r"(?s)with .*frame = .* failed: .*all points are required"):
         found(tmp_path / "s", "morris", 4, {"flows.0.frame": "64 B:20000 B"}, "sum(flows.throughput_bps)")
 
 
@@ -91,7 +91,7 @@ def test_an_effect_needs_all_points(tmp_path: Path) -> None:
         (("--vary", f"{A}=1 Gb/s:2 Gb/s", "--method", "moris"), "did you mean morris"),
         (("--vary", f"{A}=1 Gb/s:2 Gb/s", "--number", "1"), "at least 2"),
         (("--vary", f"{A}=1 Gb/s:2 Gb/s", "--method", "sobol"), "power of two"),
-        (("--vary", f"{A}=1 Gb/s:2 Gb/s", "--measure", "x=flows.jitter_ns"), "each row"),
+        (("--vary", f"{A}=1 Gb/s:2 Gb/s", "--measure", "x=flows.jitter_ns"), "one value per row"),
     ],
 )
 def test_wrong_words(

@@ -146,4 +146,4 @@ def test_the_command_tells_who_starves(penstock: Command, tmp_path: Any) -> None
     assert reported["classes"][0]["class"] == 0 and reported["classes"][0]["waits_still"]
     assert reported["classes"][0]["weak"]["judgement"] == "no bound"
     for words in (("--bound", "1 us"), ("--starvation", "--bound", "soon"), ("--starvation", "--by", "node")):
-        assert "expected" in penstock("fair", path, *words).stderr
+        assert "which do not apply" in penstock("fair", path, *words).stderr

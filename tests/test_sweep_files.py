@@ -76,10 +76,10 @@ def _no_json(word: str) -> None:
         ("[sweep\n", "sweep.toml: Expected ']'"),
         (
             HEAD + SEEDS + "[simulation]\nduration = '1 ms'\n",
-            "simulation beside [sweep] belongs into the scenario",
+            "simulation next to [sweep]; move them to the scenario",
         ),
-        (HEAD.replace("small", "sweep") + SEEDS, "scenario of [sweep] names this file, which is a sweep"),
-        (HEAD.replace("small", "other") + SEEDS, "scenario of [sweep] names other.toml, which is a sweep"),
+        (HEAD.replace("small", "sweep") + SEEDS, "scenario of [sweep] is this file, which is a sweep"),
+        (HEAD.replace("small", "other") + SEEDS, "scenario of [sweep] is other.toml, which is a sweep"),
         (HEAD.replace("'small.toml'", "3") + SEEDS, "scenario of [sweep] is 3; expected text"),
         (HEAD.replace("small", "s" * 5_000) + SEEDS, "no such file|cannot be opened"),
         (HEAD.replace("small", "\\u0000").replace("'", '"') + SEEDS, "expected a path"),
@@ -109,7 +109,7 @@ def test_a_byte_order_mark_and_single_values(output: Said) -> None:
 def test_a_pipe_is_read_once_and_a_device_to_its_limit(output: Said) -> None:
     vary = ("--vary", "simulation.seed=1,2")
     os.mkfifo("pipe")
-    assert "pipe into which nobody writes" in output.refused("sweep", "pipe", *vary)
+    assert "a pipe without a writer" in output.refused("sweep", "pipe", *vary)
     for device in ("/dev/zero", "/dev/full"):
         assert "has more than 16 MiB" in output.refused("sweep", device, *vary)
     for text, words in ((SMALL, vary), (HEAD + SEEDS, ())):
@@ -236,7 +236,7 @@ def test_who_waits_for_a_cluster_is_reported(output: Said, monkeypatch: pytest.M
     )
     first, second, *_ = reported.splitlines()
     assert first == f"connecting to the scheduler at {place}"
-    assert second.startswith(f"penstock: no scheduler of Dask answers at {place}")
+    assert second.startswith(f"penstock: no Dask scheduler responds at {place}")
 
 
 def test_patience_is_short() -> None:

@@ -3517,7 +3517,9 @@ class JobKeys(TypedDict, total=False):
     workload: Required[WorkloadKeys]
     """Workload of an iteration: a table with `collective`, `goal`, `messages` or `session`."""
     over: Carrier | None
-    """Transport of the messages: a table, as in `over` of transfers, or "frames". Default: queue pairs."""
+    """Transport of the messages: a table, as in `over` of transfers, or "frames". Default: queue pairs
+    with their defaults.
+    """
     start: str | None
     """Start time of the first iteration. Default: "0 s"."""
     iterations: int | None

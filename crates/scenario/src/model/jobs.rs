@@ -33,7 +33,7 @@ pub struct Job {
     pub placement: Placement,
     /// Workload of an iteration: a table with `collective`, `goal`, `messages` or `session`. Required.
     pub workload: WorkloadKeys,
-    /// Transport of the messages: a table, as in `over` of transfers, or "frames". Each pair of ranks has one queue pair or context in each direction, or with TCP as many connections as messages are in flight at once. With "frames", messages are sent once and never acknowledged: a message counts as sent when its last bit has left the NIC, and a lost frame ends the job with the verdict `hung`. Default: queue pairs (`rdma`) with their defaults.
+    /// Transport of the messages: a table, as in `over` of transfers, or "frames". Each pair of ranks has one queue pair or context in each direction, or with TCP as many connections as messages are in flight at once. With "frames", messages are sent once and never acknowledged: a message counts as sent when its last bit has left the NIC, and a lost frame ends the job with the verdict `hung`. Default: queue pairs with their defaults.
     #[serde(default = "CarrierText::of_jobs")]
     pub over: CarrierText,
     /// Start time of the first iteration. A time with unit. Default: "0 s".
