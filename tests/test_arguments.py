@@ -51,7 +51,11 @@ WRONG: list[tuple[str, Callable[[], Any], str]] = [
     ("no text for a scenario", lambda: ps.Scenario.from_toml(None), "text is None; expected text"),  # type: ignore[arg-type]
     ("no key", lambda: small().with_value(3, 1), "key is 3; expected text"),  # type: ignore[arg-type]
     ("no name", lambda: small().flow(None, from_="h0", to="h1"), "flow.name is None"),  # type: ignore[arg-type]
-    ("half a letter", lambda: small().with_value("simulation.name", "\udcff"), "expected text that can be encoded as UTF-8"),
+    (
+        "half a letter",
+        lambda: small().with_value("simulation.name", "\udcff"),
+        "expected text that can be encoded as UTF-8",
+    ),
     ("a list of threads", lambda: small().run(threads=np.array([1, 2])), "threads is array"),  # type: ignore[arg-type]
     ("a number for many", lambda: ps.run_many(3), "expected a list"),  # type: ignore[arg-type]
     ("a number for a directory", lambda: ps.Result.load(3), "directory is 3; expected a path"),  # type: ignore[arg-type]

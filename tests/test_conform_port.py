@@ -185,7 +185,10 @@ def test_one_priority_and_all_of_them_leave_cases_without_trials() -> None:
         (["--feed", "lo"], "expected both"),
         (["--interface", "lo", "--feed", "lo"], "another interface"),
         (["--interface", "no-such", "--feed", "lo"], "no such interface"),
-        (["--interface", "lo", "--feed", "lo", "--against", "sim"], "remove --against, --scenario and --node"),
+        (
+            ["--interface", "lo", "--feed", "lo", "--against", "sim"],
+            "remove --against, --scenario and --node",
+        ),
     ],
 )
 def test_what_cannot_be(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -381,7 +381,7 @@ def test_replications_are_named(penstock: Command, tmp_path: Path) -> None:
     ):
         refused = penstock(*words)
         assert refused.returncode == 2
-        assert "holds replications" in refused.stderr
+        assert "contains replications" in refused.stderr
         assert f"such as {Path('out/reps/seed-9')}" in refused.stderr
     chosen = f"result   {Path('out/reps/seed-9')}, the newest in out (one of 2 replications)"
     assert penstock("why", "h0").stderr == f"{chosen}; for another: penstock why h0 RESULT\n"

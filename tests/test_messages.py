@@ -48,11 +48,11 @@ def test_what_is_wrong_with_the_file_itself_has_its_place(penstock: Command, tmp
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
-        ("m=max()", "max() cannot take nothing; expected max(first, others)"),
-        ("m=sum(1, 2)", "sum() cannot take 2 values; expected sum(column)"),
+        ("m=max()", "max() does not accept nothing; expected max(first, others)"),
+        ("m=sum(1, 2)", "sum() does not accept 2 values; expected sum(column)"),
         (
             "m=quantile(flows.latency_p99_ns)",
-            "quantile() cannot take one value; expected quantile(column, share)",
+            "quantile() does not accept one value; expected quantile(column, share)",
         ),
         ('m=abs("text")', 'the text "text" is not a number'),
     ],

@@ -106,7 +106,9 @@ def test_the_command_pairs_replications(penstock: Callable[..., Any], tmp_path: 
     assert "picture  pictures/differences.png" in shown
     assert (tmp_path / "pictures/differences.svg").exists()
     nothing = penstock("compare", "a", "a", "--out", "nothing")
-    assert nothing.returncode == 2 and "nothing differs between two pairs" in nothing.stderr
+    assert (
+        nothing.returncode == 2 and "expected a measure that differs in at least two pairs" in nothing.stderr
+    )
     same = json.loads(penstock("compare", "a", "a", "--json").stdout)
     assert all(row["change"] == 0 for row in same["differences"])
     one = penstock("run", "a.toml", "--out", "one", "--no-report")

@@ -181,7 +181,10 @@ def test_first_parts_that_cannot_be(share: float, vary: str, message: str, tmp_p
     ("words", "message"),
     [
         ((), "expected --minimize or --maximize, and not both"),
-        (("--minimize", "run.events", "--maximize", "run.events"), "expected --minimize or --maximize, and not both"),
+        (
+            ("--minimize", "run.events", "--maximize", "run.events"),
+            "expected --minimize or --maximize, and not both",
+        ),
         (("--minimize", "run.events"), "no key varies"),
         (("--minimize", "run.events", "--vary", "simulation.seed=1..2"), "no key varies"),
         (("--minimize", "run.evnts", "--vary", "flow_control.pfc.xoff=20 frames:30 frames"), "events"),

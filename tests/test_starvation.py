@@ -145,5 +145,9 @@ def test_the_command_tells_who_starves(penstock: Command, tmp_path: Any) -> None
     reported = json_of(penstock("fair", path, "--starvation", "--json"))
     assert reported["classes"][0]["class"] == 0 and reported["classes"][0]["waits_still"]
     assert reported["classes"][0]["weak"]["judgement"] == "no bound"
-    for words in (("--bound", "1 us"), ("--starvation", "--bound", "soon"), ("--starvation", "--by", "node")):
-        assert "which do not apply" in penstock("fair", path, *words).stderr
+    for words, expected in (
+        (("--bound", "1 us"), "expected --starvation"),
+        (("--starvation", "--bound", "soon"), "expected"),
+        (("--starvation", "--by", "node"), "which do not apply"),
+    ):
+        assert expected in penstock("fair", path, *words).stderr

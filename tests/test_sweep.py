@@ -146,7 +146,10 @@ def test_keys_that_follow() -> None:
         ({"derive": {XON: "[x for x in (1,)]"}}, "expected numbers, names"),
         ({"measure": {"a b": "1"}}, "needs a name"),
         ({"measure": {"a": "max(flows.x"}}, "is not a valid expression"),
-        ({"measure": {"a": "p99(flows.x)"}}, r"a \"p99\(flows.x\)\": unknown function p99; known names: sum,"),
+        (
+            {"measure": {"a": "p99(flows.x)"}},
+            r"a \"p99\(flows.x\)\": unknown function p99; known names: sum,",
+        ),
     ],
 )
 def test_wrong_plans(more: dict[str, object], message: str) -> None:
