@@ -116,6 +116,6 @@ def test_the_command_pairs_replications(penstock: Callable[..., Any], tmp_path: 
     alone = penstock("compare", "one", "one", "--out", "x")
     assert alone.returncode == 2 and "two sets of replications" in alone.stderr
     wrong = penstock("compare", "a", "one")
-    assert wrong.returncode != 0 and "compare two of a kind" in wrong.stderr
+    assert wrong.returncode != 0 and "expected a set of replications" in wrong.stderr
     three = penstock("compare", "a", "b", "a")
     assert three.returncode == 2 and "for more variants: penstock sweep SCENARIO --vary" in three.stderr
