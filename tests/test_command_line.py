@@ -201,7 +201,7 @@ def test_explain(penstock: Command, name: str, expected: str) -> None:
 def test_explain_says_the_same_once(penstock: Command) -> None:
     output = penstock("explain", "xoff").stdout
     assert output.count("High watermark: at or above it, XOFF is sent.") == 1
-    assert "The same in 12 more places, such as host.flow_control.pause.xoff." in output
+    assert "Also in 12 more places, such as host.flow_control.pause.xoff." in output
     assert "default: computed" not in output
 
 
@@ -236,7 +236,7 @@ def test_explain_searches_names_and_texts(penstock: Command) -> None:
     assert "flow_throughput" not in both
     missed = penstock("explain", "--search", "nothing-like-this")
     assert (missed.returncode, missed.stdout) == (2, "")
-    assert "without a name lists" in missed.stderr
+    assert "for a list of names: penstock explain" in missed.stderr
     assert "expected only one of them" in penstock("explain", "pfc", "--search", "pfc").stderr
     assert "faults.after" in penstock("explain", "routing").stderr
 
