@@ -281,9 +281,9 @@ def test_prometheus_reads_totals_and_series(made_up: Result) -> None:
     ("words", "message"),
     [
         (["flow"], "has no table flow; did you mean flows"),
-        (["flows", "ports"], "2 as csv do not fit standard output"),
-        (["flows", "--format", "parquet"], "1 as parquet do not fit standard output"),
-        (["flows", "--format", "openmetrics"], "expected no names of tables"),
+        (["flows", "ports"], "for 2 as csv, expected --out DIRECTORY"),
+        (["flows", "--format", "parquet"], "for 1 as parquet, expected --out DIRECTORY"),
+        (["flows", "--format", "openmetrics"], "remove the names of tables"),
         (["flows", "--stretch", "5"], "--stretch is 5"),
         (["--format", "openmetrics", "--stretch", "0"], "--stretch is 0"),
         (["--format", "openmetrics", "--stretch", "nan"], "--stretch is nan"),

@@ -75,7 +75,9 @@ def _write(result: Result, names: tuple[str, ...], format: Format, out: Path | N
     make = {"csv": written.csv_text, "parquet": written.parquet_bytes}[format]
     if out is None:
         if len(names) > 1 or format == "parquet":
-            raise InputError(f"{len(names)} tables as {format} need a directory; expected --out DIRECTORY")
+            raise InputError(
+                f"standard output takes one table as csv; for {len(names)} as {format}, expected --out DIRECTORY"
+            )
         write_data(make(result.table(names[0])).decode())
         return EXIT_DONE
     out.mkdir(parents=True, exist_ok=True)
