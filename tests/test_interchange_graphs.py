@@ -281,8 +281,8 @@ def test_prometheus_reads_totals_and_series(made_up: Result) -> None:
     ("words", "message"),
     [
         (["flow"], "has no table flow; did you mean flows"),
-        (["flows", "ports"], "for 2 as csv, expected --out DIRECTORY"),
-        (["flows", "--format", "parquet"], "for 1 as parquet, expected --out DIRECTORY"),
+        (["flows", "ports"], "not 2 as csv; expected --out DIRECTORY"),
+        (["flows", "--format", "parquet"], "not 1 as parquet; expected --out DIRECTORY"),
         (["flows", "--format", "openmetrics"], "remove the names of tables"),
         (["flows", "--stretch", "5"], "--stretch is 5"),
         (["--format", "openmetrics", "--stretch", "0"], "--stretch is 0"),

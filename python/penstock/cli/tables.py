@@ -75,9 +75,8 @@ def _write(result: Result, names: tuple[str, ...], format: Format, out: Path | N
     make = {"csv": written.csv_text, "parquet": written.parquet_bytes}[format]
     if out is None:
         if len(names) > 1 or format == "parquet":
-            raise InputError(
-                f"standard output takes one table as csv; for {len(names)} as {format}, expected --out DIRECTORY"
-            )
+            given = f"{len(names)} as {format}"
+            raise InputError(f"one table as csv fits standard output, not {given}; expected --out DIRECTORY")
         write_data(make(result.table(names[0])).decode())
         return EXIT_DONE
     out.mkdir(parents=True, exist_ok=True)
