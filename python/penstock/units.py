@@ -1,4 +1,4 @@
-"""Formats numbers, names and tables for people."""
+"""Formats numbers, names and tables for people, and reads the rates of links."""
 
 from __future__ import annotations
 
@@ -205,3 +205,13 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return html_of(self.first, self.table.column_names, self.table.num_rows, f"rows of {self.name}")
+
+
+def rate_back(link: Mapping[str, Any]) -> float:
+    """The rate of a link of a topology from its second end to the first, in bits a second."""
+    return float(link.get("reverse_rate_bps", link["rate_bps"]))
+
+
+def rate_from(end: str, link: Mapping[str, Any]) -> float:
+    """The rate at which an end of a link of a topology sends, in bits a second."""
+    return float(link["rate_bps"]) if end == link["a"] else rate_back(link)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.links import rate_back
 from penstock.measurements import of_result
+from penstock.units import rate_back
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import InputError
-from penstock.links import rate_back
 from penstock.measurements import of_result
-from penstock.units import duration
+from penstock.units import duration, rate_back
 
 from . import connections, fairness
 from .class_weights import InForce

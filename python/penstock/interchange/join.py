@@ -15,8 +15,8 @@ import tomli_w
 
 from penstock.errors import InputError
 from penstock.library import Source, suggestion, toml
-from penstock.links import rate_from
 from penstock.running import run_source
+from penstock.units import rate_from
 
 from .fabric_links import fit_links
 from .memory import assume, attach_rest, count_losses, fit

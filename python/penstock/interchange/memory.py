@@ -17,8 +17,8 @@ from penstock import _core
 from penstock.errors import InputError
 from penstock.laboratory.quantity import Quantity
 from penstock.library import Source
-from penstock.links import rate_back
 from penstock.running import run_source
+from penstock.units import rate_back
 
 from .piece import Assumed, Document, LinkClass, SharedMemory, plainest, size
 

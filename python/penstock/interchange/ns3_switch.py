@@ -10,8 +10,8 @@ from typing import Any
 import tomli_w
 
 from penstock.library import Source
-from penstock.links import rate_from
 from penstock.running import run_source
+from penstock.units import rate_from
 
 from .memory import link_headroom
 from .piece import plainest, size
