@@ -157,6 +157,8 @@ def _function(types: Types, name: str, forms: list[Form]) -> Iterator[str]:
 
 def _example(name: str) -> str:
     """Returns the example of a function: a call, and the table that it returns."""
+    if name not in EXAMPLES:
+        return QUOTES
     call = f"ps.{name}({EXAMPLES[name]['call']})"
     returned = eval(call, {"ps": penstock})
     lines = [
