@@ -73,6 +73,6 @@ def test_the_command_draws_it(
         assert f"picture  {path}" in capsys.readouterr().out.replace("\n", "")
         assert path.stat().st_size > 1_000
     main(["compare", *places, "--picture", str(tmp_path / "a.svg")])
-    assert "expected of to be one of small, large" in " ".join(capsys.readouterr().err.split())
+    assert "`of` is missing; expected one of small, large" in " ".join(capsys.readouterr().err.split())
     main(["compare", *places, "--picture", str(tmp_path / "a.doc"), "--draw", "sizes"])
     assert "expected a file that ends in .png, .pdf, .svg" in " ".join(capsys.readouterr().err.split())

@@ -66,7 +66,7 @@ impl PriorityPauses {
     }
 }
 
-/// A pause that this station has requested. Whether it is in force at the peer is an estimate.
+/// A pause that this station has requested. The time at which it takes effect at the peer is an estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub struct OutstandingPause {
     /// Time at which the XOFF must be renewed; zero if no XOFF is in force.

@@ -70,4 +70,4 @@ def _labels(places: Sequence[Path]) -> list[str]:
         labels = ["/".join(place.parts[-parts:]) for place in places]
         if len(set(labels)) == len(labels):
             return labels
-    raise InputError("--picture: expected different directories")
+    raise InputError("--picture: a result is given twice; expected different directories")

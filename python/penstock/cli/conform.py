@@ -112,7 +112,9 @@ def _device(
     """Returns the device, the cases to run, and the name of the device in a report."""
     if switch != Switch():
         if (against, scenario, node) != (None, None, None):
-            raise InputError("--interface: remove --against, --scenario and --node")
+            raise InputError(
+                "--interface selects a device of its own; remove --against, --scenario and --node"
+            )
         return _port(switch, chosen)
     if scenario is None and node is None:
         name = against or "agent"

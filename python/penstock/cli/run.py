@@ -59,9 +59,8 @@ class Extent:
         interruption, repeat the command to resume.
     until
         Ends all jobs when the mean iteration time has this precision, such as "5 % at 95 %": half-width of
-        the
-        confidence interval, and confidence level (90, 95 or 99 %). All figures are then estimates. Default:
-        the setting of the scenario.
+        the confidence interval, and confidence level (90, 95 or 99 %). All figures are then estimates.
+        Default: the setting of the scenario.
     """
 
     replications: Whole | None = None

@@ -183,7 +183,7 @@ def _only(results: Mapping[str, Measurements], what: str) -> str:
     if names is None or len(names) != 1:
         if not names:
             raise ArgumentError(f"{what}: the results have no name in common")
-        raise ArgumentError(f"{what}: expected of to be one of {', '.join(names[:12])}")
+        raise ArgumentError(f"{what}: `of` is missing; expected one of {', '.join(names[:12])}")
     return names[0]
 
 
