@@ -154,9 +154,11 @@ def test_experiments_are_shown_and_judged_alone(study: Path, capsys: pytest.Capt
     assert "no experiment 'N3' in study.toml; known names: N1, N2" in capsys.readouterr().err
 
 
-def test_what_rests_on_too_little_is_not_decided(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    undecided = '{"lost": 9}, decided=not context.quick'
-    (study / "study.py").write_text(ANY.replace('{"lost": 0}', undecided))
+def test_a_quick_run_does_not_decide_what_needs_the_full_study(
+    study: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (study / "study.toml").write_text(TOML.replace('id = "N2"', 'id = "N2"\nrequires = "full"'))
+    (study / "study.py").write_text(ANY.replace('"lost": 0', '"lost": 9'))
     assert main(["reproduce", "nobody-1999/ch1", "--quick", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert [one["verdict"] for one in answer["experiments"]] == ["reproduced", "not decided"]
@@ -230,7 +232,8 @@ def test_a_study_that_does_not_keep_its_promise_is_an_error(study: Path, code: s
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "'experiments' is missing"),
+        ("", "'title' is missing"),
+        ('title = "T"\nsource = "S"', "no experiments; expected"),
         (TOML.replace("title", "tittle"), "'title' is missing"),
         (TOML.replace('id = "N2"', 'id = "N1"'), "same id"),
         (TOML.replace("criterion", "criteria"), "criteria"),

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock import library
 from penstock.errors import InputError, StudyError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Entry = TypeVar("Entry", bound="DataclassInstance")
 
 FILE = "study.toml"
 """The file that makes a folder a study."""
@@ -61,10 +66,20 @@ class Bound:
     shown: str = "{:,.4g}"
 
     def __post_init__(self) -> None:
+        try:
+            self.shown.format(1.0)
+        except (ValueError, LookupError):
+            raise StudyError(
+                f"{self.figure}: shown is {self.shown!r}; expected a format like {{:.1%}}"
+            ) from None
         if all(bound is None for _, bound in self._limits):
             raise StudyError(f"{self.figure}: no bound; expected at_least, at_most, above or below")
         if None not in (self.at_least, self.above) or None not in (self.at_most, self.below):
             raise StudyError(f"{self.figure}: at_least and above, or at_most and below; expected one of them")
+        lower = self.above if self.at_least is None else self.at_least
+        upper = self.below if self.at_most is None else self.at_most
+        if lower is not None and upper is not None and lower > upper:
+            raise StudyError(f"{self.figure}: no value lies between {lower:g} and {upper:g}; exchange them")
 
     @property
     def name(self) -> str:
@@ -177,8 +192,10 @@ class Experiment:
     @classmethod
     def of(cls, entry: dict[str, Any]) -> Experiment:
         """The experiment of an entry of ``study.toml``."""
-        bounds = tuple(Bound(**one) for one in entry.pop("bounds", ()))
-        return cls(**entry, bounds=bounds)
+        name = f"experiment {entry.get('id', '')}".rstrip()
+        of_entry = _list(entry, "bounds", name)
+        bounds = tuple(_made(Bound, one, f"{name}: bounds") for one in of_entry)
+        return _made(cls, {**entry, "bounds": bounds}, name)
 
     def verdict(self, passed: bool) -> str:
         """The verdict, as text."""
@@ -208,6 +225,44 @@ class Choice:
     what: str
     value: str
     why: str
+
+
+_KINDS: Mapping[str, tuple[str, tuple[type, ...]]] = {
+    "str": ("text", (str,)),
+    "bool": ("true or false", (bool,)),
+    "int": ("a whole number", (int,)),
+    "float | None": ("a number", (int, float)),
+}
+"""Name and types of the values of a key, by its declared type."""
+
+
+def _list(table: dict[str, Any], key: str, within: str) -> list[dict[str, Any]]:
+    """Removes a list of tables from a table; empty without the key."""
+    found = table.pop(key, [])
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise StudyError(f"{within}: {key} is {found!r}; expected a list of tables")
+    return found
+
+
+def _made(kind: type[Entry], table: Mapping[str, Any], within: str) -> Entry:
+    """Makes an entry from its table.
+
+    Raises
+    ------
+    StudyError
+        If a key is unknown or missing, or has a value of a wrong type.
+    """
+    declared = {field.name: field for field in fields(kind)}
+    for key, value in table.items():
+        if key not in declared:
+            raise StudyError(f"{within}: unknown key {key!r}; {library.suggestion(key, list(declared))}")
+        expected, types = _KINDS.get(str(declared[key].type), ("", (object,)))
+        if not isinstance(value, types) or (isinstance(value, bool) and types[0] not in (bool, object)):
+            raise StudyError(f"{within}: {key} is {value!r}; expected {expected}")
+    for key, field in declared.items():
+        if key not in table and field.default is MISSING:
+            raise StudyError(f"{within}: the key {key!r} is missing")
+    return kind(**table)
 
 
 @contextmanager
@@ -262,9 +317,11 @@ class Study:
         """
         path = folder / FILE
         with keys_of(path, "study") as text:
-            experiments = tuple(Experiment.of(entry) for entry in text.pop("experiments"))
-            departures = tuple(Departure(**entry) for entry in text.pop("departures", []))
-            choices = tuple(Choice(**entry) for entry in text.pop("choices", []))
+            experiments = tuple(Experiment.of(entry) for entry in _list(text, "experiments", FILE))
+            departures = tuple(
+                _made(Departure, entry, "departures") for entry in _list(text, "departures", FILE)
+            )
+            choices = tuple(_made(Choice, entry, "choices") for entry in _list(text, "choices", FILE))
             study = cls(
                 name=name or "/".join(folder.parts[-2:]),
                 folder=folder,
@@ -277,6 +334,8 @@ class Study:
                 choices=choices,
             )
         ids = [experiment.id for experiment in experiments]
+        if not ids:
+            raise StudyError(f"{path}: no experiments; expected [[experiments]]")
         if len(set(ids)) != len(ids):
             raise StudyError(f"{path}: two experiments have the same id")
         return study

@@ -134,12 +134,8 @@ class Judgement:
         return begin + "; ".join(finding.text() for finding in self.findings)
 
 
-def judge(
-    experiment: Experiment, figures: Sequence[Mapping[str, float]], *, quick: bool, decided: bool = True
-) -> Judgement:
+def judge(experiment: Experiment, figures: Sequence[Mapping[str, float]], *, quick: bool) -> Judgement:
     """The verdict on a criterion, from the figures of each seed.
-
-    Figures of a run that measured too little are not `decided`.
 
     Raises
     ------
@@ -162,8 +158,6 @@ def judge(
         return Judgement(UNDECIDED, NEEDS_FULL, seeds, findings)
     if len(used) < wanted:
         return Judgement(UNDECIDED, f"{len(used)} seeds; judged over {wanted}", seeds, findings)
-    if not decided:
-        return Judgement(UNDECIDED, "", seeds, findings)
     verdict = together([one.verdict for one in findings])
     open_ones = "; ".join(one.text() for one in findings if one.verdict == UNDECIDED)
     why = open_ones if verdict == UNDECIDED else ""

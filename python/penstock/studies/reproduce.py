@@ -198,7 +198,6 @@ class Context:
         also: str = "",
         note: str = "",
         pictures: Sequence[str] = (),
-        decided: bool = True,
     ) -> Outcome:
         """The outcome of an experiment, whose bounds are in ``study.toml``.
 
@@ -210,7 +209,7 @@ class Context:
         id : str
             The experiment.
         figures : mapping or sequence of mapping
-            Figures by name, one mapping a seed, as `over_seeds` returns them; a single mapping if the
+            Figures by name, one mapping per seed, as `over_seeds` returns them; a single mapping if the
             experiment is judged on one set of figures.
         measured : str
             The figures as text. Default: those that have bounds, by their names.
@@ -220,15 +219,13 @@ class Context:
             Additional information for the reader.
         pictures : sequence of str
             Names of pictures.
-        decided : bool
-            False if the run measured too little to judge. Default true.
         """
         experiment = self.study.experiment(id)
         of_seeds = [figures] if isinstance(figures, Mapping) else figures
-        judgement = judging.judge(experiment, of_seeds, quick=self.quick, decided=decided)
+        judgement = judging.judge(experiment, of_seeds, quick=self.quick)
         text = "; ".join(filter(None, (measured or judgement.text(), also)))
-        said = note or ("" if judgement.verdict == MET or self.quick else experiment.not_met)
-        return Outcome(id, experiment.criterion, experiment.reported, text, judgement, said, tuple(pictures))
+        note = note or ("" if judgement.verdict == MET or self.quick else experiment.not_met)
+        return Outcome(id, experiment.criterion, experiment.reported, text, judgement, note, tuple(pictures))
 
     def measures(self, *ids: str) -> bool:
         """Returns false in a quick run if all of these experiments require the full study."""
