@@ -439,7 +439,7 @@ pub struct FlowSpec {
     /// Ports of its frames, if the scenario sets them. Each transfer has its own ports.
     pub ports: Option<Ports>,
     /// By destination, the tuple that switches hash, if it differs from that of the flow. A source of transfers has one
-    /// destination for each path that its transfers take: see [`Spec::tell_ways_apart`].
+    /// destination for each path that its transfers take: see [`Spec::distinguish_paths`].
     pub tuples: Vec<Tuple>,
     /// The endpoints at the host and at its destination, which send in place of `source`; only the destination of
     /// `source` is used. With scheduled transfers there are endpoints for each destination, and the list of `source` is

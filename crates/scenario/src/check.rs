@@ -256,7 +256,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         jobs,
     };
     if context.errors == 0 {
-        spec.tell_ways_apart();
+        spec.distinguish_paths();
     }
     probes::names(model, &spec, context);
     let needs = fabric::pause_needs(&spec);

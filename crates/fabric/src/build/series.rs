@@ -189,7 +189,7 @@ impl Recording<'_> {
             };
             part.probes.classes = widths.into_iter().zip(of_ports).map(class).collect();
             let is_apart = |class: &ClassSeries| matches!(class, ClassSeries::Own(_));
-            part.probes.tells_classes_apart = part.probes.classes.iter().any(is_apart);
+            part.probes.distinguishes_classes = part.probes.classes.iter().any(is_apart);
             part.links
                 .ports
                 .all_mut(WHOLE)

@@ -40,7 +40,7 @@ const MOST_TUPLES: usize = 1 << 16;
 impl Spec {
     /// Draws the ports of transfers that have none, and gives each source of transfers a destination for each path that
     /// its transfers take. Idempotent.
-    pub fn tell_ways_apart(&mut self) {
+    pub fn distinguish_paths(&mut self) {
         let is_new = |flow: &FlowSpec| flow.source.transfers().is_some() && flow.tuples.is_empty();
         let new: Vec<usize> = (0..self.flows.len()).filter(|&nth| is_new(&self.flows[nth])).collect();
         if new.is_empty() {
@@ -74,7 +74,7 @@ impl Spec {
     pub(crate) fn with_ways(&self) -> Cow<'_, Spec> {
         let mut own = Cow::Borrowed(self);
         if self.flows.iter().any(|flow| flow.source.transfers().is_some() && flow.tuples.is_empty()) {
-            own.to_mut().tell_ways_apart();
+            own.to_mut().distinguish_paths();
         }
         own
     }

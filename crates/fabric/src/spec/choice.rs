@@ -539,9 +539,9 @@ mod tests {
         // With the shortest queue paused.
         let paused = picks(adaptive(true, false), [9_000, 0, 9_500, 20_000], [false, true, false, false]);
         assert!(paused[0] > 1_800 && paused[2] > 1_800 && paused[1] == 0, "{paused:?}");
-        let told_nothing =
+        let ignoring_pauses =
             picks(adaptive(false, false), [9_000, 0, 9_500, 20_000], [false, true, false, false]);
-        assert_eq!(told_nothing, [0, 4_000, 0, 0]);
+        assert_eq!(ignoring_pauses, [0, 4_000, 0, 0]);
         // Of two choices, the longest queue is never selected, since it is always compared with another one.
         let two = picks(adaptive(true, true), [0, 10_000, 20_000, 30_000], none);
         assert!(two[0] > two[1] && two[1] > two[2] && two[3] == 0, "{two:?}");

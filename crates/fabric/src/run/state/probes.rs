@@ -34,9 +34,9 @@ pub(crate) struct Probes {
     pub links: Vec<LinkSeries>,
     /// True if the next recorded frame is lost on its link.
     pub breaks: bool,
-    /// By queue, bits sent by its class. `tells_classes_apart` is true if any class differs from its whole port.
+    /// By queue, bits sent by its class. `distinguishes_classes` is true if any class differs from its whole port.
     pub classes: Vec<ClassSeries>,
-    pub tells_classes_apart: bool,
+    pub distinguishes_classes: bool,
     /// Bytes and frames of each queue.
     pub queues: Vec<Levels>,
     /// Frames that the manager of each queue marks, one bit each; empty without queue managers.

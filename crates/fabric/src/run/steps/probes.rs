@@ -28,7 +28,7 @@ pub fn record_passage(here: &mut NodeView, egress: PortIx, frame: &Frame) {
     let (end, took) = (port.busy_until, port.clock.span_ceil(u64::from(frame.bytes)));
     let passage = Passage { end, took, bits: u64::from(frame.bytes) * 8 };
     let probes = &mut here.probes;
-    if probes.tells_classes_apart {
+    if probes.distinguishes_classes {
         let queue = port.queue(port.classes.class(frame.priority()));
         if let Some(ClassSeries::Own(class)) = probes.classes.get_mut(queue.at()) {
             class.pass(passage, &mut probes.grids);

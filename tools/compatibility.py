@@ -1,7 +1,7 @@
-"""Checks the promises in docs/compatibility.md: JSON fields and table columns must not be removed.
+"""Checks docs/compatibility.md: JSON fields and table columns must not be removed.
 
-    python tools/promises.py            adds new fields and columns to tests/house/promised.json
-    python tools/promises.py --check    lists missing fields and columns (exit code 1 if there are any)
+    python tools/compatibility.py            adds new fields and columns to tests/house/compatibility.json
+    python tools/compatibility.py --check    lists missing fields and columns (exit code 1 if there are any)
 
 A field or column may be removed only with a new schema version. Delete the entry of the old version by hand
 in that case.
@@ -18,19 +18,19 @@ from typing import Any
 from penstock import _core
 
 ROOT = Path(__file__).parent.parent
-PROMISED = ROOT / "tests/house/promised.json"
+LISTED = ROOT / "tests/house/compatibility.json"
 SCHEMAS = ROOT / "python/penstock/schemas"
 
-Promises = dict[str, dict[str, str]]
+Fields = dict[str, dict[str, str]]
 
 
 def main() -> int:
-    """Adds or checks the promises."""
-    announced: Promises = json.loads(PROMISED.read_text("utf-8")) if PROMISED.exists() else {}
+    """Adds new fields and columns to the list, or checks that none is missing."""
+    listed: Fields = json.loads(LISTED.read_text("utf-8")) if LISTED.exists() else {}
     now = current()
     broken = [
         f"{schema}: {name} ({what}) is {now.get(schema, {}).get(name, 'gone')}"
-        for schema, names in announced.items()
+        for schema, names in listed.items()
         for name, what in names.items()
         if now.get(schema, {}).get(name) != what
     ]
@@ -38,13 +38,13 @@ def main() -> int:
     if broken:
         return 1
     if sys.argv[1:] != ["--check"]:
-        PROMISED.write_text(json.dumps(now, indent=1, sort_keys=True) + "\n", "utf-8")
+        LISTED.write_text(json.dumps(now, indent=1, sort_keys=True) + "\n", "utf-8")
     return 0
 
 
-def current() -> Promises:
+def current() -> Fields:
     """Returns the current state: the type of each field by path, and the unit of each column by table."""
-    found: Promises = {}
+    found: Fields = {}
     for path in sorted(SCHEMAS.glob("*.schema.json")):
         schema = json.loads(path.read_text("utf-8"))
         found[str(schema["properties"]["schema"]["const"])] = dict(_fields(schema, schema, ""))
