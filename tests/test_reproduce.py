@@ -185,7 +185,7 @@ def test_documented_studies_make_one_page(study: Path, capsys: pytest.CaptureFix
     assert main(["reproduce", "--all", "--quick", "--document", str(pages)]) == 0
     page = (pages / "index.md").read_text("utf-8")
     assert "[A star that shares](nobody-1999-ch1.md) | 2 of 2 |" in page
-    assert "Of 2 claims of the sources 2 are reproduced" in page
+    assert "Of 2 claims of the sources, 2 are reproduced" in page
     (study / "measure.py").write_text(MEASURE.replace("9.9", "9.4"))
     assert main(["reproduce", "nobody-1999/ch1", "--quick", "--document", str(pages)]) == 1
     assert "[A star that shares](nobody-1999-ch1.md) | **1 of 2** |" in (pages / "index.md").read_text(

@@ -21,7 +21,7 @@ seeds = 2
 hypercube = 12
 further = {further}
 experiments = ["A", "B"]
-told = "Nothing helps b."
+conclusion = "Nothing helps b."
 
 [[parameters]]
 name = "x"
@@ -171,7 +171,7 @@ def test_a_bound_on_each_seed_is_missed_by_the_worst_of_them() -> None:
         ("seeds = 2", "seeds = 1", "seeds is 1; expected a whole number, at least 2"),
         ('z = "gone"', 'zz = "gone"', "no parameter 'zz'"),
         ("hypercube = 12", "hypercubes = 12", "the key 'hypercube' is missing"),
-        ("told =", "tolds =", "unknown keys: tolds"),
+        ("conclusion =", "conclusions =", "unknown keys: conclusions"),
     ],
 )
 def test_what_is_wrong_is_reported(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -244,9 +244,9 @@ def test_pages_and_answers_have_seeds_mean_and_interval(
     page = Path("pages/nobody-1999-seeds.md").read_text("utf-8")
     assert f"10 seeds: high 20 ({20 - HALF:.4g} to {20 + HALF:.4g})" in page
     assert "2 of 3 claims of the source are reproduced" in page, "the calibration is not counted"
-    assert "### Changed after a result had been seen\n\n- **S4**: The criterion was" in page
+    assert "### Changed after a result was known\n\n- **S4**: The criterion was" in page
     index = Path("pages/index.md").read_text("utf-8")
-    assert "Of 3 claims of the sources 2 are reproduced and 0 are not; 1 is not decided." in index
+    assert "Of 3 claims of the sources, 2 are reproduced and 0 are not; 1 is not decided." in index
 
 
 @pytest.mark.parametrize(

@@ -67,11 +67,11 @@ def page(found: list[Row]) -> str:
     by_chapter = Counter((row.chapter, row.status) for row in found)
     chapters = sorted({row.chapter for row in found})
     parts = [
-        "# What of Hagen's dissertation works",
+        "# Coverage of Hagen's dissertation",
         f"M. Hagen, Fairness in a data center, University of New Hampshire, 2012, in {len(found)} rows: "
         + ", ".join(f"{counted[status]} {status}" for status in STATUS)
-        + ". Absent are among others the works that its chapters 2 and 6 only survey. "
-        "[What was reproduced](index.md) has what each experiment came to. "
+        + ". Absent are, among others, the works that chapters 2 and 6 only survey. "
+        "[Results of all studies](index.md) lists the result of each experiment. "
         "This page is written by `python tools/coverage.py` from [coverage.csv](coverage.csv).",
         table(("status", "meaning", "rows"), [(s, STATUS[s], str(counted[s])) for s in STATUS]),
         table(

@@ -22,13 +22,13 @@ from . import judging, search
 from .description import UNDECIDED, VERDICTS
 from .reproduce import Outcome, StudyResult, Table
 
-_SAID = {UNDECIDED, *(verdict for both in VERDICTS.values() for verdict in both)}
-SEARCHED = "## What other choices reach"
+_VERDICTS = {UNDECIDED, *(verdict for both in VERDICTS.values() for verdict in both)}
+SEARCHED = "## Search over the open parameters"
 _AFTER_SEARCH = r"^## (Departures from the source|Pictures)$"
 _SEARCH_NOTES = {
-    "search": "The number of the choice is in parentheses; bold: no choice meets the bound. The best "
-    "of all meets most experiments, and among equals misses least.",
-    "search-choices": "Bold: other than the study.",
+    "search": "The number of the choice is in parentheses. Bold: no choice meets the bound. The best choice "
+    "meets the bounds of most experiments and, among equals, has the smallest misses.",
+    "search-choices": "Bold: different from the choice of the study.",
 }
 MOST_CELLS = 40
 """Cells of a table on the page, at most; a larger table is a file beside the page."""
@@ -89,12 +89,12 @@ def section(found: search.Found) -> str:
     parts = [
         SEARCHED,
         f"`penstock reproduce {described.study.name} --search` tries {len(found.choices)} choices of "
-        f"{open_ones} open parameters, all varied together: that of the study (0), a Latin hypercube, and "
-        f"changes of the best so far. The best meets the bounds of {met} of {experiments} experiments, "
-        f"the study's {len(found.met(found.choices[0]))}."
-        + (f" Of {failed} nothing can be measured." if failed else "")
+        f"{open_ones} open parameters, all varied together: the choice of the study (0), a Latin hypercube, "
+        f"and changes of the best choice so far. The best choice meets the bounds of {met} of {experiments} "
+        f"experiments, the choice of the study those of {len(found.met(found.choices[0]))}."
+        + (f" {failed} choices cannot be measured." if failed else "")
         + (f" {described.note}" if described.note else ""),
-        described.told,
+        described.conclusion,
     ]
     for shown in search.tables(found):
         parts += [f"### {shown.title}", table(shown.columns, shown.rows), _SEARCH_NOTES.get(shown.name, "")]
@@ -148,7 +148,7 @@ def markdown(result: StudyResult, *, quick: bool = False, searched: str = "") ->
             parts += [f"## {shown.title}", table(shown.columns, shown.rows), shown.note]
     parts += _beside(result.tables, stem)
     if study.choices:
-        parts.append("## What the source leaves open")
+        parts.append("## Parameters that the source does not specify")
         rows = ((choice.what, choice.value, choice.why) for choice in study.choices)
         parts.append(table(("parameter", "chosen", "why"), rows))
     parts.append(searched)
@@ -172,15 +172,15 @@ def _notes(result: StudyResult) -> Iterator[str]:
         yield "\n".join(notes)
     revised = [f"- **{one.id}**: {one.revised}" for one in result.study.experiments if one.revised.strip()]
     if revised:
-        yield "### Changed after a result had been seen"
+        yield "### Changed after a result was known"
         yield "\n".join(revised)
 
 
 OVER_SEEDS = (
-    "A bound on the mean is met if the whole 95 % interval of the mean (Student t) is within it, not met if "
-    "the whole interval is outside, and not decided otherwise. A bound on every run is met if it holds on "
-    "every seed, and not met if the 95 % interval (Clopper-Pearson) of the share of runs on which it holds "
-    "is below nine in ten."
+    "A bound on the mean is met if the whole 95 % confidence interval of the mean (Student t) is within it, "
+    "and not met if the whole interval is outside. A bound on every run is met if every seed is within it, "
+    "and not met if the 95 % confidence interval (Clopper-Pearson) of the fraction of such runs is below "
+    "0.9. Otherwise it is not decided."
 )
 
 
@@ -194,12 +194,22 @@ def _over_seeds(result: StudyResult) -> Iterator[str]:
     ]
     if rows:
         yield "### Figures over seeds"
-        heads = ("", "figure", "bound", "seeds", "mean", "95 % interval", "of all seeds", "holds on", "")
+        heads = (
+            "",
+            "figure",
+            "bound",
+            "seeds",
+            "mean",
+            "95 % interval",
+            "range over seeds",
+            "seeds within the bound",
+            "",
+        )
         yield table(heads, rows)
         yield OVER_SEEDS
     alike = [one.id for one in result.study.experiments if one.deterministic]
     if alike:
-        yield f"One run each, which draws no random numbers: {', '.join(alike)}."
+        yield f"One run each, without random numbers: {', '.join(alike)}."
 
 
 def _figure(id: str, found: judging.Finding) -> tuple[str, ...]:
@@ -234,7 +244,7 @@ def _counted(result: StudyResult) -> str:
     record = {
         "source": "{} of {} claims of the source are reproduced",
         "formula": "{} of {} formulas agree",
-        "own": "{} of {} questions beyond the source are answered with yes",
+        "own": "{} of {} questions beyond the source have a positive answer",
     }
     parts = []
     for kind, text in record.items():
@@ -283,6 +293,6 @@ def _once(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
     """The rows, with the first cell left blank if it repeats that of the row above; verdicts are kept."""
     above = ""
     for row in rows:
-        again = row[0] == above and row[0].strip("*") not in _SAID
+        again = row[0] == above and row[0].strip("*") not in _VERDICTS
         yield ("", *row[1:]) if again else row
         above = row[0]

@@ -51,23 +51,22 @@ def page(stored: dict[str, Any]) -> str:
     undecided = f"; {left} {'is' if left == 1 else 'are'} not decided" if left else ""
     quick = [name for name, study in stored.items() if study["quick"]]
     parts = [
-        "# What was reproduced, and what was not",
-        f"Of {len(claims)} claims of the sources {found['reproduced']} are "
-        f"reproduced and {found['not reproduced']} are not{undecided}. A claim is reproduced if what was "
-        "measured meets the criterion that the page of its study names, which also has the reason if it is "
-        "not. Where that page names seeds, the interval of the mean over them has to meet it, or each run; "
-        "a claim whose interval includes the bound is not decided. "
-        f"Sentences of Hagen's dissertation are judged one by one. `{COMMAND}` runs every study and writes "
-        f"this page; its results are in [{STORED}]({STORED}), and `penstock reproduce --all --json` prints "
-        "them. "
-        "[What of Hagen's dissertation works](coverage.md), row by row.",
+        "# Results of all studies",
+        f"Of {len(claims)} claims of the sources, {found['reproduced']} are reproduced and "
+        f"{found['not reproduced']} are not{undecided}. A claim is reproduced if the measurements meet the "
+        "criterion on the page of its study; the page also states why a criterion is not met. Criteria over "
+        "seeds are judged by the confidence interval of the mean, or by every run; a claim whose interval "
+        "includes the bound is not decided. Each sentence of Hagen's dissertation is judged separately. "
+        f"`{COMMAND}` runs every study and writes this page and its results, [{STORED}]({STORED}); "
+        "`penstock reproduce --all --json` prints them. [Coverage of Hagen's dissertation](coverage.md), row "
+        "by row.",
     ]
     if quick:
         parts.append(f"With fewer replications (`--quick`): {', '.join(quick)}.")
     parts.append(
-        "Claims: what a source reports. Checks: formulas and computed figures, which try the simulator. Own: "
-        "questions beyond the source. Figures that follow from an input that a study takes from its source "
-        "are calibrations, and not counted."
+        "Claims are results that a source reports. Checks compare the simulator with formulas and computed "
+        "figures. Own questions go beyond the source. Calibrations, figures that follow from an input that a "
+        "study takes from its source, are not counted."
     )
     heads = ("", "study", "claims reproduced", "checks met", "own met")
     parts.append(table(heads, [_line(name, study) for name, study in stored.items()]))

@@ -147,7 +147,7 @@ class Search:
     criteria: tuple[Criterion, ...]
     beside: tuple[Beside, ...] = ()
     note: str = ""
-    told: str = ""
+    conclusion: str = ""
     """Conclusions for the page; `note` describes the method."""
 
     @classmethod
@@ -174,7 +174,7 @@ class Search:
                 _criteria(study, text.pop("experiments"), text.pop("scales", {})),
                 tuple(Beside(**entry) for entry in text.pop("beside", [])),
                 text.pop("note", "").strip(),
-                text.pop("told", "").strip(),
+                text.pop("conclusion", "").strip(),
             )
             if found.seeds < 2:
                 raise StudyError(f"seeds is {found.seeds!r}; expected a whole number, at least 2")
